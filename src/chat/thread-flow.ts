@@ -10,8 +10,8 @@ import { callsIn, type ChatMessage } from './thread.js';
  * A call of a tool that is not known here, such as one that the model's service ran, may have read anything.
  */
 export function flowOfThread({ messages, openTurn }: ChatState, registry: ToolMetadataRegistry): Flow {
-  const closed = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input as unknown }));
-  const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) as unknown }] : []));
+  const closed = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input }));
+  const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }] : []));
   let flow: Flow = {};
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);

@@ -1,8 +1,8 @@
-/** What a result can carry into a conversation: the user's own data, and text that others may have written. */
+/** The labels of what a result carries into a conversation: the user's own data, and text that others may have written. */
 export const FLOW_LABELS = Object.freeze(['private', 'untrusted'] as const);
 export type FlowLabel = (typeof FLOW_LABELS)[number];
 
-/** Where a call carries its arguments: nowhere but to the user's own side, or to others too. */
+/** The side to which a call carries its arguments: nowhere but the user's own, or to others too. */
 export const FLOW_TARGETS = Object.freeze(['nowhere', 'outside'] as const);
 export type FlowTarget = (typeof FLOW_TARGETS)[number];
 
@@ -18,5 +18,5 @@ export interface FlowCause {
   readonly inferred?: true;
 }
 
-/** What was read in a conversation: for each label the first call that brought it. An empty object means nothing. */
+/** The labels of a conversation: for each one the first call that brought it. An empty object means nothing. */
 export type Flow = { readonly [Label in FlowLabel]?: FlowCause };

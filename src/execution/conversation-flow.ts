@@ -17,7 +17,7 @@ const MOST_ATTEMPTS = 20;
 /** Labels are kept for a day longer whenever their lifetime is this far gone. */
 const RENEWED_AFTER_MS = 86_400_000;
 
-/** What a conversation has read. Each clearing starts a new count, so that what was read before it is told from what was read after. */
+/** The labels of a conversation. Each clearing starts a new count, so that what was read before it is told from what was read after. */
 interface Remembered {
   readonly cleared: number;
   readonly flow: Flow;

@@ -63,7 +63,7 @@ export class RunningCall {
     return this.#options;
   }
 
-  /** What the conversation had read when the model made the call, where that is known; otherwise what it has read by now counts. */
+  /** The labels that the conversation had when the model made the call, where that is known; otherwise what it has read by now counts. */
   flow: Flow | undefined;
 
   /** The call's id, and whose call it is. */

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
@@ -67,7 +68,7 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #worker: CallWorker;
   readonly #flows: ConversationFlow;
-  /** What the conversation had read before each of several calls that a model made together. */
+  /** The labels that the conversation had before each of several calls that a model made together. */
   readonly #flowBefore = new WeakMap<object, Flow>();
   readonly #budgets: Budgets | undefined;
   readonly #cache: ResultCache;
@@ -272,9 +273,9 @@ export class ToolExecutor {
    * @throws ToolError `STATE_UNAVAILABLE`, after which the labels may still be there; `INVALID_ARGUMENT` for unknown labels.
    */
   async clearFlow(conversationId: string, labels: readonly FlowLabel[] = FLOW_LABELS): Promise<void> {
-    const unknown = Array.isArray(labels) ? labels.find((label) => !FLOW_LABELS.includes(label)) : labels;
-    if (!Array.isArray(labels) || unknown !== undefined) throw invalidArgument(`labels among ${FLOW_LABELS.join(', ')}, in a list`, unknown);
-    await this.#flows.clear(requireConversation(conversationId), [...labels]);
+    const read = z.array(z.enum(FLOW_LABELS)).safeParse(labels);
+    if (!read.success) throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
+    await this.#flows.clear(requireConversation(conversationId), read.data);
   }
 
   /** Adds what was read in a conversation that was stored elsewhere. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */

@@ -1,11 +1,12 @@
 import { FLOW_LABELS, FLOW_TARGETS, type Flow, type FlowCause, type FlowLabel, type FlowTarget } from '../core/flow.js';
-import { isWriting } from '../core/enum-order.js';
+import type { DangerLevel } from '../core/enums.js';
+import { isDangerous, isWriting } from '../core/enum-order.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolCall } from './calls.js';
 import { ignoreRejection } from './built-in-checks.js';
 
-/** What one call reads, and where it sends. */
+/** The flow of one call: the labels that it reads, and where it sends. */
 export interface CallFlow {
   readonly reads: readonly FlowLabel[];
   readonly sends: FlowTarget;
@@ -42,12 +43,12 @@ export interface Influence {
  * Only untrusted content influences, and only calls that write or send matter. What the user typed is no influence: a call
  * whose sensitive arguments are all in the user's own words is the user's.
  */
-export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userText: readonly string[]): Influence | undefined {
+export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userText: readonly string[], danger: DangerLevel): Influence | undefined {
   const { private: data, untrusted } = flow;
   if (untrusted === undefined) return undefined;
   const { sends } = flowOfCall(entry, input);
   if (sends === 'nowhere' && !isWriting(entry.accessMode)) return undefined;
-  if (isUsersOwn(entry, input, userText)) return undefined;
+  if (isUsersOwn(entry, input, userText) || (sends === 'nowhere' && !isDangerous(danger) && reachesNothing(entry, input))) return undefined;
   const leaks = sends === 'outside' && data !== undefined;
   const would = `\`${entry.name}\` would ${sends === 'outside' ? 'send outside' : 'write'}`;
   if (!leaks) return { leaks, reason: `${broughtBy(untrusted)}, and ${would}` };
@@ -85,11 +86,22 @@ const ADDRESSES: ReadonlySet<unknown> = new Set(['email', 'idn-email', 'uri', 'u
 /** Deep enough for lists of recipients in objects. */
 const DEEPEST = 6;
 
-/** Returns true if the call has sensitive arguments, and the user named all of them. None at all prove nothing. */
-function isUsersOwn(entry: ToolEntry, input: unknown, userText: readonly string[]): boolean {
-  if (userText.length === 0 || !isPlainObject(input)) return false;
-  const values = entry.sensitive === undefined ? addressesIn(entry.inputJsonSchema, input, DEEPEST) : entry.sensitive.flatMap((name) => leavesOf(Object.hasOwn(input, name) ? input[name] : undefined, DEEPEST));
+/** Returns true if a tool that names its sensitive arguments gets none of them, as one that makes a new draft. */
+function reachesNothing(entry: ToolEntry, input: unknown): boolean {
+  return entry.sensitive !== undefined && sensitiveIn(entry, input).length === 0;
+}
+
+/** Returns true if the call has sensitive arguments, and the user named all of them. */
+export function isUsersOwn(entry: ToolEntry, input: unknown, userText: readonly string[]): boolean {
+  const values = sensitiveIn(entry, input);
   return values.length > 0 && values.every((value) => userText.some((text) => occursIn(text, value)));
+}
+
+/** The values of a call's sensitive arguments; of a tool that does not name them, its addresses. */
+function sensitiveIn(entry: ToolEntry, input: unknown): readonly unknown[] {
+  if (!isPlainObject(input)) return [];
+  if (entry.sensitive === undefined) return addressesIn(entry.inputJsonSchema, input, DEEPEST);
+  return entry.sensitive.flatMap((name) => leavesOf(Object.hasOwn(input, name) ? input[name] : undefined, DEEPEST));
 }
 
 /** The texts, numbers and flags in a value; what is missing or empty names nobody. */
@@ -111,7 +123,7 @@ function addressesIn(schema: unknown, value: unknown, depth: number): readonly u
   return [...inside, ...Object.entries(value).flatMap(([key, item]) => (Object.hasOwn(properties, key) ? addressesIn(properties[key], item, depth - 1) : []))];
 }
 
-/** What may stand before and after words that the user named; a part of a longer address is another address. */
+/** The characters before and after words that the user named: a part of a longer address is another address. */
 const BEFORE = /[\s"'`([{<,;:=«»“”‘’„]/u;
 const AFTER = /^(?:$|[\s"'`)\]}>,;!?»«”“’]|[.:](?:$|\s))/u;
 /** Shorter texts occur by chance. */

@@ -31,9 +31,9 @@ export interface CallContext {
   readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
   readonly mode?: PolicyMode;
-  /** What the user said in their own words, such as the messages of the conversation: what is in it was not brought about by what tools read. */
+  /** The user's own words, such as the messages of the conversation: what is in it was not brought about by what tools read. */
   readonly userText?: string | readonly string[];
-  /** What was read in the conversation; an executor gives it. Without it nothing is known of what was read. */
+  /** The labels of the conversation; an executor gives them. Without them nothing is known of what was read. */
   readonly flow?: Flow;
 }
 
@@ -41,7 +41,7 @@ export interface CallContext {
  * The ways in which a policy treats what its rules leave open.
  *
  * `default` asks before every write and every dangerous call; `flow` asks before those only that what was read in the
- * conversation may have brought about, and that are critical or require consent; `read-only` refuses whatever can change something;
+ * conversation may have brought about, that require consent, or that are critical and not in the user's own words; `read-only` refuses whatever can change something;
  * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
  */
 export const POLICY_MODES = Object.freeze(['default', 'flow', 'read-only', 'unattended', 'allow-list'] as const);

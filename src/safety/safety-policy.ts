@@ -10,7 +10,7 @@ import type { Verdict } from '../core/tool-event.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
 import { effectiveDanger, type EffectiveDanger, readCall, readContext, refusedByCheck, wrongContext } from './built-in-checks.js';
-import { flowAfter, influenceOn } from './call-flow.js';
+import { flowAfter, influenceOn, isUsersOwn } from './call-flow.js';
 import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
@@ -28,7 +28,7 @@ export interface SafetyPolicyOptions {
   /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. @default none */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
-   * What is done about calls that write or send after untrusted content was read in the conversation: `influenced`, and `leaks` for
+   * The verdicts about calls that write or send after untrusted content was read in the conversation: `influenced`, and `leaks` for
    * those that send outside after private data was read too. `allow` leaves them to the rest of the policy.
    * @default { influenced: 'confirm', leaks: 'confirm' }
    */
@@ -131,7 +131,7 @@ export class SafetyPolicy implements Policy {
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
     const refused = refusedByCheck(entry, danger, context, { input: call.input, modes, allow: this.#allow, env: this.#env });
     if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
-    const open = this.#byRules(call, entry, context, danger) ?? this.#byFlow(call, entry, context, danger) ?? this.#byAxes(entry, danger, context);
+    const open = this.#byRules(call, entry, context, danger) ?? this.#byFlow(call, entry, context, danger) ?? this.#byAxes(call, entry, danger, context);
     if (open.verdict === 'confirm' && modes.includes('unattended')) {
       return { verdict: 'deny', rule: 'unattended', reason: `nobody is there to confirm it, and ${open.reason}`, danger: danger.level };
     }
@@ -156,18 +156,19 @@ export class SafetyPolicy implements Policy {
     return undefined;
   }
 
-  #byFlow(call: ToolCall, entry: ToolEntry, { flow, userText = [] }: CallContext, danger: EffectiveDanger): Decision | undefined {
-    const influence = flow && influenceOn(entry, call.input, flow, typeof userText === 'string' ? [userText] : userText);
+  #byFlow(call: ToolCall, entry: ToolEntry, { flow, userText }: CallContext, danger: EffectiveDanger): Decision | undefined {
+    const influence = flow && influenceOn(entry, call.input, flow, textsOf(userText), danger.level);
     if (influence === undefined) return undefined;
     const rule = influence.leaks ? 'leaks' : 'influenced';
     const verdict = this.#flows[rule];
     return verdict === 'allow' ? undefined : { verdict, rule: `flow-${rule}`, reason: influence.reason, danger: danger.level };
   }
 
-  #byAxes(entry: ToolEntry, danger: EffectiveDanger, { mode, flow }: CallContext): Decision {
+  #byAxes(call: ToolCall, entry: ToolEntry, danger: EffectiveDanger, { mode, flow, userText }: CallContext): Decision {
     const { accessMode, executionCategory, priority, requiresConsent } = entry;
     // Where nothing is known of what was read, nothing can be told from it.
-    const asksLess = this.#mode === 'flow' && (mode === undefined || mode === 'flow') && flow !== undefined && danger.level !== DangerLevel.CRITICAL && !requiresConsent;
+    const asksLess = this.#mode === 'flow' && (mode === undefined || mode === 'flow') && flow !== undefined && !requiresConsent
+      && (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, textsOf(userText)));
     const needed = !asksLess && requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
     const dangerous = (!asksLess && isDangerous(danger.level)) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
@@ -181,4 +182,8 @@ export class SafetyPolicy implements Policy {
     ];
     return { verdict: 'confirm', rule: 'axes', reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`, danger: danger.level };
   }
+}
+
+function textsOf(userText: CallContext['userText'] = []): readonly string[] {
+  return typeof userText === 'string' ? [userText] : userText;
 }

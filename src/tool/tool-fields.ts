@@ -116,7 +116,7 @@ export const TOOL_FIELDS = {
   },
   reads: { wire: 'reads', kind: 'flowLabels', on: ['manifest', 'list', 'show', 'facts'], label: 'reads', about: "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Both when missing, unless the tool only computes." },
   sends: { wire: 'sends', kind: 'flowTarget', on: ['manifest', 'list', 'show', 'facts'], label: 'sends', about: 'Whether a call carries its arguments to others than the user; inferred when missing.' },
-  sensitive: { wire: 'sensitive', kind: 'words', on: [...CARRIED, 'detail', 'show', 'facts'], label: 'sensitive', about: 'Arguments that decide who or what is affected; those of format email or uri when missing.' },
+  sensitive: { wire: 'sensitive', kind: 'words', on: [...CARRIED, 'detail', 'show', 'facts'], label: 'sensitive', about: 'Arguments that name who is reached or which thing is changed; those of format email or uri when missing.' },
   requiresConsent: { wire: 'requires_consent', kind: 'flag', on: [...SAID, 'show', 'facts'], label: 'consent', words: ['every call needs approval', ''], about: 'Whether every call needs approval.', missing: false },
   requiresApproval: {
     wire: 'requires_approval', kind: 'flag', from: 'catalogue', on: ['list', 'row', 'axis', 'facts'], label: 'approval', words: ['needs approval', 'runs without approval'],

@@ -112,12 +112,12 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /** Requires approval of every call. @default false */
   readonly requiresConsent?: boolean;
   /**
-   * What a result may carry: `private` for the user's own data, `untrusted` for text that others may have written; empty for
+   * The labels of a result: `private` for the user's own data, `untrusted` for text that others may have written; empty for
    * neither. After untrusted content was read in a conversation, calls that write or send need approval. @default both, unless the tool only computes
    */
   readonly reads?: readonly FlowLabel[];
   /**
-   * Where a call carries its arguments: `outside` for mail, public posts and addresses that an argument names. Inferred when
+   * The side to which a call carries its arguments: `outside` for mail, public posts and addresses that an argument names. Inferred when
    * missing: `nowhere` for effects that stay on this machine and for readonly tools without the effect `network`, otherwise `outside`.
    */
   readonly sends?: FlowTarget;
@@ -127,8 +127,9 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    */
   readonly flowFor?: (input: InputOf<In>) => { readonly reads?: readonly FlowLabel[]; readonly sends?: FlowTarget };
   /**
-   * The arguments that decide who or what is affected, such as `recipient`. A call for which the user named the values of all of
-   * them needs no approval because of what was read before. @default arguments of format email or uri
+   * The arguments that name who is reached, or which thing is changed, such as `recipient`, `url` or `path`; not the content. A
+   * call for which the user named the values of all of them needs no approval because of what was read before. An empty list
+   * says that no argument of the tool does. @default arguments of format email or uri
    */
   readonly sensitive?: readonly string[];
   /** The danger of one call; it can raise `dangerLevel`, never lower it. @default none */

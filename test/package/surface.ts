@@ -63,6 +63,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'Execute',
       'ExecuteOptions',
       'ExecutionPlan',
+      'Flow',
       'HybridOptions',
       'HybridRanking',
       'InputOf',

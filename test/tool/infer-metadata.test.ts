@@ -37,7 +37,7 @@ const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b =
 describe('what a tool does not declare', () => {
   it('is inferred as mixed, dangerous, dear and alone when nothing is declared', () => {
     const entry = sampleEntry();
-    expect(AXES.map((axis) => entry[axis])).toEqual([Priority.MEDIUM, 'mixed', 'high', 'mixed', 'high', false]);
+    expect(AXES.map((axis) => entry[axis])).toEqual([Priority.MEDIUM, 'mixed', 'high', 'mixed', 'high', false, ['private', 'untrusted'], 'outside']);
     expect(entry.inferred).toEqual(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'reads', 'sends']);
     expect(sampleEntry({ sideEffects: [] })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', costTier: 'high' });
   });
@@ -83,7 +83,7 @@ describe('what a tool does not declare', () => {
         const entry = acceptedEntry(declared);
         if (entry === undefined) return; // Refusing is strict enough.
         expect(entry.inferred).toEqual(AXES.filter((axis) => declared[axis] === undefined));
-        for (const axis of AXES) if (declared[axis] !== undefined) expect(entry[axis]).toBe(declared[axis]);
+        for (const axis of AXES) if (declared[axis] !== undefined) expect(entry[axis]).toEqual(declared[axis]);
       }),
       { numRuns: 500 },
     );

@@ -11,7 +11,7 @@ import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { levelShape, type ExportOptions } from '../export/exported-tools.js';
 
-/** Who makes a call; what its conversation has read, the executor knows itself. */
+/** The caller of a call; the executor itself knows what the conversation has read. */
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
