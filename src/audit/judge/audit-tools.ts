@@ -148,7 +148,7 @@ function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
 
 /** Returns what the package.json of a folder says; nothing where there is none that can be read. */
 export async function packageOf(folder: string): Promise<{ readonly name?: string; readonly version?: string; readonly bin?: unknown; readonly main?: unknown }> {
-  const { name, version, bin, main } = await manifestOf(join(folder, 'package.json')).catch(() => ({}) as Record<string, unknown>);
+  const { name, version, bin, main } = await manifestOf(join(folder, 'package.json')).catch((): Readonly<Record<string, unknown>> => ({}));
   return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
 }
 

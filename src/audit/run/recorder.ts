@@ -22,6 +22,10 @@ const { env: environment } = process;
 // As they are now: a tool may put others in their place. These call nothing that it can reach.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { createHmac } = crypto;
+const { stringify } = JSON;
+const { apply } = Reflect;
+const startsWith = Reflect.get(String.prototype, 'startsWith') as Work;
+const begins = (text: string, start: string): boolean => apply(startsWith, text, [start]) as boolean;
 const confinement = takeConfinement();
 const loaders = /[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 let isBusy = false;
@@ -45,7 +49,7 @@ const MOST_LINES = 20_000;
 
 function write(seen: object): void {
   if (confinement === undefined || ++lines > MOST_LINES) return;
-  const text = JSON.stringify({ ...seen, process: `${process.pid}.${worker_threads.threadId}`, line: lines });
+  const text = stringify({ ...seen, process: `${process.pid}.${worker_threads.threadId}`, line: lines });
   append(confinement.record, 'a', `${createHmac('sha256', confinement.key).update(text).digest('hex')} ${text}\n`);
 }
 
@@ -98,8 +102,8 @@ function framesHere(): { readonly frames: readonly string[]; readonly isLoading:
   });
   const [own] = all;
   const places = all.filter(({ file }) => file !== own!.file);
-  const isOfNode = ({ file }: { readonly file: string }) => file.startsWith('node:');
-  const first = places.find((place) => !isOfNode(place) || place.file.startsWith('node:internal/modules/'));
+  const isOfNode = ({ file }: { readonly file: string }) => begins(file, 'node:');
+  const first = places.find((place) => !isOfNode(place) || begins(place.file, 'node:internal/modules/'));
   return {
     frames: places.filter((place) => !isOfNode(place)).map(({ file, at }) => `${file}:${at}`).slice(0, 40),
     isLoading: first !== undefined && (isOfNode(first) || loaders.test(first.file)),
@@ -108,7 +112,7 @@ function framesHere(): { readonly frames: readonly string[]; readonly isLoading:
 }
 
 function fileOf(text: string): string {
-  return text.startsWith('file:') ? fileURLToPath(text.replace(/[?#].*$/, '')) : text;
+  return begins(text, 'file:') ? fileURLToPath(text.replace(/[?#].*$/, '')) : text;
 }
 
 /** Returns where a path leads, also one that does not exist. */
@@ -122,7 +126,7 @@ function realPath(file: string): string {
 }
 
 function isBelow(file: string, folder: string): boolean {
-  return file === folder || file.startsWith(folder + path.sep);
+  return file === folder || begins(file, folder + path.sep);
 }
 
 const LONGEST = 500;

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { digestOf } from '../../core/plain-data.js';
+import { digestOf, isPlainObject } from '../../core/plain-data.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { runTool } from '../../testing/run-tool.js';
@@ -99,6 +99,10 @@ function preloadArguments(): readonly string[] {
   return [...tsx, '--import', moduleOf('observe')];
 }
 
+function isAnswer(value: unknown): value is RunAnswer {
+  return isPlainObject(value) && typeof value['status'] === 'string' && typeof value['digest'] === 'string' && (value['message'] === undefined || typeof value['message'] === 'string');
+}
+
 async function openFiles(command: string, args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Promise<Session> {
   const child = spawn(command, [...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], detached: process.platform !== 'win32' });
   const waiting = new Map<string, (answer: RunAnswer) => void>();
@@ -117,9 +121,11 @@ async function openFiles(command: string, args: readonly string[], cwd: string, 
   };
   const ready = new Promise<void>((resolve, reject) => {
     void ended.then((how) => reject(new ToolError('NOT_A_TOOL', expectedGot('tools that are loaded for the audit', `the end of their process with ${how}`, said.trim().split('\n').at(-1)))));
-    child.on('message', (message: { readonly ready?: true; readonly id?: string; readonly answer?: RunAnswer }) => {
-      if (message.ready === true) resolve();
-      else if (message.id !== undefined && message.answer !== undefined) waiting.get(message.id)?.(message.answer);
+    // The tool can write to the channel, too.
+    child.on('message', (message: unknown) => {
+      if (!isPlainObject(message)) return;
+      if (message['ready'] === true) resolve();
+      else if (typeof message['id'] === 'string' && isAnswer(message['answer'])) waiting.get(message['id'])?.(message['answer']);
     });
   });
   await within(START_MS, ready).catch((error: unknown) => {

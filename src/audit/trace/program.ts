@@ -186,7 +186,7 @@ export class Program {
     const known = this.#tried.get(file);
     if (known !== undefined) return known;
     let bytes = 0;
-    const beside = this.#tried.size === 0 ? codeFiles(this.root).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES) : [];
+    const beside = codeFiles(this.root).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES);
     let files = [file, ...beside.filter((one) => one !== file)];
     while (files.length > 0 && this.#trials++ < MAX_TRIALS) {
       const input = JSON.stringify({ parser: this.parserPath, files: files.map((one) => [one, languageOf(one)]) });

@@ -255,8 +255,8 @@ function printAnnotations(terminal: Terminal, tools: readonly ToolAudit[], folde
   for (const { name, findings, handler } of tools) {
     for (const finding of findings.filter(({ kind, known }) => kind !== 'note' && known !== true)) {
       const [, file, line] = /^(.*?):(\d+)/.exec(finding.effect?.at ?? handler ?? '') ?? [];
-      const way = finding.effect === undefined ? '' : `\n${wayOf(finding)}`;
-      terminal.out(annotation(finding.kind === 'lies' ? 'error' : 'warning', 'audit', `${name} ${finding.message}${way}`, file === undefined ? {} : { file: join(folder, file), line: Number(line), column: null }));
+      const way = finding.effect === undefined ? '' : `\n${plainLine(wayOf(finding))}`;
+      terminal.out(annotation(finding.kind === 'lies' ? 'error' : 'warning', 'audit', `${plainLine(`${name} ${finding.message}`)}${way}`, file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line), column: null }));
     }
   }
 }

@@ -141,11 +141,16 @@ describe('tools that are run', () => {
   it('cannot forge or shorten the record unnoticed', async () => {
     const record = `fs.readdirSync('../..').filter((name) => name === 'record').map((name) => '../../' + name)[0]`;
     const { of } = await runAll(package_, {
+      sends: `() => { for (const message of [null, 1, 'x', { id: 'x' }, { id: 1, answer: 3 }, { id: 'x', answer: { status: {} } }]) process.send(message); fs.writeFileSync('a.txt', ''); }`,
+      writesOver: `() => { const { stringify } = JSON; JSON.stringify = (value) => (value?.module === undefined ? stringify(value) : stringify({ ...value, module: 'path', targets: undefined })); String.prototype.startsWith = () => true; try { fs.writeFileSync('../../x.txt', ''); } catch {} fs.writeFileSync('a.txt', ''); }`,
       cuts: `() => { fs.writeFileSync('a.txt', ''); fs.truncateSync(${record}); }`,
       reads: `() => { fs.readFileSync(${record}, 'utf8'); }`,
     });
     expect(of['cuts']!.files.map(({ change }) => change)).toContain('refused');
     expect(of['cuts']!.effects.map(told)).toContain('fs-write write tools.mjs');
+    expect(of['sends']).toMatchObject({ status: 'ok' });
+    expect(of['writesOver']!.files.map(({ change }) => change)).toContain('refused');
+    for (const name of ['sends', 'writesOver']) expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
     expect(of['reads']).toMatchObject({ isRecordBroken: false });
   });
 });

@@ -182,6 +182,18 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
   });
 });
 
+describe('names that would steer a terminal or a workflow', () => {
+  it.each([['--verbose'], ['--format', 'github'], ['--json']])('are harmless in what %s %s prints', async (...format) => {
+    const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
+    writeFileSync(join(folder, 'server.js'), `import { appendFileSync } from 'node:fs';\nconst server = { registerTool() {} };\nserver.registerTool(${JSON.stringify(name)}, {}, async ({ text }) => appendFileSync('log.txt', text));\n`);
+    writeFileSync(join(folder, 'listing.json'), JSON.stringify([{ name, annotations: { readOnlyHint: true } }]));
+    const { code, out } = await audit(['--mcp', 'server.js', '--listing', 'listing.json', ...format]);
+    expect(code).toBe(1);
+    // eslint-disable-next-line no-control-regex
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|^::error file=x/m);
+  });
+});
+
 describe('tooldex audit refuses', () => {
   it.each([
     ['--update-baseline without a file', [...OWN, '--update-baseline'], /^error Expected --update-baseline together with --baseline <file>/],
