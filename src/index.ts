@@ -33,6 +33,7 @@ export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.j
 export type { PolicyRule } from './safety/policy-rule.js';
 export type { CallContext, CheckedCall, Confirm, Decision, Pending, PendingApproval, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from './safety/calls.js';
 export { Approvals, type Approval } from './safety/approvals.js';
+export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';
 export type { ToolEvent } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';

@@ -1,3 +1,4 @@
+import { previewDigestOf } from '../safety/approvals.js';
 import { userTextOf } from './thread-flow.js';
 import { dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
@@ -127,7 +128,9 @@ function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confi
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input: approved = shown.input } = call.progress;
   const isSame = (['toolName', 'rule', 'reason', 'definitionDigest', 'principal'] as const).every((field) => pending[field] === shown[field]);
-  return isSame && canonicalJson(pending.input) === canonicalJson(approved) && dangerRank(pending.danger) <= dangerRank(shown.danger) ? true : 'later';
+  // Of other arguments than the model's the user was shown no preview.
+  const isShown = call.progress.input !== undefined || previewDigestOf(pending) === previewDigestOf(shown);
+  return isSame && isShown && canonicalJson(pending.input) === canonicalJson(approved) && dangerRank(pending.danger) <= dangerRank(shown.danger) ? true : 'later';
 }
 
 /** Puts the outcome of a call on record. An error of the state ends the run. */

@@ -86,11 +86,25 @@ export function withoutHidden(text: string): string {
   return end === 0 ? text : clean + text.slice(end);
 }
 
+/** Returns a text in which everything hidden is written as its code; honest spelling of any language stays. */
+export function hiddenWritten(text: string): string {
+  let written = '';
+  let end = 0;
+  for (const { offset, length, kind } of hiddenParts(text)) {
+    if (kind === 'text far out of sight') continue;
+    written += text.slice(end, offset) + text.slice(offset, offset + length).replace(SUSPECT, codeOf);
+    end = offset + length;
+  }
+  return end === 0 ? text : written + text.slice(end);
+}
+
+const codeOf = (character: string) => `\\u{${character.codePointAt(0)!.toString(16)}}`;
+
 /** Returns a short part of a text in quotes, with everything hidden written as its code. */
 export function escapedPart(text: string, offset: number, length: number): string {
   const [start, end] = [Math.max(0, offset - 16), Math.min(text.length, offset + Math.min(length, 60) + 16)];
   const part = text.slice(start, end).replace(/\s{4,}/g, (blank) => `[${blank.length} blanks]`);
-  const shown = JSON.stringify(part).replace(SUSPECT, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+  const shown = JSON.stringify(part).replace(SUSPECT, codeOf);
   return `${start > 0 ? '…' : ''}${shown}${end < text.length ? '…' : ''}`;
 }
 

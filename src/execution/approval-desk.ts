@@ -1,9 +1,11 @@
 import { ToolError } from '../core/errors.js';
 import { isPlainObject } from '../core/plain-data.js';
-import type { Approval, ApprovedCall, Approvals } from '../safety/approvals.js';
+import { previewDigestOf, type Approval, type ApprovedCall, type Approvals } from '../safety/approvals.js';
 import type { Confirm, Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
+import type { AcceptedInput } from './call-checker.js';
 import type { ExecutorFrame } from './executor-options.js';
+import { previewOf } from './preview-call.js';
 import { failure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
@@ -27,10 +29,11 @@ export class ApprovalDesk {
   }
 
   /** Makes a call pending, and asks if there is whom to ask. */
-  async ask(running: RunningCall, call: ApprovedCall, entry: ToolEntry, { danger, ...decision }: Decision, confirm: Confirm | undefined): Promise<{ readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody }> {
+  async ask(running: RunningCall, call: ApprovedCall, accepted: AcceptedInput, { danger, ...decision }: Decision, confirm: Confirm | undefined): Promise<{ readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody }> {
     const denied = (reason: string) => ({ outcome: { status: 'denied', reason, rule: 'confirmation', danger } }) as const;
     if (await this.#approvals.wasDenied(call)) return denied('the user denied this call');
-    const pending = await this.#approvals.request(call, { danger, ...decision });
+    const { entry } = accepted;
+    const pending = await this.#approvals.request(call, { danger, ...decision }, await previewOf(this.#frame, running, accepted));
     this.#definitions.set(pending.id, entry.definition);
     if (this.#definitions.size > MOST_REMEMBERED) this.#definitions.delete(this.#definitions.keys().next().value!);
     running.tell({ type: 'approval', state: 'requested', pendingId: pending.id });
@@ -53,6 +56,14 @@ export class ApprovalDesk {
       if (asked === undefined || asked === entry.definition) return genuine;
       throw new ToolError('INVALID_APPROVAL', 'Expected the tool that was asked about, got one that replaced it. Ask again.', { details: { pendingId: genuine.pendingId } });
     });
+  }
+
+  /** Returns true if the user would be shown something else by now than what was approved; told as an event. */
+  async isOutdated(running: RunningCall, { pendingId, previewDigest }: Approval, accepted: AcceptedInput): Promise<boolean> {
+    if (previewDigest === null || accepted.entry.preview === undefined) return false;
+    if (previewDigestOf(await previewOf(this.#frame, running, accepted)) === previewDigest) return false;
+    running.tell({ type: 'approval', state: 'refused', pendingId, reason: 'its preview changed since it was approved' });
+    return true;
   }
 
   /** @throws ToolError `INVALID_APPROVAL` for one that is used up already, as far as can be told without using it. */

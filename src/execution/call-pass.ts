@@ -66,7 +66,7 @@ export class CallPass {
     // A manual call is a user's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
       this.#parts.places.assertIdle(entry); // Before the user is asked for nothing.
-      const answer = await this.#parts.desk.ask(running, asked, entry, decision, this.#confirmOf(options.confirm));
+      const answer = await this.#parts.desk.ask(running, asked, accepted, decision, this.#confirmOf(options.confirm));
       if ('outcome' in answer) return answer.outcome;
       const { edited } = answer;
       approval = answer.approval;
@@ -83,8 +83,14 @@ export class CallPass {
       if (verdict === 'confirm' && approval === undefined) turned = now;
       return verdict === 'deny' || turned !== undefined ? denied(now.decision) : undefined;
     };
+    let outdated = false;
+    const isOutdated = async () => (outdated = approval !== undefined && (await this.#parts.desk.isOutdated(running, approval, accepted)));
     const isStale = (waited: boolean) => (waited && approval !== undefined) || !this.#parts.checker.isRecent(dated);
-    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, assertCurrent: () => this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, isOutdated, assertCurrent: () => this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    if (outdated) {
+      running.dropApproval();
+      return this.decide(running, accepted);
+    }
     // Nothing was run: approval is asked for without a place being taken up.
     return turned === undefined ? body : this.decide(running, accepted, turned);
   }

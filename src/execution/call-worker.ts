@@ -32,6 +32,9 @@ import { aborted, assertWanted, withDeadline, type Settled } from './with-deadli
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
+/** The end of a call of which nothing was run, and for which approval is asked again. */
+const OUTDATED: OutcomeBody = Object.freeze({ status: 'denied', reason: 'its preview changed since it was approved', rule: 'preview', danger: 'critical' });
+
 interface WorkerParts {
   readonly desk: ApprovalDesk;
   readonly budgets: Budgets | undefined;
@@ -48,6 +51,8 @@ export interface RunnableCall extends AcceptedInput {
   readonly isStale: (waited: boolean) => boolean;
   /** Asks the policy again, right before the call starts; an outcome forbids the call. */
   readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
+  /** Returns true if the call would do something else by now than what was approved; it is then not run. */
+  readonly isOutdated: () => Promise<boolean>;
   /** @throws ToolError when the tool was replaced or removed since the call was judged. */
   readonly assertCurrent: () => void;
 }
@@ -129,7 +134,7 @@ export class CallWorker {
   }
 
   /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
+  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, isOutdated, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
     const { desk, budgets } = this.#parts;
     const { options } = running;
     const assertStill = () => {
@@ -139,6 +144,7 @@ export class CallWorker {
     assertStill();
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
+    if (await isOutdated()) return OUTDATED;
     if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();

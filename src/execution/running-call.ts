@@ -79,6 +79,13 @@ export class RunningCall {
     if (edited) this.#told = undefined;
   }
 
+  /** Goes on without an approval that does not count any more. */
+  dropApproval(): void {
+    const { approval: _, ...options } = this.#options;
+    this.#options = options;
+    this.#told = undefined;
+  }
+
   tell(event: CallEvent): void {
     // Assigned to one object: spreading objects of many shapes took a quarter of a call's time.
     this.#frame.listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: this.#frame.clock.now() }, event));

@@ -42,6 +42,8 @@ export interface Approval {
   readonly conversationId: string | null;
   /** SHA-256 of the approved arguments' canonical JSON. */
   readonly inputDigest: string;
+  /** SHA-256 of the preview that was shown, or of its absence; `null` where the user changed the arguments. */
+  readonly previewDigest: string | null;
   /** Milliseconds since 1970, by the clock of the store. */
   readonly expiresAt: number;
   /** The identity of the store that counts it; after a restart, or in another store, it is void. */
@@ -60,8 +62,8 @@ export interface ApprovedCall {
 }
 
 /** The first thing that is signed, so that a signature of one purpose or version never serves another. */
-const PENDING = 'tooldex/pending/v2';
-const APPROVAL = 'tooldex/approval/v2';
+const PENDING = 'tooldex/pending/v3';
+const APPROVAL = 'tooldex/approval/v3';
 
 /** Milliseconds for which an unanswered redemption is looked into, and between two looks. */
 const RESOLVE_MS = 2_000;
@@ -99,7 +101,7 @@ export class Approvals {
    *
    * @throws ToolError `STATE_UNAVAILABLE` when the store cannot be reached, or restarts meanwhile.
    */
-  async request(call: ApprovedCall, decision: Decision): Promise<PendingApproval> {
+  async request(call: ApprovedCall, decision: Decision, { preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'> = {}): Promise<PendingApproval> {
     const { time: createdAt, identity: storeIdentity } = await this.#store.now();
     const pending = withoutMissing({
       kind: 'approval' as const,
@@ -113,6 +115,8 @@ export class Approvals {
       danger: decision.danger,
       reason: decision.reason,
       rule: decision.rule,
+      preview,
+      noPreview,
       createdAt,
       expiresAt: createdAt + this.#ttlMs,
       storeIdentity,
@@ -135,7 +139,8 @@ export class Approvals {
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
     const { id, callId, toolName, definitionDigest, principal = null, conversationId = null, expiresAt, storeIdentity } = asked;
-    return this.#signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, expiresAt, storeIdentity }) as unknown as Approval;
+    const previewDigest = edited === undefined ? previewDigestOf(asked) : null;
+    return this.#signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, previewDigest, expiresAt, storeIdentity }) as unknown as Approval;
   }
 
   /**
@@ -279,6 +284,24 @@ const BOUND = Object.freeze([
   ['inputDigest', 'input'],
 ] as const);
 const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
+
+/** Returns the digest of what a user was shown of a call's effect. */
+export function previewDigestOf({ preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'>): string {
+  return digestOf([preview ?? null, noPreview ?? null]);
+}
+
+/** Returns the lines in which a pending call shows what it would do; none where its tool says nothing. */
+export function previewLines({ preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'>): readonly string[] {
+  if (preview === undefined) return noPreview === undefined ? [] : [`No preview: ${noPreview}.`];
+  const { summary, recipients = [], cost, reversible, diff } = preview;
+  return [
+    summary,
+    ...(recipients.length === 0 ? [] : [`To: ${recipients.join(', ')}`]),
+    ...(cost === undefined ? [] : [`Cost: ${cost}`]),
+    ...(reversible === false ? ['This cannot be undone.'] : []),
+    ...(diff === undefined ? [] : diff.replace(/\n$/, '').split('\n')),
+  ];
+}
 
 function storeKey(id: string): string {
   return `approval:${id}`;

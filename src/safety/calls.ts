@@ -4,6 +4,7 @@ import type { ToolErrorCode } from '../core/errors.js';
 import type { Json } from '../core/plain-data.js';
 import type { Verdict } from '../core/tool-event.js';
 import type { ContentPart } from '../tool/content.js';
+import type { Preview } from '../core/preview.js';
 import type { Question } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
@@ -107,6 +108,10 @@ export interface PendingApproval extends PendingCall {
   /** The reason why approval is needed. */
   readonly reason: string;
   readonly rule: string;
+  /** The effect of the call, as its tool says. */
+  readonly preview?: Preview;
+  /** The reason why a tool that has previews gave none. */
+  readonly noPreview?: string;
   /** Milliseconds since 1970, by the clock of the state store; later answers are refused. */
   readonly expiresAt: number;
   /** The identity of the state store that keeps it; after a restart, or in another store, it is void. */

@@ -55,7 +55,7 @@ function fromClass(constructor: AnyFunction): ToolDefinition[] {
   let instance: object | undefined;
   const lazily = () => (instance ??= new (constructor as unknown as new () => object)());
   const own = definitionsOn(constructor, lazily);
-  assertConstructible(constructor, own.flatMap(({ manual, canonicalInput, conflictKeys, name }) => (manual === true && (canonicalInput ?? conflictKeys) === undefined ? [] : [name])));
+  assertConstructible(constructor, own.flatMap(({ manual, canonicalInput, conflictKeys, flowFor, preview, name }) => (manual === true && (canonicalInput ?? conflictKeys ?? flowFor ?? preview) === undefined ? [] : [name])));
   return [...own, ...staticDefinitions(constructor)];
 }
 
@@ -115,10 +115,12 @@ function assertExecutes({ metadata: { name, manual, providers, handlerRef } }: R
 
 /** Binds to the instance the functions that read what a path in its inputs means. */
 function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
-  const { canonicalInput, conflictKeys } = declared;
-  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys'> = {
+  const { canonicalInput, conflictKeys, flowFor, preview } = declared;
+  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys' | 'flowFor' | 'preview'> = {
     ...(canonicalInput && { canonicalInput: (input) => canonicalInput.call(instance(), input) as unknown }),
     ...(conflictKeys && { conflictKeys: (input) => conflictKeys.call(instance(), input) }),
+    ...(flowFor && { flowFor: (input) => flowFor.call(instance(), input) }),
+    ...(preview && { preview: (input, context) => preview.call(instance(), input, context) }),
   };
   return { declared: { ...declared, ...onInstance }, metadata: { ...metadata, ...onInstance } };
 }

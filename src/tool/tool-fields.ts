@@ -171,6 +171,7 @@ export const TOOL_FIELDS = {
   handlerRef: { wire: 'handler_ref', kind: 'text', on: CARRIED, about: 'The name under which the application gives the function that runs the tool; its own name when missing.' },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
   flowFor: { wire: 'flow_for', kind: 'function', on: [], about: 'What one call reads, and where it sends.' },
+  preview: { wire: 'preview', kind: 'function', on: [], about: 'What one call would do, shown before it is approved.' },
   cacheKey: { wire: 'cache_key', kind: 'function', on: [], about: 'What of the context an answer belongs to.' },
   canonicalInput: { wire: 'canonical_input', kind: 'function', on: [], about: 'The one form of an input.' },
   conflictKeys: { wire: 'conflict_keys', kind: 'function', on: [], about: 'What one call touches.' },

@@ -1,5 +1,6 @@
 import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../core/enums.js';
 import type { FlowLabel, FlowTarget } from '../core/flow.js';
+import type { Preview } from '../core/preview.js';
 import type { InputOf, ToolSchema } from './tool-schema.js';
 
 /** A string with known usual values that editors offer, and any other allowed. */
@@ -149,6 +150,13 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * Use it for what the schema cannot know; in a tool that is a class, `this` is the instance. @default the input as it is
    */
   readonly canonicalInput?: (input: InputOf<In>) => InputOf<In>;
+  /**
+   * Returns what one call would do, for the user who is asked to approve it: a line, or a summary with a diff, recipients, the cost,
+   * and whether it can be undone. It must have no effect; it is asked before the approval, and again before the approved call runs:
+   * where it differs by then, approval is asked for again. At most two seconds; in a tool that is a class, `this` is the instance.
+   * `undefined` shows the arguments alone. @default the arguments alone
+   */
+  readonly preview?: (input: InputOf<In>, context: ToolContext<Context>) => string | Preview | undefined | Promise<string | Preview | undefined>;
   /** Tools and categories whose cached results a call makes stale. @default none */
   readonly invalidates?: readonly string[];
   /** The time for which an answer may be reused, in milliseconds; only for tools declared `readonly`. @default not reused */

@@ -79,6 +79,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'PendingQuestion',
       'Policy',
       'PolicyRule',
+      'Preview',
       'Ranking',
       'RegisterOptions',
       'RegistryChange',

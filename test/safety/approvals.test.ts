@@ -81,7 +81,7 @@ describe('an approval', () => {
   it('of which anything was changed is refused, and a try does not use it up', async () => {
     const approval = await granted();
     const leaves = leavesOf(approval);
-    expect(leaves.length).toBe(10);
+    expect(leaves.length).toBe(11);
     for (const path of leaves) {
       for (const leaf of ['changed', null, true, 0, {}]) {
         const changed = withLeaf(approval, path, leaf) as Approval;

@@ -55,6 +55,7 @@ const OPTIONS = {
   sends: 'outside',
   sensitive: ['mark-sensitive'],
   flowFor: () => ({}),
+  preview: () => 'mark',
   dangerFor: () => 'high',
   cacheKey: () => 1,
   canonicalInput: (input: object) => input,

@@ -1,3 +1,4 @@
+import { previewSchema } from '../../core/preview.js';
 import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
 import { DangerLevel } from '../../core/enums.js';
@@ -45,7 +46,7 @@ const time = z.number().min(0);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
 const asked = { id, callId: id, toolName, input: json, principal: z.string().optional(), conversationId: z.string().optional(), createdAt: time };
-const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), expiresAt: time, storeIdentity: z.string(), signature: z.string() });
+const approval = z.strictObject({ kind: z.literal('approval'), ...asked, definitionDigest: digest, danger: z.enum(DangerLevel), reason: z.string(), rule: z.string(), preview: previewSchema().optional(), noPreview: z.string().optional(), expiresAt: time, storeIdentity: z.string(), signature: z.string() });
 const pending = z.discriminatedUnion('kind', [
   approval,
   z.strictObject({ kind: z.literal('manual'), ...asked, definitionDigest: z.union([digest, z.literal('')]), outputSchema: json.optional() }),

@@ -1,16 +1,18 @@
 import type { DangerLevel } from '../../core/enums.js';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import { previewLines } from '../../safety/approvals.js';
+import type { PendingApproval } from '../../safety/calls.js';
 import { choicesOf, type Question } from '../../tool/question.js';
 import { dangerStyle } from '../terminal/axis-columns.js';
 import { wrapWords } from '../terminal/table.js';
-import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
+import { paint, plainLine, plainText, seenText, type Style, type Terminal } from '../terminal/terminal.js';
 
 /** The most columns of a question: where nobody reads standard output, its width is not that of the user's terminal. */
 const MOST_COLUMNS = 80;
 const INDENT = '  ';
 
 /** A call that the user is asked about. */
-export interface ConfirmableCall {
+export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPreview'> {
   readonly toolName: string;
   readonly danger: DangerLevel;
   readonly reason: string;
@@ -18,9 +20,16 @@ export interface ConfirmableCall {
 }
 
 /** Returns a call as a user sees it before approving it: the tool, how dangerous this call is and why, and all arguments. */
-export function callLines(terminal: Terminal, { toolName, danger, reason, input }: ConfirmableCall, options: { readonly whole?: boolean } = {}): readonly string[] {
+export function callLines(terminal: Terminal, call: ConfirmableCall, options: { readonly whole?: boolean } = {}): readonly string[] {
+  const { toolName, danger, reason, input } = call;
+  const preview = previewLines(call).flatMap((line) => pieces(seenText(line), widthOf(terminal) - 2)).map((line) => `${INDENT}${paint(terminal, styleOf(line), `> ${line}`)}`);
   const [head, ...rest] = callBlock(terminal, toolName, paint(terminal, dangerStyle(danger), `danger ${danger}`), input, options);
-  return [head!, ...wrapWords(plainLine(reason), widthOf(terminal)).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`), ...rest];
+  return [head!, ...wrapWords(plainLine(reason), widthOf(terminal)).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`), ...preview, ...rest];
+}
+
+/** Added and removed lines of a diff have their usual colours. */
+function styleOf(line: string): Style {
+  return line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'bold';
 }
 
 /** Returns the name of a tool with a note, and the arguments of a call below. */

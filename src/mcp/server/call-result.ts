@@ -1,3 +1,4 @@
+import { previewLines } from '../../safety/approvals.js';
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { AccessMode } from '../../core/enums.js';
 import { expectedGot } from '../../core/issues.js';
@@ -97,10 +98,12 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
 /**
  * Returns the form that asks for approval. It has no fields: to accept is to approve, everything else is to deny.
  *
- * The arguments stand as JSON, in which no text can pass for a line of the question.
+ * The arguments stand as JSON, and the lines of the preview behind a mark, so that no text can pass for a line of the question.
  */
-export function approvalForm({ toolName, danger, reason, input }: PendingApproval): Form {
-  return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
+export function approvalForm(pending: PendingApproval): Form {
+  const { toolName, danger, reason, input } = pending;
+  const preview = previewLines(pending).map((line) => `> ${line}\n`).join('');
+  return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What it would do, as the tool says:\n${preview}\n`}${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
 }
 
 /** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */

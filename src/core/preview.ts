@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { once } from './options.js';
+import { cloneFrozen } from './plain-data.js';
+import { hiddenWritten } from './visible-text.js';
+
+/** The effect that a call would have, as a user sees it before approving the call: plain data, made by the tool without any effect. */
+export interface Preview {
+  /** One line of at most 500 characters. */
+  readonly summary: string;
+  /** The changes of text as a unified diff; at most 20,000 characters, and what is longer ends with a note. */
+  readonly diff?: string;
+  /** The addresses or people that the call reaches; at most 50. */
+  readonly recipients?: readonly string[];
+  /** The cost in words, with its unit. */
+  readonly cost?: string;
+  /** False for what cannot be undone. */
+  readonly reversible?: boolean;
+}
+
+const LONGEST_LINE = 500;
+const LONGEST_DIFF = 20_000;
+const LONGEST_RECIPIENT = 320;
+const MOST_RECIPIENTS = 50;
+
+/** The schema of a preview that was read before: stored previews are shown as they are, and what signs them shows any change. */
+export const previewSchema = () => z.strictObject({ summary: z.string(), diff: z.string().optional(), recipients: z.array(z.string()).optional(), cost: z.string().optional(), reversible: z.boolean().optional() });
+
+const line = (longest: number) => z.string().transform((text) => cut(hiddenWritten(text).replace(/\s+/g, ' ').trim(), longest));
+const schema = once(() => z.strictObject({
+  summary: line(LONGEST_LINE).refine((text) => text !== ''),
+  diff: z.string().transform((text) => cut(hiddenWritten(text), LONGEST_DIFF)).optional(),
+  recipients: z.array(line(LONGEST_RECIPIENT)).max(MOST_RECIPIENTS).optional(),
+  cost: line(LONGEST_LINE).optional(),
+  reversible: z.boolean().optional(),
+}));
+
+/** Returns a preview as it is shown, bounded and with everything hidden written out; `undefined` for what is none. */
+export function readPreview(given: unknown): Preview | undefined {
+  try {
+    const read = schema().safeParse(typeof given === 'string' ? { summary: given } : cloneFrozen(given));
+    return read.success ? (cloneFrozen(read.data) as Preview) : undefined;
+  } catch {
+    return undefined; // No plain data.
+  }
+}
+
+function cut(text: string, longest: number): string {
+  const note = ` … [${text.length} characters in all]`;
+  return text.length <= longest ? text : text.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
+}
