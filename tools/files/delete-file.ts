@@ -37,6 +37,10 @@ const Input = z.object({
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.below(path) };
   },
+  async preview(this: BehindFileWall, { path }) {
+    const found = await this.files.stat(path);
+    return found === undefined ? `Deletes nothing: there is no ${path}` : { summary: `Deletes ${found.path} (${found.kind}, ${found.bytes} bytes, changed ${found.modified})`, reversible: false };
+  },
   invalidates: ['files', 'search'],
 })
 export class DeleteFile {

@@ -3,6 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, S
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { textChange } from '../walls/text-change.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
@@ -15,6 +16,13 @@ const Input = z.object({
   replace: z.string().max(MAX_PASSAGE_LENGTH).describe('The text to put in its place; empty to delete it'),
   replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
 });
+
+/** Returns the text after the edit; the same where it does not have the passage. */
+function edited(text: string, { find, replace, replaceAll }: { readonly find: string; readonly replace: string; readonly replaceAll: boolean }): string {
+  const first = text.indexOf(find);
+  if (first < 0) return text;
+  return replaceAll ? text.split(find).join(replace) : text.slice(0, first) + replace + text.slice(first + find.length);
+}
 
 /** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
 @tool({
@@ -44,6 +52,11 @@ const Input = z.object({
   conflictKeys(this: BehindFileWall, { path }) {
     return this.files.keys.of(path);
   },
+  async preview(this: BehindFileWall, input) {
+    const before = await this.files.readText(input.path);
+    const after = edited(before, input);
+    return after === before ? `Changes nothing: ${input.path} does not have the text` : textChange(input.path, before, after);
+  },
   invalidates: ['files', 'search'],
 })
 export class EditFile {
@@ -65,8 +78,7 @@ export class EditFile {
       if (length > this.files.maxWriteBytes) throw new ToolError('LIMIT_EXCEEDED', `Expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, got ${length} characters.`, { details: { path } });
 
       signal?.throwIfAborted();
-      const edited = replaceAll ? text.split(find).join(replace) : text.slice(0, first) + replace + text.slice(first + find.length);
-      const written = await this.files.writeText(path, edited);
+      const written = await this.files.writeText(path, edited(text, { find, replace, replaceAll }));
       return { path: written.path, replacements, firstLine: lineAt(text, first), bytes: written.bytes };
     });
   }

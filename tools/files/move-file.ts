@@ -40,6 +40,11 @@ const Input = z.object({
   conflictKeys(this: BehindFileWall, { from, to }) {
     return { reads: this.files.keys.below(from), writes: [...this.files.keys.below(from), ...this.files.keys.below(to)] };
   },
+  async preview(this: BehindFileWall, { from, to, overwrite }) {
+    const [source, target] = [await this.files.stat(from), await this.files.stat(to)];
+    const replaced = target === undefined ? '' : overwrite ? `, and replaces the ${target.bytes} bytes there (changed ${target.modified})` : ', where something is already';
+    return { summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes`}) to ${to}${replaced}`, reversible: target === undefined };
+  },
   invalidates: ['files', 'search'],
 })
 export class MoveFile {

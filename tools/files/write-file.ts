@@ -3,6 +3,7 @@ import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEff
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { textChange } from '../walls/text-change.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
 const MAX_CONTENT_LENGTH = 1_048_576;
@@ -42,6 +43,10 @@ const Input = z.object({
   canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
+  },
+  async preview(this: BehindFileWall, { path, content }) {
+    const before = (await this.files.stat(path)) === undefined ? undefined : await this.files.readText(path);
+    return textChange(path, before, content);
   },
   invalidates: ['files', 'search'],
 })

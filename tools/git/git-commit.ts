@@ -50,6 +50,12 @@ export interface GitCommitAnswer {
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: ['git:', ...this.repository.keysBelow(paths, 'file')], writes: ['git:'] };
   },
+  async preview(this: OnRepository, { message, paths }, { signal }) {
+    const found = await changesIn(this.repository, relativePaths(paths), signal);
+    if (!Array.isArray(found)) return undefined;
+    const files = found.filter(({ secret }) => !secret).map(({ path, change }) => `${change} ${path}`);
+    return { summary: `Commits ${files.length} files as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`, diff: files.join('\n'), reversible: true };
+  },
   invalidates: ['git'],
   version: '1.0.0',
 })
@@ -62,7 +68,7 @@ export class GitCommit {
     // Asked first: a commit that fails for want of a name would leave the files staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0) return fail('Expected a configured git identity, got none. Set user.name and user.email.');
-    const found = await this.#changesIn(chosen, signal);
+    const found = await changesIn(this.repository, chosen, signal);
     if (!Array.isArray(found)) return found;
     const changes = found.filter(({ secret }) => !secret);
     const leftOut = found.filter(({ secret }) => secret);
@@ -83,26 +89,28 @@ export class GitCommit {
     const commit = await this.repository.commitOf('HEAD', signal);
     return { commit: commit ?? '', subject: message.trimStart().split('\n', 1)[0] ?? '', leftOut: [...new Set(leftOut.map(({ path }) => path))] };
   }
+}
 
-  /** The changed files at the chosen paths, or why they cannot be committed. */
-  async #changesIn(chosen: readonly string[], signal: AbortSignal | undefined): Promise<Change[] | ToolResult<never>> {
-    const result = await this.repository.read(['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all', '--untracked-files=all', '--', ...chosen], { signal });
-    if (result.exitCode !== 0) return this.repository.failed('find the changes', result);
-    // A path that ends with a slash is another repository, which would become a broken submodule.
-    const records = result.stdout.split('\0').filter((record) => record !== '' && !record.endsWith('/'));
-    const untracked = new Set(records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)));
-    const changes = records.map((record) => changeIn(record, untracked));
-    const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
-    if (conflict !== undefined) return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
-    if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`);
-    const unchanged = chosen.find((path) => !changes.some((change) => isAtOrBelow(change.path, path)));
-    if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
-    return changes.length > 0 ? changes : fail('Expected changes to commit, got none.');
-  }
+/** Returns the changed files at the chosen paths, or why they cannot be committed. */
+async function changesIn(repository: GitRepository, chosen: readonly string[], signal: AbortSignal | undefined): Promise<Change[] | ToolResult<never>> {
+  const result = await repository.read(['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all', '--untracked-files=all', '--', ...chosen], { signal });
+  if (result.exitCode !== 0) return repository.failed('find the changes', result);
+  // A path that ends with a slash is another repository, which would become a broken submodule.
+  const records = result.stdout.split('\0').filter((record) => record !== '' && !record.endsWith('/'));
+  const untracked = new Set(records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)));
+  const changes = records.map((record) => changeIn(record, untracked));
+  const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
+  if (conflict !== undefined) return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
+  if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`);
+  const unchanged = chosen.find((path) => !changes.some((change) => isAtOrBelow(change.path, path)));
+  if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
+  return changes.length > 0 ? changes : fail('Expected changes to commit, got none.');
 }
 
 interface Change {
   readonly path: string;
+  /** The letter of git: added, modified, deleted. */
+  readonly change: string;
   /** Marks a file whose content in the index differs from the last commit. */
   readonly inIndex: boolean;
   /** Marks a file that differs from the index. */
@@ -116,7 +124,7 @@ function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   const [index = '', tree = ''] = record;
   const path = record.slice(3);
   const gone = (index === 'D' || tree === 'D') && !untracked.has(path);
-  return { path, inIndex: !' ?D'.includes(index), inTree: tree !== ' ', secret: !gone && isSecret(path.split('/')) };
+  return { path, change: index === '?' || index === 'A' ? 'A' : gone ? 'D' : 'M', inIndex: !' ?D'.includes(index), inTree: tree !== ' ', secret: !gone && isSecret(path.split('/')) };
 }
 
 /** The marks of files that a merge left open. */

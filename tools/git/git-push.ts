@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { plainName } from './git-names.js';
-import { GitRepository } from './git-repository.js';
+import { type OnRepository, GitRepository } from './git-repository.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;
@@ -47,6 +47,14 @@ export interface GitPushAnswer {
   dangerFor: ({ force }) => (force ? DangerLevel.CRITICAL : DangerLevel.HIGH),
   // The remote may be anywhere.
   conflictKeys: () => ({ reads: ['git:'], writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)] }),
+  async preview(this: OnRepository, { remote, branch, force }, { signal }) {
+    const target = plainName(remote);
+    const name = branch === undefined ? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim() : plainName(branch);
+    const known = await this.repository.read(['rev-list', '--count', '--end-of-options', `refs/remotes/${target}/${name}..refs/heads/${name}`], { signal });
+    const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
+    const commits = known.exitCode === 0 ? `${known.stdout.trim()} commits that it did not have when it was last asked` : 'a branch that it did not have when it was last asked';
+    return { summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`, recipients: [target], reversible: false };
+  },
   invalidates: ['git'],
   version: '1.0.0',
 })

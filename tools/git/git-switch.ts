@@ -33,6 +33,7 @@ const Input = z.object({
   timeoutMs: 60_000,
   allowParallel: false,
   conflictKeys: () => ['git:', 'file:'],
+  preview: ({ branch, create, startPoint }) => ({ summary: create ? `Makes the branch ${branch}${startPoint === undefined ? '' : ` at ${startPoint}`}, and changes to it` : `Changes the files of the folder to those of ${branch}`, reversible: true }),
   invalidates: ['git', 'files'],
   version: '1.0.0',
 })

@@ -39,6 +39,7 @@ const Input = z.object({
   conflictKeys(this: OnNotes) {
     return this.notes.keys;
   },
+  preview: ({ text, tags }) => ({ summary: `Adds a note of ${text.length} characters${tags.length === 0 ? '' : ` with the tags ${tags.join(', ')}`}`, diff: text, reversible: true }),
   invalidates: ['notes', 'files', 'search'],
 })
 export class NoteAdd {

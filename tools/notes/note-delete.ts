@@ -37,6 +37,10 @@ const Input = z.object({
   conflictKeys(this: OnNotes) {
     return this.notes.keys;
   },
+  async preview(this: OnNotes, { id }) {
+    const note = (await this.notes.all()).find((each) => each.id === id);
+    return note === undefined ? `Deletes nothing: there is no note ${id}` : { summary: `Deletes the note ${id}`, diff: note.text, reversible: false };
+  },
   invalidates: ['notes', 'files', 'search'],
 })
 export class NoteDelete {

@@ -39,6 +39,7 @@ const Input = z.object({
   allowParallel: false,
   canonicalInput: programInput,
   dangerFor: (input) => dangerOfProgram(input.program, input.arguments),
+  preview: ({ program, arguments: argv, cwd }) => ({ summary: `Runs in ${cwd}: ${[program, ...argv.map((each) => JSON.stringify(each))].join(' ')}` }),
   invalidates: ['files', 'git'],
   version: '1.0.0',
 })

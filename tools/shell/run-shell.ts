@@ -40,6 +40,7 @@ const Input = z.object({
   requiresConsent: true,
   canonicalInput: programInput,
   dangerFor: (input) => dangerOfCommand(input.command),
+  preview: ({ command, cwd }) => ({ summary: `Runs in ${cwd}: sh -c ${JSON.stringify(command)}` }),
   invalidates: ['files', 'git'],
   version: '1.0.0',
 })

@@ -47,6 +47,7 @@ export interface TestRun {
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
   allowParallel: false,
+  preview: ({ filter }) => `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
   invalidates: ['files'],
   version: '1.0.0',
 })

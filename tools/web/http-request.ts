@@ -58,6 +58,7 @@ export interface HttpAnswer {
   timeoutMs: 20_000,
   allowParallel: false,
   version: '1.0.0',
+  preview: ({ url, method, body }) => ({ summary: `${method} ${url}${body === undefined ? '' : ` with ${Buffer.byteLength(body)} bytes`}`, recipients: [new URL(url).hostname], ...(!READING.has(method) && { reversible: false }) }),
   dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
   conflictKeys({ url, method }) {
     const keys = [urlKey(url)];

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ToolExecutor, ToolMetadataRegistry, type PendingApproval } from '../../src/index.js';
+import { createDefaultTools } from '../../tools/index.js';
+
+let root: string;
+let executor: ToolExecutor;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'previews-'));
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(createDefaultTools({ root }));
+  executor = new ToolExecutor({ registry });
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const call = (name: string, input: object) => ({ id: name, name, input });
+async function pendingOf(name: string, input: object): Promise<PendingApproval> {
+  const outcome = await executor.execute(call(name, input));
+  if (outcome.status !== 'approval_required') throw new Error(JSON.stringify(outcome));
+  return outcome.pending;
+}
+const shownOf = async (name: string, input: object) => (await pendingOf(name, input)).preview;
+
+describe('the bundled tools that can change something', () => {
+  it('all have a preview', () => {
+    const registry = executor.registry;
+    expect([...registry.getWriteTools()].filter((name) => registry.require(name).preview === undefined)).toEqual([]);
+    expect(registry.getWriteTools().size).toBeGreaterThan(8);
+  });
+
+  it('show the change of a file as a diff, and what is deleted and moved', async () => {
+    writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
+    expect(await shownOf('edit_file', { path: 'a.txt', find: 'two', replace: 'three' })).toMatchObject({ summary: expect.stringMatching(/^Changes a\.txt \(SHA-256 [0-9a-f]{12}…\), 8 to 10 bytes$/) as string, diff: expect.stringContaining('-two\n+three\n') as string, reversible: false });
+    expect(await shownOf('edit_file', { path: 'a.txt', find: 'four', replace: 'three' })).toEqual({ summary: 'Changes nothing: a.txt does not have the text' });
+    expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({ summary: 'Creates b.txt (4 bytes)', diff: expect.stringContaining('+new\n') as string });
+    expect(await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true })).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
+    expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({ summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, changed 20/) as string, reversible: false });
+    expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({ summary: 'Moves a.txt (file, 8 bytes) to c.txt', reversible: true });
+  });
+
+  it('show nothing of files that they may not read', async () => {
+    writeFileSync(join(root, '.env'), 'KEY=secret-value');
+    const pending = await pendingOf('write_file', { path: '.env', content: 'KEY=1', overwrite: true });
+    expect(JSON.stringify(pending)).not.toContain('secret-value');
+    expect(pending.noPreview).toBe('its preview failed');
+  });
+
+  it('show programs, requests and notes', async () => {
+    expect(await shownOf('run_shell', { command: 'echo hi' })).toMatchObject({ summary: 'Runs in .: sh -c "echo hi"' });
+    expect(await shownOf('http_request', { url: 'https://api.example.org/x', method: 'POST', body: 'abc' })).toEqual({ summary: 'POST https://api.example.org/x with 3 bytes', recipients: ['api.example.org'], reversible: false });
+    expect(await shownOf('note_add', { text: 'Buy milk' })).toMatchObject({ diff: 'Buy milk' });
+  });
+
+  it('show what is committed', async () => {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
+    git('init', '-q', '-b', 'main');
+    writeFileSync(join(root, 'a.txt'), 'one');
+    expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({ summary: 'Commits 1 files as "Add a"', diff: 'A a.txt', reversible: true });
+    writeFileSync(join(root, 'b.txt'), 'two');
+    expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
+  });
+
+  it('ask again when the file has changed between the approval and the run', async () => {
+    writeFileSync(join(root, 'a.txt'), 'one\n');
+    const edit = { path: 'a.txt', find: 'one', replace: 'two' };
+    const approval = await executor.approve(await pendingOf('edit_file', edit));
+    writeFileSync(join(root, 'a.txt'), 'one\nsecret plan\n');
+    const again = await executor.execute(call('edit_file', edit), { approval });
+    expect(again).toMatchObject({ status: 'approval_required', pending: { preview: { diff: expect.stringContaining(' secret plan') as string } } });
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\nsecret plan\n');
+    const { pending } = again as { readonly pending: PendingApproval };
+    expect(await executor.execute(call('edit_file', edit), { approval: await executor.approve(pending) })).toMatchObject({ status: 'ok' });
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('two\nsecret plan\n');
+  });
+});
