@@ -1,13 +1,14 @@
-import { hmacOf, isEqualSignature, randomBytes, randomUUID } from '../core/crypto.js';
+import { randomBytes, randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { pauseFor, systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { checkOptions, clock as clockField, milliseconds, once, secret, withMethods, type FieldsOf } from '../core/options.js';
-import { canonicalJson, cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
+import { cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
+import { Signer } from './signer.js';
 
 /** Bytes: as many as the digest that a key makes. */
 const SHORTEST_KEY = 32;
@@ -62,7 +63,7 @@ export interface ApprovedCall {
 }
 
 /** The first thing that is signed, so that a signature of one purpose or version never serves another. */
-const PENDING = 'tooldex/pending/v3';
+export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';
 
 /** Milliseconds for which an unanswered redemption is looked into, and between two looks. */
@@ -82,7 +83,7 @@ const MOST_REMEMBERED = 100_000;
  */
 export class Approvals {
   readonly #store: StateStore;
-  readonly #key: Uint8Array;
+  readonly #signer: Signer;
   readonly #ttlMs: number;
   readonly #clock: Clock;
 
@@ -90,8 +91,7 @@ export class Approvals {
   constructor(options: ApprovalsOptions = {}) {
     const { clock, store = new MemoryStateStore({ clock }), key = randomBytes(SHORTEST_KEY), ttlMs } = checkOptions(optionsSchema, options, 'options of approvals');
     this.#store = store;
-    // A copy: the caller may wipe or reuse its own.
-    this.#key = Uint8Array.from(key);
+    this.#signer = new Signer(key);
     this.#ttlMs = ttlMs;
     this.#clock = clock;
   }
@@ -103,7 +103,7 @@ export class Approvals {
    */
   async request(call: ApprovedCall, decision: Decision, { preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'> = {}): Promise<PendingApproval> {
     const { time: createdAt, identity: storeIdentity } = await this.#store.now();
-    const pending = withoutMissing({
+    const pending = {
       kind: 'approval' as const,
       id: randomUUID(),
       callId: call.callId,
@@ -120,9 +120,9 @@ export class Approvals {
       createdAt,
       expiresAt: createdAt + this.#ttlMs,
       storeIdentity,
-    });
-    await this.#store.compareAndSet(storeKey(pending['id'] as string), undefined, 'open', { ttlMs: this.#ttlMs, identity: storeIdentity });
-    return this.#signed(PENDING, pending) as unknown as PendingApproval;
+    };
+    await this.#store.compareAndSet(storeKey(pending.id), undefined, 'open', { ttlMs: this.#ttlMs, identity: storeIdentity });
+    return this.#signer.signed(PENDING, pending) as unknown as PendingApproval;
   }
 
   /**
@@ -140,7 +140,7 @@ export class Approvals {
     await this.#answer(asked, 'granted');
     const { id, callId, toolName, definitionDigest, principal = null, conversationId = null, expiresAt, storeIdentity } = asked;
     const previewDigest = edited === undefined ? previewDigestOf(asked) : null;
-    return this.#signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, previewDigest, expiresAt, storeIdentity }) as unknown as Approval;
+    return this.#signer.signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, previewDigest, expiresAt, storeIdentity }) as unknown as Approval;
   }
 
   /**
@@ -233,44 +233,17 @@ export class Approvals {
   }
 
   #genuinePending(pending: PendingApproval): PendingApproval {
-    const genuine = this.#genuine(PENDING, pending);
+    const genuine = this.#signer.genuine(PENDING, pending);
     if (genuine === undefined && isPlainObject(pending) && 'pending' in pending) throw invalid('a pending call', 'an outcome. Give its pending', undefined);
     if (genuine === undefined) throw invalid('a pending call as it was asked', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as PendingApproval;
   }
 
   #genuineApproval(approval: Approval): Approval {
-    const genuine = this.#genuine(APPROVAL, approval);
+    const genuine = this.#signer.genuine(APPROVAL, approval);
     if (genuine === undefined && isPlainObject(approval) && 'kind' in approval) throw invalid('an approval', 'a pending call. Approve it first, and give what that returns', undefined);
     if (genuine === undefined) throw invalid('an approval as it was granted', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
     return genuine as unknown as Approval;
-  }
-
-  #signed(purpose: string, fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-    const copy = copyOf(fields);
-    return Object.freeze({ ...copy, signature: this.#sign(purpose, copy) });
-  }
-
-  /**
-   * A frozen copy of what was signed, or `undefined` if it was not, not for this purpose, or not with this key.
-   *
-   * It is read once: getters could show one thing to the signature and another to the comparison with the call.
-   */
-  #genuine(purpose: string, signed: unknown): Readonly<Record<string, unknown>> | undefined {
-    try {
-      if (!isPlainObject(signed)) return undefined;
-      const copy = copyOf(signed);
-      const { signature, ...fields } = copy;
-      if (typeof signature !== 'string') return undefined;
-      return isEqualSignature(signature, this.#sign(purpose, fields)) ? Object.freeze(copy) : undefined;
-    } catch {
-      return undefined; // What came from outside may be anything.
-    }
-  }
-
-  /** Every field is signed, so that none can be forgotten; as canonical JSON, in which text cannot be shifted between fields. */
-  #sign(purpose: string, fields: Readonly<Record<string, unknown>>): string {
-    return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }
 }
 
@@ -318,15 +291,6 @@ function editedInput(edited: unknown): Json {
   } catch (error) {
     throw refused(error instanceof TypeError ? `the edited input as ${error.message}` : 'the edited input as plain data', describeValue(edited['input']));
   }
-}
-
-/** Field by field: the input may itself be as deep as plain data can be. */
-function copyOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(withoutMissing(fields)).map(([field, value]) => [field, cloneFrozen(value)]));
-}
-
-function withoutMissing(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function refused(expected: string, got: string): ToolError {
