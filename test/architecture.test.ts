@@ -20,7 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/cli'],
 ];
 /** The sizes of src. Whoever raises one says why in the message of the commit; lowering one is always welcome. */
-const BUDGETS = { lines: 53_000, files: 357, medianLines: 130, smallFilesOfOneImporter: 15, names: 390, namesOfTheRoot: 116 };
+const BUDGETS = { lines: 53_000, files: 360, medianLines: 130, smallFilesOfOneImporter: 15, names: 390, namesOfTheRoot: 116 };
 const LONGEST = 400;
 const MOST_FILES = 20;
 

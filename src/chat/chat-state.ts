@@ -1,5 +1,5 @@
 import type { Json } from '../core/plain-data.js';
-import type { Pending, PendingApproval } from '../safety/calls.js';
+import type { Pending, PendingApproval, GrantScope } from '../safety/calls.js';
 import type { SchemaLevel } from '../tool/render-tool.js';
 import type { AssistantMessage, ChatMessage, ToolCallPart, ToolMessage, ToolOutput, ToolResultPart } from './thread.js';
 
@@ -15,8 +15,8 @@ export type CallProgress =
   /** The outcome is not known: the call runs, or the process that ran it is gone. */
   | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }
-  /** The call runs when the chat goes on. */
-  | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json }
+  /** The call runs when the chat goes on; `grant` are further calls that the user approved with it. */
+  | { readonly state: 'approved'; readonly pending: PendingApproval; readonly input?: Json; readonly grant?: GrantScope }
   | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
 
 /** One call that the model made in the open turn. */

@@ -126,11 +126,11 @@ async function claim(executor: ToolExecutor, call: CallRecord, { options: { orig
 /** Returns the user's approval, if it was of exactly this: the tool, its arguments, on whose behalf, and no greater danger. */
 function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
-  const { pending: shown, input: approved = shown.input } = call.progress;
+  const { pending: shown, input: approved = shown.input, grant } = call.progress;
   const isSame = (['toolName', 'rule', 'reason', 'definitionDigest', 'principal'] as const).every((field) => pending[field] === shown[field]);
   // Of other arguments than the model's the user was shown no preview.
   const isShown = call.progress.input !== undefined || previewDigestOf(pending) === previewDigestOf(shown);
-  return isSame && isShown && canonicalJson(pending.input) === canonicalJson(approved) && dangerRank(pending.danger) <= dangerRank(shown.danger) ? true : 'later';
+  return isSame && isShown && canonicalJson(pending.input) === canonicalJson(approved) && dangerRank(pending.danger) <= dangerRank(shown.danger) ? (grant === undefined ? true : { grant }) : 'later';
 }
 
 /** Puts the outcome of a call on record. An error of the state ends the run. */

@@ -31,6 +31,7 @@ const COMMANDS: readonly (readonly [usage: string, about: string, family: () => 
   ['plan <file>', 'which calls of a JSON list [{"name", "input"}] run together, which need approval, and why some wait; - reads standard input', run],
   ['chat [prompt...]', 'lets a model use the tools, and asks before they change something; without --model a scripted one', async () => (await import('./chat/chat.js')).CHAT_COMMANDS],
   ['serve', 'shows the tools over HTTP: JSON for programs, a page for users; manifests are watched', async () => (await import('./commands/serve.js')).SERVE_COMMANDS],
+  ['grants', 'what users approved in advance: lists and revokes it', async () => (await import('./commands/grants.js')).GRANTS_COMMANDS],
   ['mcp', 'MCP: serves the tools, looks at other servers, and pins what they offer', async () => (await import('./commands/mcp.js')).MCP_COMMANDS],
 ];
 

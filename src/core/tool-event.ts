@@ -23,7 +23,7 @@ export type OutcomeStatus = 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'd
 /** An event about the calls of tools: one stream for audit, health, metrics and progress. */
 export type ToolEvent =
   | (CallFacts & { readonly type: 'decision'; readonly verdict: Verdict; readonly reason: string; readonly rule: string; readonly danger: DangerLevel })
-  | (CallFacts & { readonly type: 'approval'; readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused'; readonly pendingId: string; readonly reason?: string })
+  | (CallFacts & { readonly type: 'approval'; /** `covered`: a grant took the place of a question; `pendingId` is then its id. */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered'; readonly pendingId: string; readonly reason?: string })
   /** The call is going to read what the conversation had not read yet; `from` is the host that its arguments name. */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   | (CallFacts & { readonly type: 'call-started' })

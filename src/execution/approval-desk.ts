@@ -1,7 +1,8 @@
-import { ToolError } from '../core/errors.js';
+import { isToolError, ToolError } from '../core/errors.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { previewDigestOf, type Approval, type ApprovedCall, type Approvals } from '../safety/approvals.js';
-import type { Confirm, Decision, OutcomeBody, PendingApproval } from '../safety/calls.js';
+import { checkScope, type Grant, type Grants } from '../safety/grants.js';
+import type { Confirm, Decision, OutcomeBody, PendingApproval, GrantScope } from '../safety/calls.js';
 import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
 import type { AcceptedInput } from './call-checker.js';
 import type { ExecutorFrame } from './executor-options.js';
@@ -12,6 +13,8 @@ import { aborted, withDeadline } from './with-deadline.js';
 
 /** Other arguments than those asked for, if the user changed them. */
 type Edited = { readonly input: unknown } | undefined;
+/** A user's approval: of the call as it is or of other arguments, and perhaps of further calls. */
+type Approved = { readonly edited: Edited; readonly grant?: GrantScope };
 
 /** Questions whose tool is remembered; a program asks seldom so many at once. */
 const MOST_REMEMBERED = 10_000;
@@ -20,11 +23,13 @@ const MOST_REMEMBERED = 10_000;
 export class ApprovalDesk {
   readonly #frame: ExecutorFrame;
   readonly #approvals: Approvals;
+  readonly #grants: Grants;
   /** The definitions that were asked about: two definitions may declare the same and work differently. Other processes cannot tell them apart. */
   readonly #definitions = new Map<string, ToolDefinition>();
 
-  constructor(frame: ExecutorFrame, approvals: Approvals) {
+  constructor(frame: ExecutorFrame, approvals: Approvals, grants: Grants) {
     this.#frame = frame;
+    this.#grants = grants;
     this.#approvals = approvals;
   }
 
@@ -43,7 +48,11 @@ export class ApprovalDesk {
     if (answered.kind === 'timeout') return denied('nobody answered in time');
     const answer = answered.kind === 'returned' ? answered.value : 'denied';
     if (answer === 'later') return { outcome: { status: 'approval_required', pending } };
-    if (typeof answer === 'object') return { approval: await this.approve(pending, answer.edited), edited: answer.edited };
+    if (typeof answer === 'object') {
+      const approval = await this.approve(pending, answer.edited);
+      if (answer.grant !== undefined) await this.#grants.give(pending, answer.grant, entry.definition);
+      return { approval, edited: answer.edited };
+    }
     await this.deny(pending);
     return denied(answer === 'denied' ? 'the user denied this call' : answer);
   }
@@ -82,6 +91,20 @@ export class ApprovalDesk {
     return approval;
   }
 
+  /** Records an approval of a call together with one of further calls like it. */
+  async approveMore(pending: PendingApproval, scope: GrantScope): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
+    checkScope(scope, pending?.conversationId !== undefined); // Before the question is used up.
+    const approval = await this.approve(pending);
+    return { approval, grant: await this.#grants.give(pending, scope, this.#definitions.get(pending.id)) };
+  }
+
+  /** Uses a grant up for one call. @returns false when it was revoked or used up by others. */
+  async useGrant(running: RunningCall, grant: Grant): Promise<boolean> {
+    if (!(await this.#grants.use(grant))) return false;
+    running.tell({ type: 'approval', state: 'covered', pendingId: grant.id });
+    return true;
+  }
+
   async deny(pending: PendingApproval): Promise<void> {
     await this.#approvals.deny(pending);
     this.#tell(pending, 'denied');
@@ -104,15 +127,18 @@ export class ApprovalDesk {
 }
 
 /** Returns the user's answer. Whatever is not clearly an approval or `later`, a failure too, is a denial: `denied`, or its reason. */
-async function askUser(confirm: Confirm, pending: PendingApproval, signal: AbortSignal): Promise<string | { readonly edited: Edited }> {
+async function askUser(confirm: Confirm, pending: PendingApproval, signal: AbortSignal): Promise<string | Approved> {
   try {
     const answer: unknown = await confirm(pending, { signal });
     if (signal.aborted) return 'denied';
     if (answer === true) return { edited: undefined };
     if (answer === 'later') return 'later';
     if (answer === undefined) return 'confirm returned undefined, which approves nothing (true approves, false denies)';
+    if (isPlainObject(answer) && Object.hasOwn(answer, 'grant')) return { edited: undefined, grant: checkScope(answer['grant'], pending.conversationId !== undefined) };
     return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { edited: { input: answer['input'] } } : 'denied';
-  } catch {
+  } catch (error) {
+    // A scope that bounds nothing is the program's mistake, which it should read.
+    if (isToolError(error, 'INVALID_ARGUMENT')) return error.message;
     return 'denied';
   }
 }

@@ -7,6 +7,7 @@ import { ToolError } from '../core/errors.js';
 import { canonicalJson, isShownByJson, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/issues.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
+import type { Grant, Grants } from '../safety/grants.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
@@ -61,14 +62,18 @@ export class CallChecker {
   /** A tool whose calls go to its providers needs no credentials itself: they do. */
   readonly #isRouted: (entry: ToolEntry) => boolean;
   readonly #flows: ConversationFlow;
+  readonly #grants: Grants;
+  /** The grants on which decisions rest. */
+  readonly #grantOf = new WeakMap<Decision, Grant>();
   /** Checked calls, known by identity: data that looks like one is a plain call. */
   readonly #sealed = new WeakMap<object, Sealed>();
   /** The inputs that were checked when calls were planned. */
   readonly #planned = new WeakMap<object, InputPass>();
 
-  constructor(frame: ExecutorFrame, flows: ConversationFlow, isRouted: (entry: ToolEntry) => boolean) {
+  constructor(frame: ExecutorFrame, flows: ConversationFlow, grants: Grants, isRouted: (entry: ToolEntry) => boolean) {
     this.#frame = frame;
     this.#flows = flows;
+    this.#grants = grants;
     this.#isRouted = isRouted;
   }
 
@@ -134,8 +139,23 @@ export class CallChecker {
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
-    running.tellDecision(complete);
-    return { decision: complete, decidedAt: clock.elapsed() };
+    const final = await this.covered({ id: call.id, name: entry.name, input }, entry, options, complete);
+    running.tellDecision(final);
+    return { decision: final, decidedAt: clock.elapsed() };
+  }
+
+  /** Returns the decision, or one that allows the call where a user's grant covers it. */
+  async covered(call: ToolCall, entry: ToolEntry | undefined, context: CallContext, decision: Decision): Promise<Decision> {
+    const grant = entry === undefined ? undefined : await this.#grants.covering(call, entry, context, decision);
+    if (grant === undefined) return decision;
+    const allowed: Decision = { ...decision, verdict: 'allow', rule: 'grant', reason: `the grant ${grant.id} covers it: ${decision.reason}` };
+    this.#grantOf.set(allowed, grant);
+    return allowed;
+  }
+
+  /** Returns the grant on which a decision rests. */
+  grantOf(decision: Decision): Grant | undefined {
+    return this.#grantOf.get(decision);
   }
 
   /** Returns true if a decision still counts. */

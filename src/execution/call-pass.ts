@@ -76,22 +76,27 @@ export class CallPass {
       if (!this.#parts.checker.isRecent(dated)) return this.decide(running, accepted);
       assertUsable(running, entry);
     }
+    let grant = this.#parts.checker.grantOf(decision);
+    let lapsed = false;
+    const useGrant = async () => !(lapsed = approval === undefined && grant !== undefined && !(await this.#parts.desk.useGrant(running, grant)));
     let turned: DatedDecision | undefined;
     const forbiddenNow = async () => {
       const now = await this.#parts.checker.decide(running, accepted);
       const { verdict } = now.decision;
+      grant = this.#parts.checker.grantOf(now.decision);
       if (verdict === 'confirm' && approval === undefined) turned = now;
       return verdict === 'deny' || turned !== undefined ? denied(now.decision) : undefined;
     };
     let outdated = false;
     const isOutdated = async () => (outdated = approval !== undefined && (await this.#parts.desk.isOutdated(running, approval, accepted)));
     const isStale = (waited: boolean) => (waited && approval !== undefined) || !this.#parts.checker.isRecent(dated);
-    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, isOutdated, assertCurrent: () => this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent: () => this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined) });
     if (outdated) {
       running.dropApproval();
       return this.decide(running, accepted);
     }
     // Nothing was run: approval is asked for without a place being taken up.
+    if (lapsed) return this.decide(running, accepted);
     return turned === undefined ? body : this.decide(running, accepted, turned);
   }
 

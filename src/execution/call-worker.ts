@@ -33,7 +33,7 @@ const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
 /** The end of a call of which nothing was run, and for which approval is asked again. */
-const OUTDATED: OutcomeBody = Object.freeze({ status: 'denied', reason: 'its preview changed since it was approved', rule: 'preview', danger: 'critical' });
+const OUTDATED: OutcomeBody = Object.freeze({ status: 'denied', reason: 'its approval does not count any more', rule: 'approval', danger: 'critical' });
 
 interface WorkerParts {
   readonly desk: ApprovalDesk;
@@ -53,6 +53,8 @@ export interface RunnableCall extends AcceptedInput {
   readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
   /** Returns true if the call would do something else by now than what was approved; it is then not run. */
   readonly isOutdated: () => Promise<boolean>;
+  /** Uses up the grant on which the decision rests, if there is one; false forbids the call. */
+  readonly useGrant: () => Promise<boolean>;
   /** @throws ToolError when the tool was replaced or removed since the call was judged. */
   readonly assertCurrent: () => void;
 }
@@ -134,7 +136,7 @@ export class CallWorker {
   }
 
   /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, isOutdated, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
+  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
     const { desk, budgets } = this.#parts;
     const { options } = running;
     const assertStill = () => {
@@ -144,7 +146,7 @@ export class CallWorker {
     assertStill();
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
-    if (await isOutdated()) return OUTDATED;
+    if ((await isOutdated()) || !(await useGrant())) return OUTDATED;
     if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { randomBytes } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
@@ -12,13 +13,16 @@ import { SharedHealth } from '../providers/shared-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome } from '../safety/calls.js';
+import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome, GrantScope } from '../safety/calls.js';
 import { flowAfter } from '../safety/call-flow.js';
+import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/grants.js';
+import { Signer } from '../safety/signer.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
 import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/check-input.js';
+import { countApprovals, type ApprovalMetrics } from './approval-metrics.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { askPolicies, CallChecker } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
@@ -59,6 +63,8 @@ export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
  * ```
  */
 export class ToolExecutor {
+  /** The counts of approvals since this executor was made. */
+  readonly metrics: { readonly approvals: ApprovalMetrics };
   /** Success rates and latencies of the tools that were called, and of their providers. */
   readonly health: HealthLog;
 
@@ -68,6 +74,7 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #worker: CallWorker;
   readonly #flows: ConversationFlow;
+  readonly #grants: Grants;
   /** The labels that the conversation had before each of several calls that a model made together. */
   readonly #flowBefore = new WeakMap<object, Flow>();
   readonly #budgets: Budgets | undefined;
@@ -85,7 +92,7 @@ export class ToolExecutor {
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
-    const { registry, clock, env, budgets, approvalTtlMs: ttlMs, approvalKey: key } = checked;
+    const { registry, clock, env, budgets, approvalTtlMs: ttlMs, approvalKey: key = randomBytes(32) } = checked;
     const listeners = new Listeners<ToolEvent>();
     const store = checked.store && storeInTime(checked.store, clock);
     this.#ownHealth = checked.health === undefined && store !== undefined ? new SharedHealth({ store, clock }) : undefined;
@@ -93,14 +100,17 @@ export class ToolExecutor {
     const policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     this.#state = store ?? new MemoryStateStore({ clock });
-    this.#desk = new ApprovalDesk(frame, new Approvals({ store: this.#state, clock, ttlMs, ...(key && { key }) }));
+    this.#grants = new Grants(this.#state, new Signer(key));
+    this.#desk = new ApprovalDesk(frame, new Approvals({ store: this.#state, clock, ttlMs, key }), this.#grants);
+    const approvals = countApprovals(listeners);
+    this.metrics = Object.freeze({ get approvals() { return approvals(); } });
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, this.#state, clock);
     this.#cache = new ResultCache(frame);
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#places = new Places(frame);
     this.#worker = new CallWorker(frame, { desk: this.#desk, budgets: this.#budgets, cache: this.#cache, places: this.#places });
     this.#flows = new ConversationFlow(frame, this.#state);
-    this.#checker = new CallChecker(frame, this.#flows, (entry) => this.#worker.isRouted(entry));
+    this.#checker = new CallChecker(frame, this.#flows, this.#grants, (entry) => this.#worker.isRouted(entry));
     this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, flows: this.#flows, askOwn: this.#askOwn });
     this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
   }
@@ -224,7 +234,7 @@ export class ToolExecutor {
       const entry = this.registry.get(call.name);
       const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
       const judged = { id: call.id, name: call.name, input: checked?.ok === true ? checked.value : call.input };
-      const decision = await askPolicies(this.#frame, judged, entry, context, flow);
+      const decision = await this.#checker.covered(judged, entry, context, await askPolicies(this.#frame, judged, entry, context, flow));
       if (checked?.ok === true && decision.verdict !== 'deny') flow = flowAfter(flow, judged, entry);
       const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
       dryRuns.push(Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun));
@@ -240,6 +250,33 @@ export class ToolExecutor {
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     return this.#desk.approve(pending, edited);
+  }
+
+  /**
+   * Records a user's approval of a pending call, and of further calls of its tool as far as the scope goes: those run without a
+   * question, as long as the tool's definition stays, their danger is no greater and they need approval for the same reason.
+   *
+   * @throws ToolError as `approve` does; `INVALID_ARGUMENT` for a scope that bounds nothing.
+   */
+  async grant(pending: PendingApproval, scope: GrantScope): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
+    return this.#desk.approveMore(pending, scope);
+  }
+
+  /** Returns the scopes that a user may be offered for calls like a pending one, the narrowest first. */
+  async grantChoices({ toolName, input, conversationId }: PendingApproval): Promise<readonly GrantChoice[]> {
+    const entry = this.registry.get(toolName);
+    const checked = entry === undefined ? undefined : await checkInput(entry, input);
+    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, conversationId !== undefined, this.#frame.clock.now());
+  }
+
+  /** Returns the grants that count, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  async grants(): Promise<readonly (Grant & { readonly used: number })[]> {
+    return this.#grants.list();
+  }
+
+  /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
+  async revokeGrant(id: string): Promise<boolean> {
+    return this.#grants.revoke(id);
   }
 
   /**

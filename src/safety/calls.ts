@@ -136,8 +136,22 @@ export interface PendingQuestion extends PendingCall, Question {
 /** The thing that a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
-/** A user's answer to a call that needs approval: with other arguments when the user changed them, `later` to leave it pending. */
-export type Confirmation = boolean | 'later' | { readonly input: unknown };
+/** The further calls of the same tool that a user approves together with one: as narrow as all limits that are given together. */
+export interface GrantScope {
+  /** Patterns of what the calls may touch, as in a rule that allows: `write:src/`. @default anything */
+  readonly touches?: string | readonly string[];
+  /** Arguments with their patterns or values, as in a rule. @default any */
+  readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
+  /** Limits the calls to the conversation of the approved one; without it `uses` or `until` must bound them. @default true, where the call has a conversation */
+  readonly conversation?: boolean;
+  /** The number of further calls, 1 to 1,000. @default any */
+  readonly uses?: number;
+  /** The end, in milliseconds since 1970 by the clock of the state store; at most 24 days away. @default 24 days from now */
+  readonly until?: number;
+}
+
+/** A user's answer to a call that needs approval: with other arguments when the user changed them, with a grant when further calls are approved too, `later` to leave it pending. */
+export type Confirmation = boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
 
 /** Asks a user, and resolves to the answer; one that throws counts as a no. */
 export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;

@@ -35,7 +35,7 @@ export class Signer {
     }
   }
 
-  /** As canonical JSON, in which text cannot be shifted between fields. */
+  /** Signs canonical JSON, in which text cannot be shifted between fields. */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }

@@ -26,7 +26,7 @@ describe('tooldex chat in a terminal', () => {
       terminal.types('what is here?', 'Enter');
       await terminal.shows('Result (JSON or text):');
       terminal.types('notes.md', 'Enter');
-      await terminal.shows('Run it? [y/N/e]');
+      await terminal.shows('Run it? [y/N/e');
       expect(existsSync(join(folder, 'notes.md'))).toBe(false);
       terminal.types('y', 'Enter');
       await terminal.shows('The notes are written.');

@@ -197,7 +197,7 @@ describe('tooldex chat with a user', () => {
     const effects = new Effects();
     const { code, out, err, asked } = await scripted([[['sign'], ['pay', { cents: 5 }], ['ask']], 'all done'], types('{"signed":true}', 'y', '2'), effects);
     expect([code, out, effects.made]).toEqual([0, 'all done\n', ['pay 5']]);
-    expect(asked.map(({ question }) => question)).toEqual(['Result (JSON or text): ', 'Run it? [y/N/e] ', 'Answer (1–2): ', '› ']);
+    expect(asked.map(({ question }) => question)).toEqual(['Result (JSON or text): ', 'Run it? [y/N/e/g] ', 'Answer (1–2): ', '› ']);
     expect(err).toMatch(/pay {2}danger medium\n[^]*cents │ 5/);
   });
 

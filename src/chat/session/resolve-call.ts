@@ -3,7 +3,8 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { canonicalJson, describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { answerIssues } from '../../execution/read-result.js';
-import type { PendingApproval, PendingManualCall, PendingQuestion } from '../../safety/calls.js';
+import type { PendingApproval, PendingManualCall, PendingQuestion, GrantScope } from '../../safety/calls.js';
+import { checkScope } from '../../safety/grants.js';
 import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
 import { readAnswer } from '../../tool/question.js';
@@ -16,7 +17,7 @@ import { withChat, type SessionData } from './session-data.js';
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'answer'; readonly answer: string | readonly string[]; readonly now: number }
-  | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown }; readonly pendingId?: string | undefined }
+  | { readonly kind: 'approve'; readonly edited?: { readonly input: unknown }; readonly grant?: GrantScope; readonly pendingId?: string | undefined }
   | { readonly kind: 'deny'; readonly reason?: string | undefined };
 
 /** The data after a decision; `applied` is false when it changed nothing: the same decision twice. */
@@ -26,7 +27,7 @@ export interface Resolved {
 }
 
 /** The effect of a decision: what the model reads, or the arguments with which the tool runs. */
-type Effect = { readonly output: ToolOutput } | { readonly input: Json | undefined };
+type Effect = { readonly output: ToolOutput } | { readonly input: Json | undefined; readonly grant?: GrantScope };
 
 /**
  * Puts a decision about one call on record; a turn whose last call it settles joins the thread.
@@ -99,7 +100,7 @@ function effectOf(decision: CallDecision): Effect {
       if (decision.reason !== undefined && typeof decision.reason !== 'string') throw invalidInput('the reason as text', describeValue(decision.reason));
       return { output: deniedOutput(decision.reason ?? 'the user denied this call') };
     case 'approve':
-      return { input: decision.edited && cloneMessage(decision.edited.input as Json, 'the arguments', 'INVALID_INPUT') };
+      return { input: decision.edited && cloneMessage(decision.edited.input as Json, 'the arguments', 'INVALID_INPUT'), ...(decision.grant !== undefined && { grant: checkScope(decision.grant, true) }) };
   }
 }
 
@@ -131,7 +132,7 @@ const TAKES = {
 function progressAfter(call: CallRecord, decision: CallDecision, effect: Effect): CallProgress {
   const { callId, progress } = call;
   const pending = progress.state === 'waiting' ? progress.pending : undefined;
-  if (decision.kind === 'approve' && pending?.kind === 'approval' && 'input' in effect) return approved(call, pending, effect.input, decision.pendingId);
+  if (decision.kind === 'approve' && pending?.kind === 'approval' && 'input' in effect) return approved(call, pending, effect, decision.pendingId);
   if (decision.kind === 'deny' && 'output' in effect) return { state: 'settled', output: progress.state === 'started' ? notRunAgain(decision.reason) : effect.output };
   if (decision.kind === 'answer' && pending?.kind === 'question') return settledWith(call, answered(pending, decision));
   if (decision.kind === 'result' && (pending === undefined || pending.kind === 'manual') && 'output' in effect) {
@@ -162,10 +163,10 @@ function notRunAgain(reason: string | undefined): ToolOutput {
 }
 
 /** Returns the progress of an approved call. The approval is of the arguments that the user was shown, or changed; they need not be the model's any more. */
-function approved(call: CallRecord, pending: PendingApproval, edited: Json | undefined, pendingId: string | undefined): CallProgress {
+function approved(call: CallRecord, pending: PendingApproval, { input: edited, grant }: Extract<Effect, { readonly input: unknown }>, pendingId: string | undefined): CallProgress {
   if (pendingId !== undefined && pendingId !== pending.id) throw new ToolError('INVALID_APPROVAL', expectedGot('an approval of what is pending now', 'one of something that was pending before', 'Show the user what is pending, and ask again.'), { details: { callId: call.callId, pendingId: pending.id } });
   const input = edited === undefined ? pending.input : edited;
-  return canonicalJson(input) === canonicalJson(call.input) ? { state: 'approved', pending } : { state: 'approved', pending, input };
+  return { state: 'approved', pending, ...(canonicalJson(input) !== canonicalJson(call.input) && { input }), ...(grant !== undefined && { grant }) };
 }
 
 function answered(question: PendingQuestion, { answer: given, now }: Extract<CallDecision, { kind: 'answer' }>): ToolOutput {

@@ -1,3 +1,4 @@
+import type { GrantScope } from '../../safety/calls.js';
 import { z } from 'zod';
 import { systemClock } from '../../core/clock.js';
 import { randomUUID } from '../../core/crypto.js';
@@ -54,7 +55,7 @@ const runOptions = z.strictObject({
   onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
 });
 const answerOptions = z.strictObject({ now: z.number().optional() });
-const approvalOptions = z.strictObject({ input: z.unknown().optional(), pendingId: z.string().optional() });
+const approvalOptions = z.strictObject({ input: z.unknown().optional(), grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').optional(), pendingId: z.string().optional() });
 
 /** Keeps a session where other processes find it, and resolves to what keeps the next state. @throws ToolError `STALE_SESSION` when another process kept it since. */
 export type Keep = (data: SessionData) => Promise<Keep>;
@@ -209,11 +210,11 @@ export class Session {
    * Approves a call; it runs when the session goes on, if it is still what was shown.
    *
    * @param options `input`: other arguments, when the user changed them; they are checked and judged like any, and need approval again where
-   * the danger is greater. `pendingId`: the `id` of what the user was shown; an approval of what was pending before is refused then.
+   * the danger is greater. `grant`: further calls that are approved with it. `pendingId`: the `id` of what the user was shown; an approval of what was pending before is refused then.
    */
-  approve(callId: string, options: { readonly input?: unknown; readonly pendingId?: string } = {}): DecisionResult {
-    const { input, pendingId } = checkOptions(approvalOptions, options, 'options of an approval');
-    return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), pendingId }]]);
+  approve(callId: string, options: { readonly input?: unknown; readonly grant?: GrantScope; readonly pendingId?: string } = {}): DecisionResult {
+    const { input, grant, pendingId } = checkOptions(approvalOptions, options, 'options of an approval');
+    return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), ...(grant !== undefined && { grant }), pendingId }]]);
   }
 
   /** Denies a pending call, or one that a run left when it was given up; the model reads the reason. */

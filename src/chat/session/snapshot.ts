@@ -57,7 +57,7 @@ const progress = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('not_started'), input: json.optional(), rerunOf: time.optional() }),
   z.strictObject({ state: z.literal('started'), startedAt: time, input: json.optional() }),
   z.strictObject({ state: z.literal('waiting'), pending }),
-  z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional() }),
+  z.strictObject({ state: z.literal('approved'), pending: approval, input: json.optional(), grant: z.record(z.string(), json).optional() }),
   z.strictObject({ state: z.literal('settled'), output: outputSchema, input: json.optional() }),
 ]);
 

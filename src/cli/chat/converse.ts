@@ -139,7 +139,7 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
   const turns = new Turns(terminal);
   switch (pending.kind) {
     case 'approval': {
-      const answer = await askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!)(pending, { signal });
+      const answer = await askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, (asked) => executor.grantChoices(asked))(pending, { signal });
       if (signal.aborted || answer === 'later') return undefined;
       if (typeof answer === 'boolean') return answer ? session.approve(callId) : session.deny(callId);
       return session.approve(callId, answer);

@@ -163,7 +163,8 @@ function showExampleRun(terminal: Terminal, { plan, outcomes }: ExampleRun): voi
 function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): void {
   for (const [position, outcome] of outcomes.entries()) {
     if (outcome.status !== 'approval_required') continue;
-    for (const line of callLines(terminal, outcome.pending)) terminal.out(line);
+    const { preview: _, ...pending } = outcome.pending; // The page has no room for it.
+    for (const line of callLines(terminal, pending)) terminal.out(line);
     terminal.out(`Run it? [y/N/e]  ${paint(terminal, 'dim', '(e changes the arguments first)')}`);
     const { name, input } = calls[position]!;
     terminal.out(paint(terminal, 'dim', `Try it: tooldex run ${name} --input '${JSON.stringify(input)}'`));

@@ -17,7 +17,7 @@ import { amountOf } from '../terminal/table.js';
 import { plainLine, paint, placeText, type Dialog } from '../terminal/terminal.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
-const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
+export const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
 
 /** Serves the catalogue. */
 export const SERVE_COMMANDS: CommandFamily = {
@@ -67,7 +67,7 @@ export async function serveCatalogue(terminal: Dialog, options: ServeCommandOpti
 }
 
 /** Connects to Redis. @throws ToolError what keeps from using it, in words that hold no password. */
-async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<RedisStateStore> {
+export async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<RedisStateStore> {
   if (!isRedisUrl(url)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`, 'another text', 'A user, a password and the number of a database may be in it.'));
   const store = await RedisStateStore.connect({ url, prefix });
   try {

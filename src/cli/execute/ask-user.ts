@@ -1,11 +1,12 @@
 import type { Json } from '../../core/plain-data.js';
 import type { DryRun } from '../../execution/tool-executor.js';
-import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import type { GrantChoice } from '../../safety/grants.js';
+import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome, GrantScope } from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
 import { expectedGot } from '../../core/issues.js';
 import { choicesOf, readAnswer, type Answer, type Question } from '../../tool/question.js';
 import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
-import { callLines, choiceLines, SHOWN_WHOLE, type ConfirmableCall } from './shown-call.js';
+import { callLines, choiceLines, isLong, type ConfirmableCall } from './shown-call.js';
 
 /** The order in which a terminal is spoken on: one question at a time, and nothing else while one is open. */
 export class Turns {
@@ -38,26 +39,31 @@ export class Turns {
 }
 
 /**
- * Asks the user at the terminal: `y` runs the call, `e` changes its arguments first, everything else denies it.
+ * Asks the user at the terminal: `y` runs the call, `e` changes its arguments first, `g` also approves further calls, everything else denies it.
  *
  * Changed arguments are judged and shown again before they run.
  *
  * @param judge returns what the policy would say to other arguments, without running anything.
+ * @param choices returns the further calls that may be approved with this one.
  */
-export function askToConfirm(terminal: Dialog, turns: Turns, judge: (call: ToolCall) => Promise<DryRun>): Confirm {
-  return (pending, { signal }) => turns.take(() => confirmed(terminal, pending, judge, signal));
+export function askToConfirm(terminal: Dialog, turns: Turns, judge: (call: ToolCall) => Promise<DryRun>, choices: (pending: PendingApproval) => Promise<readonly GrantChoice[]>): Confirm {
+  return (pending, { signal }) => turns.take(async () => confirmed(terminal, pending, judge, await choices(pending), signal));
 }
 
-async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, signal: AbortSignal | undefined): Promise<Confirmation> {
+async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, choices: readonly GrantChoice[], signal: AbortSignal | undefined): Promise<Confirmation> {
   let call: ConfirmableCall = pending;
   let whole = false;
   for (let shown = false; signal?.aborted !== true; ) {
-    const isLong = seenText(JSON.stringify(call.input)).length > SHOWN_WHOLE;
+    const isCut = isLong(call);
     if (!shown) for (const line of callLines(terminal, call, { whole })) terminal.err(line);
     shown = true;
-    const answer = (await terminal.ask(`Run it? ${isLong && !whole ? '[y/N/e/a] (a shows all) ' : '[y/N/e] '}`, { signal }))?.trim().toLowerCase();
+    const keys = ['y', 'N', 'e', ...(choices.length > 0 && call === pending ? ['g'] : []), ...(isCut && !whole ? ['a'] : [])].join('/');
+    const answer = (await terminal.ask(`Run it? [${keys}] ${isCut && !whole ? '(a shows all) ' : ''}`, { signal }))?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return call === pending ? true : { input: call.input };
-    if (answer === 'a' && isLong) {
+    if (answer === 'g' && choices.length > 0 && call === pending) {
+      const scope = await chosenScope(terminal, choices, signal);
+      if (scope !== undefined) return { grant: scope };
+    } else if (answer === 'a' && isCut) {
       whole = true;
       shown = false;
     } else if (answer === 'e') {
@@ -69,6 +75,14 @@ async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (cal
     } else return false;
   }
   return false;
+}
+
+/** Returns the scope of the further calls that the user chose; `undefined` asks about the call again. */
+async function chosenScope(terminal: Dialog, choices: readonly GrantChoice[], signal: AbortSignal | undefined): Promise<GrantScope | undefined> {
+  terminal.err('It runs, and further calls without a question:');
+  for (const [index, { label }] of choices.entries()) terminal.err(`  ${paint(terminal, 'cyan', String(index + 1))} ${plainText(label)}`);
+  const answer = (await terminal.ask(`Which? [1–${choices.length}, or none] `, { signal }))?.trim() ?? '';
+  return /^\d{1,2}$/.test(answer) ? choices[Number(answer) - 1]?.scope : undefined;
 }
 
 /** Returns the call with the arguments that were typed, or nothing when they cannot run. */

@@ -22,9 +22,21 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
 /** Returns a call as a user sees it before approving it: the tool, how dangerous this call is and why, and all arguments. */
 export function callLines(terminal: Terminal, call: ConfirmableCall, options: { readonly whole?: boolean } = {}): readonly string[] {
   const { toolName, danger, reason, input } = call;
-  const preview = previewLines(call).flatMap((line) => pieces(seenText(line), widthOf(terminal) - 2)).map((line) => `${INDENT}${paint(terminal, styleOf(line), `> ${line}`)}`);
+  const preview = shownPreview(terminal, call, options.whole);
   const [head, ...rest] = callBlock(terminal, toolName, paint(terminal, dangerStyle(danger), `danger ${danger}`), input, options);
   return [head!, ...wrapWords(plainLine(reason), widthOf(terminal)).map((line) => `${INDENT}${paint(terminal, 'dim', line)}`), ...preview, ...rest];
+}
+
+/** Returns true for a call of which less is shown at first. */
+export function isLong(call: ConfirmableCall): boolean {
+  return seenText(JSON.stringify(call.input)).length > SHOWN_WHOLE || previewLines(call).reduce((lines, line) => lines + Math.ceil((line.length + 1) / LEAST_WIDTH_OF_PREVIEW), 0) > PREVIEW_LINES;
+}
+
+/** Returns what the call would do, each line behind a mark; the beginning of a long one, unless the whole is asked for. */
+function shownPreview(terminal: Terminal, call: ConfirmableCall, whole = false): readonly string[] {
+  const lines = previewLines(call).flatMap((line) => pieces(seenText(line), widthOf(terminal) - 2));
+  const shown = (whole ? lines : lines.slice(0, PREVIEW_LINES)).map((line) => `${INDENT}${paint(terminal, styleOf(line), `> ${line}`)}`);
+  return shown.length === lines.length ? shown : [...shown, `${INDENT}${lines.length - shown.length} lines of the preview that are NOT shown`];
 }
 
 /** Added and removed lines of a diff have their usual colours. */
@@ -42,8 +54,12 @@ function widthOf(terminal: Terminal): number {
 }
 
 /** The characters of JSON that are shown whole, and of the beginning and end of what is longer. */
-export const SHOWN_WHOLE = 4_096;
+const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
+/** The lines of a preview that are shown at first. */
+const PREVIEW_LINES = 24;
+/** Where a terminal is wider, the whole may be offered though nothing is left out. */
+const LEAST_WIDTH_OF_PREVIEW = 60;
 /** A name that stands beside others in a column of their own. */
 const SIMPLE_NAME = /^[\w.-]{1,24}$/;
 const LEAST_WIDTH = 16;

@@ -38,7 +38,7 @@ export async function withExecutor<T>(
     registry,
     policy: policyOf(registry, options),
     // Where nobody answers, calls that need approval stay pending, which says more than a denial.
-    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!) }),
+    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, (pending) => executor.grantChoices(pending)) }),
   });
   executor.on((event) => {
     const line = tell(event);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy, type ToolOutcome } from '../../../src/index.js';
 import { markdownTable, writeSection } from '../report.js';
 import { FLOW_TOOLS, type FlowTool } from './flow-tools.js';
+import { SECOND_LABELS } from './second-labels.js';
 
 // Runs recorded calls of honest tasks, with and without injected ones, through a real executor: `npm run bench:flows`.
 
@@ -76,13 +77,15 @@ class Conversation {
 }
 
 const rows: (string | number)[][] = [];
+for (const [labels, labelled] of [['first', FLOW_TOOLS], ['second', SECOND_LABELS]] as const) {
 let everyWrite = 0;
+const measured: (string | number)[][] = [];
 for (const [name, policyOf] of Object.entries(POLICIES)) {
   let [asked, atBest, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0, 0];
   const through: string[] = [];
   for (const suite of SUITES) {
     const { userTasks, injectionTasks } = JSON.parse(readFileSync(resolve(DATA, `${suite}.json`), 'utf8')) as Suite;
-    const tools = FLOW_TOOLS[suite]!;
+    const tools = labelled[suite]!;
     const registry = registryOf(tools);
     const policy = policyOf(registry);
     for (const task of userTasks) {
@@ -110,15 +113,16 @@ for (const [name, policyOf] of Object.entries(POLICIES)) {
     }
   }
   if (name === 'confirm every write') everyWrite = asked;
-  rows.push([name, `${stopped} of ${pairs}`, `${((100 * stopped) / pairs).toFixed(1)} %`, asked, atBest, denied, honest]);
+  measured.push([name, `${stopped} of ${pairs}`, `${((100 * stopped) / pairs).toFixed(1)} %`, asked, atBest, denied, honest]);
   if (through.length > 0 && through.length < 30) console.log(`${name}: not stopped: ${through.join('; ')}`);
 }
 const percent = (asked: unknown) => `${Math.round((100 * Number(asked)) / everyWrite)} %`;
-const table = rows.map(([name, counts, share, asked, atBest, denied, honest]) => [name!, counts!, share!, `${asked} (${percent(asked)})`, `${atBest} (${percent(atBest)})`, `${denied} of ${honest}`]);
+rows.push(...measured.map(([name, counts, share, asked, atBest, denied, honest]) => [labels, name!, counts!, share!, `${asked} (${percent(asked)})`, `${atBest} (${percent(atBest)})`, `${denied} of ${honest}`]));
+}
 
 writeSection(
   'Flows',
-  `Honest and injected tasks of two public suites (49 and 15, 35 tools), every pair of a suite: are the calls of the attack stopped (asked about or denied) before the first that writes or sends? And how often is the user asked in the honest tasks alone? The metadata of the tools was written from their names, descriptions and parameters by someone who had not seen the tasks (test/bench/flows/flow-tools.ts), before these figures. The data masks constants, so that a recipient whom the user named may look like one that was found out: the fifth column counts approvals as if each masked argument of a task whose text has a masked constant were that constant, which is the least that can be.
+  `Honest and injected tasks of two public suites (49 and 15, 35 tools), every pair of a suite: are the calls of the attack stopped (asked about or denied) before the first that writes or sends? And how often is the user asked in the honest tasks alone? The metadata of the tools was written from their names, descriptions and parameters by readers who had not seen the tasks, before these figures: the first knew no definition of sensitive arguments, the second the documentation of the options (test/bench/flows). The data masks constants, so that a recipient whom the user named may look like one that was found out: the fifth column counts approvals as if each masked argument of a task whose text has a masked constant were that constant, which is the least that can be.
 
-${markdownTable(['policy', 'attacks stopped', 'share', 'approvals in honest tasks', 'masked constants taken as named by the user', 'honest tasks denied'], table)}`,
+${markdownTable(['labels', 'policy', 'attacks stopped', 'share', 'approvals in honest tasks', 'masked constants taken as named by the user', 'honest tasks denied'], rows)}`,
 );
