@@ -58,7 +58,7 @@ const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
 /** The lines of a preview that are shown at first. */
 const PREVIEW_LINES = 24;
-/** Where a terminal is wider, the whole may be offered though nothing is left out. */
+/** The least width that is reckoned with: on a wider terminal the whole may be offered though nothing is left out. */
 const LEAST_WIDTH_OF_PREVIEW = 60;
 /** A name that stands beside others in a column of their own. */
 const SIMPLE_NAME = /^[\w.-]{1,24}$/;
