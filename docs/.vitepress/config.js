@@ -22,6 +22,7 @@ const GUIDES = {
     'choosing-tools.md': 'Choosing tools',
     'running-tools.md': 'Running tools',
     'policies.md': 'Policies',
+    'flows.md': 'Flows',
     'approvals.md': 'Approvals',
     'questions-and-manual-tools.md': 'Questions and manual tools',
     'chat.md': 'Chat',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
-import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
+import { FLOW_LABELS, FLOW_TARGETS, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
@@ -81,7 +81,7 @@ export const optionKinds = once(() => ({
   executionCategory: z.enum(ExecutionCategory),
   costTier: z.enum(CostTier),
   sideEffects: sideEffects(),
-  flowLabels: list(z.enum(FLOW_LABELS)).transform((labels) => FLOW_LABELS.filter((label) => labels.includes(label))),
+  flowLabels: list(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] => FLOW_LABELS.filter((label) => labels.includes(label))),
   flowTarget: z.enum(FLOW_TARGETS),
   idempotency: z.boolean(),
   auth: auth(),

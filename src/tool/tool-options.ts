@@ -124,7 +124,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   readonly sends?: FlowTarget;
   /**
    * Returns what one call reads and where it sends, in place of `reads` and `sends`: an address of an allow-list, a path below
-   * the root, a recipient inside the organization. What it leaves out stays as declared; one that fails counts as the strictest.
+   * the root, a recipient inside the organization. What it leaves out stays as declared; one that fails counts as the strictest. @default `reads` and `sends`, for every call
    */
   readonly flowFor?: (input: InputOf<In>) => { readonly reads?: readonly FlowLabel[]; readonly sends?: FlowTarget };
   /**

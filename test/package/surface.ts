@@ -64,6 +64,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ExecuteOptions',
       'ExecutionPlan',
       'Flow',
+      'Grant',
+      'GrantScope',
       'HybridOptions',
       'HybridRanking',
       'InputOf',

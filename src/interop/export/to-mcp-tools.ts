@@ -120,7 +120,7 @@ function staysLocal(effects: readonly SideEffect[]): boolean {
 }
 
 /** The axes that hints can tell of. */
-export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'sideEffects' | 'requiresConsent' | 'allowParallel' | 'idempotencyKey'>;
+export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'sideEffects' | 'requiresConsent' | 'allowParallel' | 'idempotencyKey' | 'reads' | 'sends'>;
 
 /**
  * Returns what the hints of a foreign tool mean here, to be laid over the defaults of foreign tools: side effects `network` (and
@@ -134,21 +134,23 @@ export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'si
  * | readOnlyHint, and no destructiveHint | readonly, reads an external service, no consent, parallel, repeatable |
  * | destructiveHint: false | write, danger low; consent as by default |
  * | idempotentHint | repeatable |
+ * | openWorldHint: false | sends nowhere |
  *
  * A missing hint, or one of a wrong type, means the protocol's default: not read-only, destructive, not idempotent, open.
- * There is no axis for `openWorldHint`: a call to a foreign server leaves the machine whatever lies behind that server.
+ * `openWorldHint` is no side effect: a call to a foreign server leaves the machine whatever lies behind that server.
  *
  * @param annotations anything; what is no plain object says nothing.
  */
 export function axesFromAnnotations(annotations: unknown, { trusted }: { readonly trusted: boolean }): AnnotatedAxes {
   const readOnly = hintOf(annotations, 'readOnlyHint');
   const destructive = hintOf(annotations, 'destructiveHint');
-  if (destructive === true) return { accessMode: AccessMode.MIXED, dangerLevel: DangerLevel.HIGH, ...repeatable(annotations, trusted) };
+  const closed: AnnotatedAxes = trusted && hintOf(annotations, 'openWorldHint') === false ? { sends: 'nowhere' } : {};
+  if (destructive === true) return { accessMode: AccessMode.MIXED, dangerLevel: DangerLevel.HIGH, ...closed, ...repeatable(annotations, trusted) };
   if (!trusted) return readOnly === false ? { accessMode: AccessMode.MIXED } : {};
   if (readOnly === true) {
-    return { accessMode: AccessMode.READONLY, sideEffects: SideEffect.READ_EXTERNAL_SERVICE, requiresConsent: false, allowParallel: true, idempotencyKey: true };
+    return { accessMode: AccessMode.READONLY, sideEffects: SideEffect.READ_EXTERNAL_SERVICE, requiresConsent: false, allowParallel: true, idempotencyKey: true, ...closed };
   }
-  return { ...(destructive === false ? { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW } : {}), ...repeatable(annotations, trusted) };
+  return { ...(destructive === false ? { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW } : {}), ...closed, ...repeatable(annotations, trusted) };
 }
 
 function repeatable(annotations: unknown, trusted: boolean): AnnotatedAxes {

@@ -1,3 +1,4 @@
+import { FLOW_LABELS, type FlowLabel } from '../../core/flow.js';
 import { SideEffect } from '../../core/enums.js';
 import type { Issue } from '../../core/errors.js';
 import { expectedGot, kindOf, unknownOption } from '../../core/issues.js';
@@ -127,6 +128,12 @@ export function effects(value: unknown): Parsed<readonly SideEffect[]> {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const fits = list.length > 0 && list.every((each) => EFFECTS.includes(each)) && (list.length === 1 || !list.includes(SideEffect.NONE));
   return fits ? { value: list as readonly SideEffect[] } : { expected: `one of ${EFFECTS.map((each) => JSON.stringify(each)).join(', ')}, or a list of them without "none"` };
+}
+
+/** Reads what a tool reads: a list of labels, empty for neither. */
+export function flowLabels(value: unknown): Parsed<readonly FlowLabel[]> {
+  const fits = Array.isArray(value) && (value as unknown[]).every((each) => (FLOW_LABELS as readonly unknown[]).includes(each));
+  return fits ? { value: FLOW_LABELS.filter((label) => (value as readonly unknown[]).includes(label)) } : { expected: `a list of ${FLOW_LABELS.map((each) => JSON.stringify(each)).join(' and ')}, empty for neither` };
 }
 
 /** Reads a whole number from 1 up to a bound. */

@@ -1,14 +1,15 @@
 import { AccessMode, CostTier, DangerLevel, Priority, SideEffect } from '../../core/enums.js';
+import { FLOW_TARGETS } from '../../core/flow.js';
 import { expectedGot, kindOf } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
-import { duration, effects, flag, label, names, oneOf, type FieldReader, type Parser } from './setting-fields.js';
+import { duration, effects, flag, flowLabels, label, names, oneOf, type FieldReader, type Parser } from './setting-fields.js';
 
 /** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. What is left out stays as the server says. */
-export type McpToolOverrides = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'allowParallel' | 'requiresConsent' | 'idempotencyKey' | 'version' | 'category'> & { readonly sideEffects?: readonly SideEffect[] };
+export type McpToolOverrides = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'allowParallel' | 'requiresConsent' | 'idempotencyKey' | 'reads' | 'sends' | 'version' | 'category'> & { readonly sideEffects?: readonly SideEffect[] };
 
 /** The operator's word on the tools of a server whose names match a pattern. */
 export interface McpToolSetting {
@@ -32,6 +33,8 @@ export function readOverrides(fields: FieldReader): McpToolOverrides {
     dangerLevel: fields.read(oneOf(Object.values(DangerLevel)), 'danger_level', 'danger'),
     allowParallel: fields.read(flag, 'allow_parallel', 'parallel'),
     requiresConsent: fields.read(flag, 'requires_consent', 'consent'),
+    reads: fields.read(flowLabels, 'reads'),
+    sends: fields.read(oneOf(FLOW_TARGETS), 'sends'),
     version: fields.read(label, 'version'),
     category: fields.read(label, 'category'),
   });
