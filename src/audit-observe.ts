@@ -1,6 +1,7 @@
 import type { Around } from './execution/around.js';
 import type { Effect } from './audit/effect.js';
-import { recordCall } from './audit/run/recorder.js';
+import { subscribe } from 'node:diagnostics_channel';
+import { isConfined, recordCall } from './audit/run/recorder.js';
 import { effectsOfSeen } from './audit/run/seen-effects.js';
 
 /** The event of a call that does what its tool declares not to do. */
@@ -45,5 +46,19 @@ export function observeCalls(executor: { readonly use: (around: Around) => () =>
         }
       }
     }, run);
+  });
+}
+
+/** True where Node preloads this entry point: then it tells by itself, on standard error, of every executor that is made. */
+const isPreloaded = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((argument) => /audit[/-]observe/.test(argument));
+if (isPreloaded && !isConfined) {
+  const told = new Set<string>();
+  subscribe('tooldex:executor', (message) => {
+    observeCalls((message as { readonly executor: Parameters<typeof observeCalls>[0] }).executor, ({ toolName, effect }) => {
+      const key = `${toolName} ${effect.kind}`;
+      if (told.has(key)) return;
+      told.add(key);
+      process.stderr.write(`tooldex: ${toolName} declares that it only reads, and was seen to do ${effect.call} (${effect.kind}) at ${effect.at}\n`);
+    });
   });
 }

@@ -4,7 +4,7 @@ import { ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
-import { Listeners } from '../core/listeners.js';
+import { announce, Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { HealthLog } from '../providers/rolling-health.js';
@@ -113,6 +113,7 @@ export class ToolExecutor {
     this.#checker = new CallChecker(frame, this.#flows, this.#grants, (entry) => this.#worker.isRouted(entry));
     this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, flows: this.#flows, askOwn: this.#askOwn });
     this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
+    announce('tooldex:executor', { executor: this });
   }
 
   /** The tools that can be called. */

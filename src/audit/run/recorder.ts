@@ -27,6 +27,8 @@ const { apply } = Reflect;
 const startsWith = Reflect.get(String.prototype, 'startsWith') as Work;
 const begins = (text: string, start: string): boolean => apply(startsWith, text, [start]) as boolean;
 const confinement = takeConfinement();
+/** True in a process that an audit runs tools in: what is seen there is read from its record. */
+export const isConfined = confinement !== undefined;
 const loaders = /[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 let isBusy = false;
 let lines = 0;
