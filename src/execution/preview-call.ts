@@ -21,7 +21,7 @@ export async function previewOf({ clock }: ExecutorFrame, running: RunningCall, 
   const { preview } = entry;
   if (preview === undefined) return {};
   const { reportProgress: _, ...context } = running.contextFor(entry.digest, undefined);
-  const settled = await withDeadline<unknown>((signal) => preview(input as never, { ...context, signal }), { clock, timeoutMs: TIMEOUT_MS, signal: running.options.signal });
+  const settled = await withDeadline<unknown>((signal) => preview(input, { ...context, signal }), { clock, timeoutMs: TIMEOUT_MS, signal: running.options.signal });
   if (settled.kind === 'aborted') throw aborted(entry.name);
   if (settled.kind === 'timeout') return { noPreview: `its preview took longer than ${TIMEOUT_MS} ms` };
   if (settled.kind === 'threw') return { noPreview: 'its preview failed' };
