@@ -49,8 +49,7 @@ export class ApprovalDesk {
     const answer = answered.kind === 'returned' ? answered.value : 'denied';
     if (answer === 'later') return { outcome: { status: 'approval_required', pending } };
     if (typeof answer === 'object') {
-      const approval = await this.approve(pending, answer.edited);
-      if (answer.grant !== undefined) await this.#grants.give(pending, answer.grant, entry.definition);
+      const { approval } = answer.grant === undefined ? { approval: await this.approve(pending, answer.edited) } : await this.approveMore(pending, answer.grant, answer.edited);
       return { approval, edited: answer.edited };
     }
     await this.deny(pending);
@@ -92,10 +91,15 @@ export class ApprovalDesk {
   }
 
   /** Records an approval of a call together with one of further calls like it. */
-  async approveMore(pending: PendingApproval, scope: GrantScope): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    checkScope(scope, pending?.conversationId !== undefined); // Before the question is used up.
-    const approval = await this.approve(pending);
-    return { approval, grant: await this.#grants.give(pending, scope, this.#definitions.get(pending.id)) };
+  async approveMore(pending: PendingApproval, scope: GrantScope, edited?: Edited): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
+    // First what may be refused: a scope that cannot be given must not use the question up.
+    const grant = await this.#grants.give(pending, scope, this.#definitions.get(pending?.id));
+    try {
+      return { approval: await this.approve(pending, edited), grant };
+    } catch (error) {
+      await this.#grants.revoke(grant.id);
+      throw error;
+    }
   }
 
   /** Uses a grant up for one call. @returns false when it was revoked or used up by others. */
@@ -134,8 +138,9 @@ async function askUser(confirm: Confirm, pending: PendingApproval, signal: Abort
     if (answer === true) return { edited: undefined };
     if (answer === 'later') return 'later';
     if (answer === undefined) return 'confirm returned undefined, which approves nothing (true approves, false denies)';
-    if (isPlainObject(answer) && Object.hasOwn(answer, 'grant')) return { edited: undefined, grant: checkScope(answer['grant'], pending.conversationId !== undefined) };
-    return isPlainObject(answer) && Object.hasOwn(answer, 'input') ? { edited: { input: answer['input'] } } : 'denied';
+    if (!isPlainObject(answer) || !(Object.hasOwn(answer, 'input') || Object.hasOwn(answer, 'grant'))) return 'denied';
+    const edited = Object.hasOwn(answer, 'input') ? { input: answer['input'] } : undefined;
+    return { edited, ...(Object.hasOwn(answer, 'grant') && { grant: checkScope(answer['grant'], pending.conversationId !== undefined) }) };
   } catch (error) {
     // A scope that bounds nothing is the program's mistake, which it should read.
     if (isToolError(error, 'INVALID_ARGUMENT')) return error.message;

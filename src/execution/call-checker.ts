@@ -135,17 +135,33 @@ export class CallChecker {
     const { clock, env } = this.#frame;
     const { call, options } = running;
     const flow = running.flow ?? (options.conversationId === undefined ? undefined : await this.#flows.assumed(options.conversationId));
-    const decision = await askPolicies(this.#frame, { id: call.id, name: entry.name, input }, entry, options, flow);
+    const decision = await this.judge({ id: call.id, name: entry.name, input }, entry, options, flow);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
-    const complete = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
-    const final = await this.covered({ id: call.id, name: entry.name, input }, entry, options, complete);
-    running.tellDecision(final);
-    return { decision: final, decidedAt: clock.elapsed() };
+    const complete: Decision = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
+    running.tellDecision(complete);
+    return { decision: complete, decidedAt: clock.elapsed() };
+  }
+
+  /**
+   * Returns the decision of the executor's policy, or of the call's own where that is stricter, once a user's grants have covered what
+   * they cover: each policy asks for its own reason, and must be covered by itself.
+   *
+   * @throws ToolError `ABORTED` when the caller gives up before.
+   */
+  async judge(call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions, flow: Flow | undefined): Promise<Decision> {
+    const decisions = await askPolicies(this.#frame, call, entry, options, flow);
+    const [first, second] = await Promise.all(decisions.map((each) => this.#covered(call, entry, options, each)));
+    if (second === undefined) return first!;
+    const [one, other] = [this.grantOf(first!), this.grantOf(second)];
+    // Of two grants only one would be counted.
+    if (one !== undefined && other !== undefined && one.id !== other.id) return decisions[0]!;
+    if (first!.verdict === second.verdict) return one === undefined && other !== undefined ? second : first!;
+    return VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first!.verdict) ? second : first!;
   }
 
   /** Returns the decision, or one that allows the call where a user's grant covers it. */
-  async covered(call: ToolCall, entry: ToolEntry | undefined, context: CallContext, decision: Decision): Promise<Decision> {
+  async #covered(call: ToolCall, entry: ToolEntry | undefined, context: CallContext, decision: Decision): Promise<Decision> {
     const grant = entry === undefined ? undefined : await this.#grants.covering(call, entry, context, decision);
     if (grant === undefined) return decision;
     const allowed: Decision = { ...decision, verdict: 'allow', rule: 'grant', reason: `the grant ${grant.id} covers it: ${decision.reason}` };
@@ -201,19 +217,17 @@ function isFrozenCopy(context: unknown): boolean {
 }
 
 /**
- * Returns the decision of the executor's policy, or of the call's own where that is stricter; each is asked once.
+ * Returns the decision of the executor's policy, and that of the call's own where it has one; each is asked once.
  *
  * A policy that throws, does not answer in time or answers with anything else has said no.
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function askPolicies({ policy: own, clock }: ExecutorFrame, call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions, flow: Flow | undefined): Promise<Decision> {
+async function askPolicies({ policy: own, clock }: ExecutorFrame, call: ToolCall, entry: ToolEntry | undefined, options: ExecuteOptions, flow: Flow | undefined): Promise<readonly Decision[]> {
   const { policy: beside, signal, ...others } = options;
   const context: CallContext = flow === undefined ? others : { ...others, flow };
   const ask = (policy: Policy) => askPolicy(policy, call, entry, context, clock, signal);
-  if (beside === undefined) return ask(own);
-  const [first, second] = await Promise.all([ask(own), ask(beside)]);
-  return VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict) ? second : first;
+  return beside === undefined ? [await ask(own)] : Promise.all([ask(own), ask(beside)]);
 }
 
 async function askPolicy(policy: Policy, call: ToolCall, entry: ToolEntry | undefined, context: CallContext, clock: Clock, signal?: AbortSignal): Promise<Decision> {

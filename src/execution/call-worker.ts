@@ -146,13 +146,14 @@ export class CallWorker {
     assertStill();
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
-    if ((await isOutdated()) || !(await useGrant())) return OUTDATED;
+    if (await isOutdated()) return OUTDATED;
     if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();
     if (options.onStart !== undefined) await this.#announce(running, entry, options.onStart);
     assertStill();
     if (approval !== undefined) await desk.redeem(running, approval);
+    else if (!(await useGrant())) return OUTDATED;
     assertStill();
     return undefined;
   }

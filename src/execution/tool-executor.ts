@@ -24,7 +24,7 @@ import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/check-input.js';
 import { countApprovals, type ApprovalMetrics } from './approval-metrics.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
-import { askPolicies, CallChecker } from './call-checker.js';
+import { CallChecker } from './call-checker.js';
 import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
 import { Arounds, type Around } from './around.js';
 import { ConversationFlow, flowSchema } from './conversation-flow.js';
@@ -235,7 +235,7 @@ export class ToolExecutor {
       const entry = this.registry.get(call.name);
       const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
       const judged = { id: call.id, name: call.name, input: checked?.ok === true ? checked.value : call.input };
-      const decision = await this.#checker.covered(judged, entry, context, await askPolicies(this.#frame, judged, entry, context, flow));
+      const decision = await this.#checker.judge(judged, entry, context, flow);
       if (checked?.ok === true && decision.verdict !== 'deny') flow = flowAfter(flow, judged, entry);
       const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
       dryRuns.push(Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun));
@@ -267,12 +267,13 @@ export class ToolExecutor {
   async grantChoices({ toolName, input, conversationId }: PendingApproval): Promise<readonly GrantChoice[]> {
     const entry = this.registry.get(toolName);
     const checked = entry === undefined ? undefined : await checkInput(entry, input);
-    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, conversationId !== undefined, this.#frame.clock.now());
+    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, conversationId !== undefined, (await this.#state.now()).time);
   }
 
-  /** Returns the grants that count, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
-  async grants(): Promise<readonly (Grant & { readonly used: number })[]> {
-    return this.#grants.list();
+  /** Returns the grants that count, of all or of those that are named, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  async grants(of: { readonly principal?: string; readonly conversationId?: string; readonly toolName?: string } = {}): Promise<readonly (Grant & { readonly used: number })[]> {
+    const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
+    return Object.freeze((await this.#grants.list()).filter((grant) => wanted.every(([field, value]) => grant[field as keyof typeof of] === value)));
   }
 
   /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */

@@ -40,6 +40,8 @@ const PREFIX = 'grant:';
 /** Grants of one tool and principal; a user who gives more wants a rule. */
 const MOST_OF_ONE = 100;
 const MOST_ATTEMPTS = 20;
+/** Characters of a grant's key that its id begins with. */
+const KEY_IN_ID = 16;
 const MOST_REMEMBERED = 10_000;
 
 const scopeSchema = once(() => z.strictObject({
@@ -96,11 +98,13 @@ export class Grants {
     const expiresAt = Math.min(scope.until ?? latest, latest);
     if (expiresAt <= time) throw new ToolError('INVALID_ARGUMENT', expectedGot('until in the future', 'a time that is over', 'It counts in milliseconds since 1970.'));
     const { toolName, definitionDigest, principal = null, conversationId = null, danger, rule } = asked;
+    const key = keyOf({ toolName, definitionDigest, principal });
     const grant = this.#signer!.signed(PURPOSE, {
-      id: randomUUID(), toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null, touches: scope.touches, input: scope.input, uses: scope.uses,
+      // The beginning of its key, so that it is found by its id among any number of others.
+      id: `${key.slice(PREFIX.length, PREFIX.length + KEY_IN_ID)}-${randomUUID()}`, toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null, touches: scope.touches, input: scope.input, uses: scope.uses,
       danger, rule, createdAt: time, expiresAt, storeIdentity: identity,
     }) as unknown as Grant; // prettier-ignore
-    await this.#change(keyOf(grant), (grants) => {
+    await this.#change(key, (grants) => {
       const alive = grants.filter((each) => each.expiresAt > time && each.storeIdentity === identity);
       if (alive.length >= MOST_OF_ONE) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${MOST_OF_ONE} grants of ${toolName} for one principal`, 'more', 'Revoke some, or write a rule for the policy.'));
       return [...alive, grant];
@@ -138,7 +142,7 @@ export class Grants {
     return (await this.#store.increment(usesKey(grant), 1, { max: grant.uses, ttlMs: Math.max(1, grant.expiresAt - now.time), identity: grant.storeIdentity })).applied === true;
   }
 
-  /** Returns the grants that count, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Returns the grants that count, the oldest first, with how often each was used; of more than 10,000 tools and principals only some. @throws ToolError `STATE_UNAVAILABLE`. */
   async list(): Promise<readonly (Grant & { readonly used: number })[]> {
     const now = await this.#store.now();
     const found = (await Promise.all((await this.#store.list(PREFIX, 10_000)).map((key) => this.#read(key)))).flat();
@@ -151,7 +155,8 @@ export class Grants {
   /** Ends a grant: a call that has not started by then needs approval. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
   async revoke(id: string): Promise<boolean> {
     let revoked = false;
-    for (const key of await this.#store.list(PREFIX, 10_000)) {
+    if (!/^[0-9a-f]{16}-/.test(id)) return false;
+    for (const key of await this.#store.list(`${PREFIX}${id.slice(0, KEY_IN_ID)}`)) {
       if ((await this.#read(key)).some((grant) => grant.id === id)) await this.#change(key, (grants) => ((revoked = true), grants.filter((grant) => grant.id !== id)));
     }
     return revoked;

@@ -153,6 +153,41 @@ describe('a grant', () => {
     }
   });
 
+  it('with other arguments runs those', async () => {
+    const { executor, call } = setUp();
+    const ran: unknown[] = [];
+    executor.use(({ input }, run) => (ran.push(input), run()));
+    expect(await executor.execute(call('original'), { ...IN, confirm: ({ input }) => ((input as { path: string }).path === 'original' ? { input: { path: 'edited' }, grant: { uses: 1 } } : false) })).toMatchObject({ status: 'ok' });
+    expect(ran).toEqual([{ path: 'edited' }]);
+    expect(await executor.execute(call('b'), IN)).toMatchObject({ status: 'ok' });
+  });
+
+  it('does not answer for a policy of the call that asks for a reason of its own', async () => {
+    const { executor, pendingOf, statusOf } = setUp();
+    await executor.grant(await pendingOf('a'), {});
+    const policy = { decide: () => ({ verdict: 'confirm', rule: 'legal-hold', reason: 'legal hold', danger: 'low' }) as const };
+    expect([await statusOf('b'), await statusOf('b', { ...IN, policy })]).toEqual(['ok', 'approval_required']);
+  });
+
+  it('loses no use to a call that does not run', async () => {
+    const { executor, pendingOf, call } = setUp();
+    await executor.grant(await pendingOf('a'), { uses: 2 });
+    const failing = () => { throw new Error('not now'); };
+    for (let n = 0; n < 3; n++) expect((await executor.execute(call(`${n}`), { ...IN, onStart: failing })).status).toBe('error');
+    expect(await executor.grants()).toMatchObject([{ used: 0 }]);
+  });
+
+  it('that cannot be given leaves the question open, and others are listed by whose they are', async () => {
+    const { executor, pendingOf } = setUp();
+    const pending = await pendingOf('a');
+    await expect(executor.grant(pending, { until: 5 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(executor.metrics.approvals.granted).toBe(0);
+    const { grant } = await executor.grant(pending, {});
+    await expect(executor.grant(pending, {})).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    expect(await executor.grants({ principal: 'ada', toolName: 'put' })).toMatchObject([{ id: grant.id }]);
+    expect(await executor.grants({ principal: 'eve' })).toEqual([]);
+  });
+
   it('is refused for scopes that bound nothing or are malformed, and for pending calls that were changed', async () => {
     const { executor, pendingOf } = setUp();
     const pending = await pendingOf('a');

@@ -61,7 +61,14 @@ function limitsOf({ conversationId, touches, input, danger }: Grant): string {
 async function end(terminal: Terminal, grants: Grants, ids: readonly string[], { all, json }: GrantsOptions): Promise<number> {
   if ((ids.length === 0) !== (all === true)) throw new ToolError('INVALID_ARGUMENT', expectedGot('ids of grants, or --all', ids.length === 0 ? 'neither' : 'both', 'See tooldex grants list.'));
   const ended: { id: string; revoked: boolean }[] = [];
-  for (const id of all === true ? (await grants.list()).map((grant) => grant.id) : ids) ended.push({ id, revoked: await grants.revoke(id) });
+  const revoke = async (id: string) => void ended.push({ id, revoked: await grants.revoke(id) });
+  for (const id of ids) await revoke(id);
+  // A list is bounded; what it leaves out comes with the next one.
+  for (let left = all === true ? await grants.list() : []; left.length > 0; left = await grants.list()) {
+    const before = ended.length;
+    for (const { id } of left) if (!ended.some((each) => each.id === id)) await revoke(id);
+    if (ended.length === before) break;
+  }
   if (json === true) terminal.out(plainJson({ grants: ended }, 2));
   else for (const { id, revoked } of ended) terminal.out(`${revoked ? 'revoked' : 'unknown'}  ${id}`);
   return ended.every(({ revoked }) => revoked) ? EXIT.ok : EXIT.findings;
