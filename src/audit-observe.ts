@@ -50,8 +50,8 @@ export function observeCalls(executor: { readonly use: (around: Around) => () =>
 }
 
 /** True where Node preloads this entry point: then it tells by itself, on standard error, of every executor that is made. */
-const isPreloaded = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((argument) => /audit[/-]observe/.test(argument));
-if (isPreloaded && !isConfined) {
+const isPreloaded = !isConfined && [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((argument) => /audit[/-]observe/.test(argument));
+if (isPreloaded) {
   const told = new Set<string>();
   subscribe('tooldex:executor', (message) => {
     observeCalls((message as { readonly executor: Parameters<typeof observeCalls>[0] }).executor, ({ toolName, effect }) => {

@@ -90,14 +90,14 @@ describe('tooldex plan --run', () => {
   it('asks for one call after the other, and runs those that were approved', async () => {
     const { code, err, asked } = await plan([write('a.txt'), write('b.txt'), write('c.txt')], ['--run'], { answers: ['y', 'n', 'y'] });
     expect([code, has('a.txt'), has('b.txt'), has('c.txt'), asked.length]).toEqual([4, true, false, true, 3]);
-    expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
+    expect(err.match(/Run it\? \[y\/N\/e\/g\] [yn]\n/g)).toHaveLength(3);
   });
 
   it('runs other calls while it asks, and is silent about them until the answer', async () => {
     const afterTheOther = () => vi.waitUntil(() => has('b.txt'), DEADLINE_MS).then(() => 'y');
     const { code, err } = await plan([write('a.txt', { overwrite: true }), write('b.txt')], ['--run', '--yes'], { answers: [afterTheOther] });
     expect([code, has('a.txt')]).toEqual([0, true]);
-    expect(err).toMatch(/Run it\? \[y\/N\/e\] y\n[^]*call-1 write_file ok/);
+    expect(err).toMatch(/Run it\? \[y\/N\/e\/g\] y\n[^]*call-1 write_file ok/);
   });
 
   it('exits with the highest code of all calls', async () => {

@@ -52,8 +52,8 @@ describe('runTool', () => {
     const slow = defineTool({ name: 'slow', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), execute: (_, context) => (context.reportProgress?.({ done: 1 }), (told = context), 'done') });
     const database = { query: () => 1 };
     const { events } = await runTool(slow, {}, { context: database, principal: 'ada', conversationId: 't1' });
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-progress', 'call-settled']);
-    expect(events[2]).toMatchObject({ progress: { done: 1 } });
+    expect(events.map(({ type }) => type)).toEqual(['decision', 'flow', 'flow', 'call-started', 'call-progress', 'call-settled']);
+    expect(events[4]).toMatchObject({ progress: { done: 1 } });
     expect(told).toMatchObject({ principal: 'ada', conversationId: 't1', callId: 'call-1' });
     expect(told?.context).toBe(database);
   });
