@@ -92,20 +92,17 @@ export class ApprovalDesk {
 
   /** Records an approval of a call together with one of further calls like it. */
   async approveMore(pending: PendingApproval, scope: GrantScope, edited?: Edited): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    // First what may be refused: a scope that cannot be given must not use the question up.
-    const grant = await this.#grants.give(pending, scope, this.#definitions.get(pending?.id));
-    try {
-      return { approval: await this.approve(pending, edited), grant };
-    } catch (error) {
-      await this.#grants.revoke(grant.id);
-      throw error;
-    }
+    // What cannot be given must not use the question up, and nothing is given for a question that is answered already.
+    const grant = await this.#grants.make(pending, scope);
+    const approval = await this.approve(pending, edited);
+    await this.#grants.record(grant, this.#definitions.get(pending.id));
+    return { approval, grant };
   }
 
-  /** Uses a grant up for one call. @returns false when it was revoked or used up by others. */
-  async useGrant(running: RunningCall, grant: Grant): Promise<boolean> {
-    if (!(await this.#grants.use(grant))) return false;
-    running.tell({ type: 'approval', state: 'covered', pendingId: grant.id });
+  /** Uses a grant up for one call, or only looks whether it could. @returns false when it was revoked or used up by others. */
+  async useGrant(running: RunningCall, grant: Grant, looksOnly: boolean): Promise<boolean> {
+    if (!(await this.#grants.use(grant, looksOnly))) return false;
+    if (!looksOnly) running.tell({ type: 'approval', state: 'covered', pendingId: grant.id });
     return true;
   }
 

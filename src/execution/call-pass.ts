@@ -78,7 +78,7 @@ export class CallPass {
     }
     let grant = this.#parts.checker.grantOf(decision);
     let lapsed = false;
-    const useGrant = async () => !(lapsed = approval === undefined && grant !== undefined && !(await this.#parts.desk.useGrant(running, grant)));
+    const useGrant = async (looksOnly = false) => !(lapsed = approval === undefined && grant !== undefined && !(await this.#parts.desk.useGrant(running, grant, looksOnly)));
     let turned: DatedDecision | undefined;
     const forbiddenNow = async () => {
       const now = await this.#parts.checker.decide(running, accepted);

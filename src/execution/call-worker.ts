@@ -54,7 +54,7 @@ export interface RunnableCall extends AcceptedInput {
   /** Returns true if the call would do something else by now than what was approved; it is then not run. */
   readonly isOutdated: () => Promise<boolean>;
   /** Uses up the grant on which the decision rests, if there is one; false forbids the call. */
-  readonly useGrant: () => Promise<boolean>;
+  readonly useGrant: (looksOnly?: boolean) => Promise<boolean>;
   /** @throws ToolError when the tool was replaced or removed since the call was judged. */
   readonly assertCurrent: () => void;
 }
@@ -146,7 +146,7 @@ export class CallWorker {
     assertStill();
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
-    if (await isOutdated()) return OUTDATED;
+    if ((await isOutdated()) || !(await useGrant(true))) return OUTDATED;
     if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();

@@ -84,12 +84,12 @@ export class Grants {
   }
 
   /**
-   * Records a grant of calls like a pending one that the user approved.
+   * Makes a grant of calls like a pending one, which counts once the question is answered and `record` has put it into the store.
    *
    * @throws ToolError `INVALID_APPROVAL` for a pending call that was changed, `INVALID_ARGUMENT` for a scope that bounds nothing,
    * `LIMIT_EXCEEDED` for too many of one tool, `STATE_UNAVAILABLE`.
    */
-  async give(pending: PendingApproval, given: GrantScope, definition?: ToolDefinition): Promise<Grant> {
+  async make(pending: PendingApproval, given: GrantScope): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
     if (asked === undefined) throw new ToolError('INVALID_APPROVAL', expectedGot('a pending call as it was asked', 'a changed one, or one signed with another key'));
     const scope = checkScope(given, asked.conversationId !== undefined);
@@ -99,19 +99,24 @@ export class Grants {
     if (expiresAt <= time) throw new ToolError('INVALID_ARGUMENT', expectedGot('until in the future', 'a time that is over', 'It counts in milliseconds since 1970.'));
     const { toolName, definitionDigest, principal = null, conversationId = null, danger, rule } = asked;
     const key = keyOf({ toolName, definitionDigest, principal });
-    const grant = this.#signer!.signed(PURPOSE, {
+    assertRoom((await this.#read(key)).filter((each) => isAlive(each, { time, identity })), toolName);
+    return this.#signer!.signed(PURPOSE, {
       // The beginning of its key, so that it is found by its id among any number of others.
       id: `${key.slice(PREFIX.length, PREFIX.length + KEY_IN_ID)}-${randomUUID()}`, toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null, touches: scope.touches, input: scope.input, uses: scope.uses,
       danger, rule, createdAt: time, expiresAt, storeIdentity: identity,
     }) as unknown as Grant; // prettier-ignore
-    await this.#change(key, (grants) => {
-      const alive = grants.filter((each) => each.expiresAt > time && each.storeIdentity === identity);
-      if (alive.length >= MOST_OF_ONE) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${MOST_OF_ONE} grants of ${toolName} for one principal`, 'more', 'Revoke some, or write a rule for the policy.'));
+  }
+
+  /** Puts a grant into the store, from where it counts. @throws ToolError `LIMIT_EXCEEDED`, `STATE_UNAVAILABLE`: the user is then asked about each call. */
+  async record(grant: Grant, definition?: ToolDefinition): Promise<void> {
+    const now = await this.#store.now();
+    await this.#change(keyOf(grant), (grants) => {
+      const alive = grants.filter((each) => isAlive(each, now));
+      assertRoom(alive, grant.toolName);
       return [...alive, grant];
     });
     if (definition !== undefined) this.#definitions.set(grant.id, definition);
     if (this.#definitions.size > MOST_REMEMBERED) this.#definitions.delete(this.#definitions.keys().next().value!);
-    return grant;
   }
 
   /** Returns a grant that covers a call which needs approval, or `undefined`; a store that cannot be reached covers nothing. */
@@ -134,11 +139,15 @@ export class Grants {
     }
   }
 
-  /** Counts a call, unless the grant was revoked or used up since it was found. @returns true if the call may run. @throws ToolError `STATE_UNAVAILABLE`. */
-  async use(grant: Grant): Promise<boolean> {
+  /**
+   * Counts a call, unless the grant was revoked or used up since it was found; with `looksOnly` it is only looked at.
+   *
+   * @returns true if the call may run. @throws ToolError `STATE_UNAVAILABLE`.
+   */
+  async use(grant: Grant, looksOnly = false): Promise<boolean> {
     const now = await this.#store.now();
     if (!isAlive(grant, now) || !(await this.#read(keyOf(grant))).some(({ id }) => id === grant.id)) return false;
-    if (grant.uses === undefined) return true;
+    if (looksOnly || grant.uses === undefined) return this.#hasUses(grant);
     return (await this.#store.increment(usesKey(grant), 1, { max: grant.uses, ttlMs: Math.max(1, grant.expiresAt - now.time), identity: grant.storeIdentity })).applied === true;
   }
 
@@ -190,10 +199,26 @@ const usesKey = ({ id }: Grant) => `uses-of-grant:${id}`;
 function grantsIn(text: string | undefined): readonly Grant[] {
   try {
     const read: unknown = text === undefined ? [] : JSON.parse(text);
-    return Array.isArray(read) ? (read as unknown[]).filter((each): each is Grant => isPlainObject(each) && typeof each['id'] === 'string' && typeof each['expiresAt'] === 'number') : [];
+    return Array.isArray(read) ? (read as unknown[]).filter(isGrant) : [];
   } catch {
     return [];
   }
+}
+
+/** The last moment that a date can be. */
+const LAST_MS = 8.64e15;
+
+/** Returns true for what has the form of a grant; whether it is genuine a signature shows. */
+function isGrant(each: unknown): each is Grant {
+  if (!isPlainObject(each)) return false;
+  const { id, toolName, principal, conversationId, danger, expiresAt, createdAt } = each;
+  const isText = (value: unknown) => typeof value === 'string';
+  return [id, toolName, danger].every(isText) && [principal, conversationId].every((value) => value === null || isText(value)) && [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS);
+}
+
+/** @throws ToolError `LIMIT_EXCEEDED` where one more would be too many. */
+function assertRoom(grants: readonly Grant[], toolName: string): void {
+  if (grants.length >= MOST_OF_ONE) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${MOST_OF_ONE} grants of ${toolName} for one principal`, 'more', 'Revoke some, or write a rule for the policy.'));
 }
 
 function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreMoment): boolean {

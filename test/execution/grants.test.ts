@@ -147,7 +147,7 @@ describe('a grant', () => {
     }
     expect(await statusOf('src/b')).toBe('approval_required');
     expect(await executor.grants()).toEqual([]);
-    for (const broken of ['{', '[1]', '[{"id":1}]', 'null']) {
+    for (const broken of ['{', '[1]', '[{"id":1}]', 'null', '[{"id":"x","expiresAt":1e300}]']) {
       for (const key of await store.list('grant:')) await store.compareAndSet(key, await store.get(key), broken);
       expect(await statusOf('src/b')).toBe('approval_required');
     }
@@ -186,6 +186,28 @@ describe('a grant', () => {
     await expect(executor.grant(pending, {})).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(await executor.grants({ principal: 'ada', toolName: 'put' })).toMatchObject([{ id: grant.id }]);
     expect(await executor.grants({ principal: 'eve' })).toEqual([]);
+  });
+
+  it('is never there for a question that was answered or is over, not even for a moment', async () => {
+    const { executor, store, pendingOf } = setUp();
+    const written: string[] = [];
+    const write = store.compareAndSet.bind(store);
+    store.compareAndSet = (key, ...rest) => (key.startsWith('grant:') && written.push(key), write(key, ...rest));
+    const [denied, approved] = [await pendingOf('a'), await pendingOf('b')];
+    await executor.deny(denied);
+    await executor.approve(approved);
+    for (const pending of [denied, approved]) await expect(executor.grant(pending, {})).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    expect(written).toEqual([]);
+  });
+
+  it('that was revoked costs no budget and is told to nobody', async () => {
+    const { executor, pendingOf, call } = setUp();
+    const { grant } = await executor.grant(await pendingOf('a'), {});
+    const checked = await executor.check(call('b'), IN);
+    await executor.revokeGrant(grant.id);
+    let started = 0;
+    expect(await executor.execute(checked as never, { ...IN, onStart: () => void (started += 1) })).toMatchObject({ status: 'approval_required' });
+    expect(started).toBe(0);
   });
 
   it('is refused for scopes that bound nothing or are malformed, and for pending calls that were changed', async () => {
