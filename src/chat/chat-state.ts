@@ -1,3 +1,4 @@
+import type { Flow } from '../core/flow.js';
 import type { Json } from '../core/plain-data.js';
 import type { Pending, PendingApproval, GrantScope } from '../safety/calls.js';
 import type { SchemaLevel } from '../tool/render-tool.js';
@@ -61,6 +62,8 @@ export interface ChatState {
   readonly end?: ChatEnd;
   /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
   readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
+  /** What was read in the conversation when its last turn was closed, by calls beside the chat too; missing before that. */
+  readonly flow?: Flow;
 }
 
 export const NO_CHAT: ChatState = Object.freeze({ messages: Object.freeze([]), offered: Object.freeze([]) });

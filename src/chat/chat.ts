@@ -1,9 +1,9 @@
-import { flowOfThread } from './thread-flow.js';
 import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { onAbort } from '../core/listeners.js';
 import { signal as signalField } from '../core/options.js';
+import { canonicalJson } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { Approval } from '../safety/approvals.js';
@@ -17,6 +17,7 @@ import { argumentsOf, callRecord, closeTurn, isSettled, NO_CHAT, withCall, type 
 import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
+import { flowOfThread } from './thread-flow.js';
 import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } from './thread.js';
 
 /**
@@ -164,7 +165,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       await (mode === 'manual' ? leaveCalls(run, run.state.openTurn) : runCalls(run));
       const { openTurn } = run.state;
       const turn = noteTurn(run, openTurn);
-      if (isSettled(openTurn)) await run.save(closeTurn(run.state));
+      if (isSettled(openTurn)) await run.save(closeTurn(await withFlow(run)));
       run.tell({ type: 'turn-completed', turn });
       if (!isSettled(openTurn)) return isGivenUp(run, openTurn) ? end(run, { reason: 'cancelled' }) : undefined;
       if (openTurn.end !== undefined) return;
@@ -175,6 +176,13 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
     const ended = await takeTurn(run, model, first + asked);
     if (ended !== undefined) return run.state.end === ended ? undefined : end(run, ended);
   }
+}
+
+/** Returns the state with what was read in the conversation by now: the store of labels may be gone when the chat is resumed. */
+async function withFlow({ state, engine: { executor }, options: { conversationId } }: ChatRun): Promise<ChatState> {
+  const { flow: before = {} } = state;
+  const flow = await executor.flow(conversationId).catch(() => before);
+  return canonicalJson(flow) === canonicalJson(before) ? state : Object.freeze({ ...state, flow });
 }
 
 /** Returns true when the caller gave up calls that would have run; pending ones get their results from elsewhere. */

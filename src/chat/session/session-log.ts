@@ -204,6 +204,7 @@ const deltaSchema = z.strictObject({
   /** `null`: the session goes on. */
   end: anObject.nullable().optional(),
   offered: z.array(anObject).optional(),
+  flow: anObject.optional(),
   resolutions: tail.optional(),
 });
 
@@ -222,6 +223,7 @@ export function deltaOf({ chat: before, resolutions, storeIdentity: store }: Ses
     ...(chat.openTurn !== before.openTurn && turnDelta(before.openTurn, chat.openTurn)),
     ...(chat.end !== before.end && { end: chat.end ?? null }),
     ...(chat.offered !== before.offered && { offered: [...chat.offered] }),
+    ...(chat.flow !== undefined && chat.flow !== before.flow && { flow: chat.flow }),
     ...(decided !== resolutions && { resolutions: tailOf(resolutions, decided) }),
   };
 }
@@ -246,13 +248,14 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
 function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
   if (!deltaSchema.safeParse(given).success) throw refused('changes of a session', 'others');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, resolutions } = given as SessionDelta;
+  const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, flow, resolutions } = given as SessionDelta;
   if (rev < Number(snapshot['rev'])) throw refused('changes in the order in which they were made', 'others');
   snapshot['rev'] = rev;
   if (storeIdentity !== undefined) snapshot['storeIdentity'] = storeIdentity;
   if (messages !== undefined) replaceTail(snapshot['messages'], messages);
   if (resolutions !== undefined) replaceTail(snapshot['resolutions'], resolutions);
   if (offered !== undefined) snapshot['offered'] = offered;
+  if (flow !== undefined) snapshot['flow'] = flow;
   putOrRemove(snapshot, 'openTurn', openTurn);
   putOrRemove(snapshot, 'end', end);
   const turn = snapshot['openTurn'] as { calls: Record<string, unknown>[]; end?: unknown } | undefined;

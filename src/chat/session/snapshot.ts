@@ -1,4 +1,3 @@
-import { previewSchema } from '../../core/preview.js';
 import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
 import { DangerLevel } from '../../core/enums.js';
@@ -6,7 +5,9 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot, formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
+import { previewSchema } from '../../core/preview.js';
 import { publicMessage } from '../../core/public-message.js';
+import { flowSchema } from '../../execution/conversation-flow.js';
 import { questionFields } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
 import type { ChatEnd, OpenTurn } from '../chat-state.js';
@@ -94,14 +95,15 @@ const snapshotSchema = z.strictObject({
   openTurn: openTurn.optional(),
   end: end.optional(),
   offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })),
+  flow: flowSchema().optional(),
   resolutions: z.array(z.strictObject({ callId: id, digest })),
 });
 
 /** Returns the snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
 export function writeSnapshot({ id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData, options: Pick<ReadSnapshotOptions, 'key'> = {}): SessionSnapshot {
   const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
-  const { messages, openTurn, end, offered } = chat;
-  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, resolutions } as const;
+  const { messages, openTurn, end, offered, flow } = chat;
+  const snapshot = { format: FORMAT, version: VERSION, id, origin, rev, ...(storeIdentity !== undefined && { storeIdentity }), ...(context !== undefined && { context }), messages, ...(openTurn && { openTurn }), ...(end && { end }), offered, ...(flow && { flow }), resolutions } as const;
   return Object.freeze(key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) });
 }
 
