@@ -7,6 +7,7 @@ import { ToolError } from '../core/errors.js';
 import { canonicalJson, isShownByJson, type Json } from '../core/plain-data.js';
 import { suggestNames } from '../core/issues.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
+import { areNamed, isUsersOwn } from '../safety/call-flow.js';
 import type { Grant, Grants } from '../safety/grants.js';
 import type { CallContext, CheckedCall, Decision, Policy, ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
@@ -14,6 +15,7 @@ import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ConversationFlow } from './conversation-flow.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
+import { previewOf } from './preview-call.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
@@ -131,16 +133,28 @@ export class CallChecker {
   }
 
   /** Returns the policy's decision, told when it says something new. @throws ToolError `ABORTED` when the caller gives up before. */
-  async decide(running: RunningCall, { entry, input }: AcceptedInput): Promise<DatedDecision> {
+  async decide(running: RunningCall, accepted: AcceptedInput): Promise<DatedDecision> {
+    const { entry, input } = accepted;
     const { clock, env } = this.#frame;
     const { call, options } = running;
     const flow = running.flow ?? (options.conversationId === undefined ? undefined : await this.#flows.assumed(options.conversationId));
-    const decision = await this.judge({ id: call.id, name: entry.name, input }, entry, options, flow);
+    const asked = { id: call.id, name: entry.name, input };
+    let decision = await this.judge(asked, entry, options, flow);
+    if (decision.verdict === 'allow' && (await this.#reachesOthers(running, accepted, flow))) decision = await this.judge(asked, entry, { ...options, userText: [] }, flow);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete: Decision = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
     running.tellDecision(complete);
     return { decision: complete, decidedAt: clock.elapsed() };
+  }
+
+  /** Returns true if a call that counts as the user's, of a tool that names no sensitive arguments, shows a recipient whom the user did not name. */
+  async #reachesOthers(running: RunningCall, accepted: AcceptedInput, flow: Flow | undefined): Promise<boolean> {
+    const { entry, input } = accepted;
+    const { userText } = running.options;
+    if (flow?.untrusted === undefined || entry.preview === undefined || entry.sensitive !== undefined || !isUsersOwn(entry, input, userText)) return false;
+    const { preview } = await previewOf(this.#frame, running, accepted);
+    return preview === undefined || !areNamed(preview.recipients ?? [], userText);
   }
 
   /**

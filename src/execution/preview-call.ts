@@ -1,6 +1,6 @@
 import type { PendingApproval } from '../safety/calls.js';
 import { readPreview } from '../core/preview.js';
-import type { AcceptedInput } from './call-checker.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
@@ -17,7 +17,7 @@ export type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function previewOf({ clock }: ExecutorFrame, running: RunningCall, { entry, input }: AcceptedInput): Promise<Shown> {
+export async function previewOf({ clock }: ExecutorFrame, running: RunningCall, { entry, input }: { readonly entry: ToolEntry; readonly input: unknown }): Promise<Shown> {
   const { preview } = entry;
   if (preview === undefined) return {};
   const { reportProgress: _, ...context } = running.contextFor(entry.digest, undefined);

@@ -3,7 +3,7 @@ import type { DangerLevel } from '../core/enums.js';
 import { isDangerous, isWriting } from '../core/enum-order.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ToolCall } from './calls.js';
+import type { CallContext, ToolCall } from './calls.js';
 import { ignoreRejection } from './built-in-checks.js';
 
 /** The flow of one call: the labels that it reads, and where it sends. */
@@ -43,7 +43,7 @@ export interface Influence {
  * Only untrusted content influences, and only calls that write or send matter. What the user typed is no influence: a call
  * whose sensitive arguments are all in the user's own words is the user's.
  */
-export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userText: readonly string[], danger: DangerLevel): Influence | undefined {
+export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userText: CallContext['userText'], danger: DangerLevel): Influence | undefined {
   const { private: data, untrusted } = flow;
   if (untrusted === undefined) return undefined;
   const { sends } = flowOfCall(entry, input);
@@ -92,9 +92,15 @@ function reachesNothing(entry: ToolEntry, input: unknown): boolean {
 }
 
 /** Returns true if the call has sensitive arguments, and the user named all of them. */
-export function isUsersOwn(entry: ToolEntry, input: unknown, userText: readonly string[]): boolean {
+export function isUsersOwn(entry: ToolEntry, input: unknown, userText: CallContext['userText']): boolean {
   const values = sensitiveIn(entry, input);
-  return values.length > 0 && values.every((value) => userText.some((text) => occursIn(text, value)));
+  return values.length > 0 && areNamed(values, userText);
+}
+
+/** Returns true if the user named every value. */
+export function areNamed(values: readonly unknown[], userText: CallContext['userText'] = []): boolean {
+  const texts = typeof userText === 'string' ? [userText] : userText;
+  return values.every((value) => texts.some((text) => occursIn(text, value)));
 }
 
 /** The values of a call's sensitive arguments; of a tool that does not name them, its addresses. */

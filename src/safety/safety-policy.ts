@@ -157,7 +157,7 @@ export class SafetyPolicy implements Policy {
   }
 
   #byFlow(call: ToolCall, entry: ToolEntry, { flow, userText }: CallContext, danger: EffectiveDanger): Decision | undefined {
-    const influence = flow && influenceOn(entry, call.input, flow, textsOf(userText), danger.level);
+    const influence = flow && influenceOn(entry, call.input, flow, userText, danger.level);
     if (influence === undefined) return undefined;
     const rule = influence.leaks ? 'leaks' : 'influenced';
     const verdict = this.#flows[rule];
@@ -168,7 +168,7 @@ export class SafetyPolicy implements Policy {
     const { accessMode, executionCategory, priority, requiresConsent } = entry;
     // Where nothing is known of what was read, nothing can be told from it.
     const asksLess = this.#mode === 'flow' && (mode === undefined || mode === 'flow') && flow !== undefined && !requiresConsent
-      && (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, textsOf(userText)));
+      && (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, userText));
     const needed = !asksLess && requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
     const dangerous = (!asksLess && isDangerous(danger.level)) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
@@ -182,8 +182,4 @@ export class SafetyPolicy implements Policy {
     ];
     return { verdict: 'confirm', rule: 'axes', reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`, danger: danger.level };
   }
-}
-
-function textsOf(userText: CallContext['userText'] = []): readonly string[] {
-  return typeof userText === 'string' ? [userText] : userText;
 }

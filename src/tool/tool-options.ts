@@ -130,7 +130,7 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
   /**
    * The arguments that name who is reached, or which thing is changed, such as `recipient`, `url` or `path`; not the content. A
    * call for which the user named the values of all of them needs no approval because of what was read before. An empty list
-   * says that no argument of the tool does. @default arguments of format email or uri
+   * says that no argument of the tool does. @default arguments of format email or uri, and the recipients that the `preview` shows
    */
   readonly sensitive?: readonly string[];
   /** The danger of one call; it can raise `dangerLevel`, never lower it. @default none */

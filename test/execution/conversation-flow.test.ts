@@ -55,6 +55,22 @@ describe('what was read in a conversation', () => {
     expect((await executor.executeAll([send('4')], { ...IN, madeWith: ['1', '4'] })).map(({ status }) => status)).toEqual(['ok']);
   });
 
+  it('lets a call pass as the user’s own only if they named all whom its preview shows, where the tool names no sensitive arguments', async () => {
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(tools);
+    const previews: unknown[] = [];
+    const share = (name: string, options: object) => defineTool({ name, description: 'Shares a page', inputSchema: { type: 'object', properties: { url: { type: 'string', format: 'uri' }, team: { type: 'string' } } }, accessMode: 'write', reads: [], sends: 'outside', preview: (input: unknown) => (previews.push(input), { summary: 'Shares', recipients: [(input as { team: string }).team] }), ...options, execute: () => 'shared' } as never);
+    registry.registerAll([share('share', {}), share('share_as_declared', { sensitive: ['url'] }), share('share_blindly', { preview: () => Promise.reject(new Error('no')) })]);
+    const executor = new ToolExecutor({ registry, policy: new SafetyPolicy({ registry, mode: 'flow' }) });
+    const statusOfSharing = async (name: string, team: string) => (await executor.execute({ id: `${name} ${team}`, name, input: { url: 'https://example.org/', team } }, { ...IN, userText: 'Share https://example.org/ with the designers' })).status;
+    expect([await statusOfSharing('share', 'eve'), previews.length]).toEqual(['ok', 0]);
+    await executor.execute(fetchCall, { ...IN, userText: 'https://example.org/' });
+    expect(await statusOfSharing('share', 'designers')).toBe('ok');
+    expect(await statusOfSharing('share', 'marketing')).toBe('approval_required');
+    expect(await statusOfSharing('share_as_declared', 'marketing')).toBe('ok');
+    expect(await statusOfSharing('share_blindly', 'designers')).toBe('approval_required');
+  });
+
   it('is forgotten when a program says so, by all processes, and read again after that', async () => {
     const store = new MemoryStateStore();
     const [one, other] = [executorOn(store), executorOn(store)];
