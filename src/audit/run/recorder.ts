@@ -305,15 +305,17 @@ function fileWith(text: string, recordFile: string): string {
 function recordProcess(): void {
   record(process, 'chdir', 'process', ['chdir'], all);
   record(process, 'exit', 'process', ['exit'], all);
-  const kill = process.kill.bind(process);
-  record(process, 'kill', 'process', ['kill'], all, (args, self, original) => (args[0] === process.pid || args[1] === 0 ? Reflect.apply(original, self, args) : true));
-  const recorded = process.kill.bind(process);
-  process.kill = (pid, signal) => {
-    if (!children.has(Math.abs(pid))) return recorded(pid, signal);
-    return confinement?.spawn === false || kill(pid, signal);
-  };
-  // The function below process.kill, and the one that lets a debugger into another process.
-  record(process, '_kill', 'process', ['kill'], all, (args, self, original) => (args[0] === process.pid || args[1] === 0 || (children.has(Math.abs(Number(args[0]))) && confinement?.spawn === true) ? Reflect.apply(original, self, args) : 0));
+  // The second is the function below the first.
+  for (const name of ['kill', '_kill']) {
+    const original = Reflect.get(process, name) as Work;
+    record(process, name, 'process', ['kill'], all, (args, self) => (args[0] === process.pid || args[1] === 0 ? Reflect.apply(original, self, args) : name === 'kill' ? true : 0));
+    const recorded = Reflect.get(process, name) as Work;
+    Reflect.set(process, name, (...args: readonly unknown[]) => {
+      if (!children.has(Math.abs(Number(args[0])))) return Reflect.apply(recorded, process, args);
+      return confinement?.spawn === false ? (name === 'kill' ? true : 0) : Reflect.apply(original, process, args);
+    });
+  }
+  // Another one lets a debugger into another process.
   record(process, '_debugProcess', 'process', ['kill'], all, () => undefined);
   // The bindings of Node's own would go past all of this.
   if (confinement !== undefined) record(process, 'binding', 'process', ['binding'], all, () => { throw new Error('Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.'); });

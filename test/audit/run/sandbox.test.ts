@@ -32,4 +32,10 @@ describe.skipIf(findSandbox() === undefined)('programs in a sandbox of the opera
     expect(existsSync(outside)).toBe(false);
     if (process.platform === 'linux') expect(of['reaches']!.message).toBeUndefined();
   });
+
+  it('may be ended by the tool that started them, which is no effect', async () => {
+    const { of } = await runAll(package_, { stops: `() => new Promise((done) => { const child = execFile('sleep', ['9']); child.on('exit', () => done()); process.kill(child.pid); })` }, { allowSpawn: true });
+    expect(of['stops']).toMatchObject({ status: 'ok' });
+    expect(of['stops']!.effects.map(({ call }) => call)).not.toContain('process.kill');
+  });
 });

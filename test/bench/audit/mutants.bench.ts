@@ -1,13 +1,15 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
 import { globSync } from 'tinyglobby';
 import { auditTools } from '../../../src/audit.js';
 import { ToolMetadataRegistry, type ToolSource } from '../../../src/index.js';
 import { markdownTable, writeSection } from '../report.js';
-import { mutantsOf } from './mutants.js';
+import { mutantsOf, type Mutant } from './mutants.js';
+import { MutantRuns } from './run-mutants.js';
 
-// Makes liars of the bundled tools and counts those that the audit of their code finds: `npm run bench:mutants`.
+// Makes liars of the bundled tools, and counts those that the audit finds by their code, and by running them: `npm run bench:mutants`.
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const COPY = join(ROOT, '.cache/mutants');
@@ -26,25 +28,63 @@ async function verdictOf(file: string): Promise<string> {
   return report.tools.map(({ verdict }) => verdict).join();
 }
 
-const found = new Map<string, { mutants: number; lies: number; missed: string[] }>();
-const files = globSync('tools/**/*.ts', { cwd: COPY }).filter((file) => readFileSync(join(COPY, file), 'utf8').includes('@tool({')).sort();
-const originals: Record<string, number> = {};
-for (const file of files) {
-  const verdict = await verdictOf(file);
-  originals[verdict] = (originals[verdict] ?? 0) + 1;
-  for (const [index, { title, source }] of mutantsOf(join(ROOT, file)).entries()) {
-    const mutant = file.replace(/\.ts$/, `.mutant-${index}.ts`);
-    writeFileSync(join(COPY, mutant), source);
-    const count = found.get(title) ?? { mutants: 0, lies: 0, missed: [] };
-    const isFound = (await verdictOf(mutant)) === 'lies';
-    found.set(title, { mutants: count.mutants + 1, lies: count.lies + Number(isFound), missed: isFound ? count.missed : [...count.missed, file] });
-    rmSync(join(COPY, mutant));
-  }
-  console.log(`${file}: ${verdict}`);
+interface Count {
+  mutants: number;
+  lies: number;
+  ran: number;
+  seen: number;
 }
-for (const [title, { missed }] of found) if (missed.length > 0) console.log(`missed, ${title}: ${missed.length} of these, as ${missed.slice(0, 5).join(', ')}`);
-const counts = [...found.values()];
-const all = counts.reduce((sum, { mutants }) => sum + mutants, 0);
-const lies = counts.reduce((sum, each) => sum + each.lies, 0);
-const rows = [...[...found].map(([title, each]) => [title, each.mutants, each.lies] as const), ['all', all, `${lies} (${((100 * lies) / all).toFixed(0)} %)`] as const];
-writeSection('Liars made of the bundled tools', `Each of the ${files.length} bundled tools with one effect added, or with a declaration that says it only reads, audited by its code. The tools as they are: ${Object.entries(originals).map(([verdict, count]) => `${count} ${verdict}`).join(', ')}.\n\n${markdownTable(['changed', 'liars', 'found'], rows)}`);
+
+const runs = await MutantRuns.open();
+if (runs === undefined) console.log('Not run: dist is missing. Run `npm run build` first for the half that runs the tools.');
+const counts = new Map<string, Count>();
+const originals = { traced: {} as Record<string, number>, ran: {} as Record<string, number> };
+const add = (to: Record<string, number>, verdict: string) => (to[verdict] = (to[verdict] ?? 0) + 1);
+const countOf = ({ title }: Pick<Mutant, 'title'>) => {
+  const count = counts.get(title) ?? { mutants: 0, lies: 0, ran: 0, seen: 0 };
+  counts.set(title, count);
+  return count;
+};
+const reasons: Record<string, number> = {};
+
+const { only = '' } = parseArgs({ options: { only: { type: 'string' } } }).values;
+const files = globSync('tools/**/*.ts', { cwd: COPY }).filter((file) => file.includes(only) && readFileSync(join(COPY, file), 'utf8').includes('@tool({')).sort();
+for (const file of files) {
+  const mutants = mutantsOf(join(ROOT, file));
+  const verdict = await verdictOf(file);
+  add(originals.traced, verdict);
+  for (const [index, mutant] of mutants.entries()) {
+    const changed = file.replace(/\.ts$/, `.mutant-${index}.ts`);
+    writeFileSync(join(COPY, changed), mutant.source);
+    const isFound = (await verdictOf(changed)) === 'lies';
+    const count = countOf(mutant);
+    count.mutants += 1;
+    count.lies += Number(isFound);
+    if (!isFound) console.log(`not found in its code: ${file}, ${mutant.title}`);
+    rmSync(join(COPY, changed));
+  }
+  const ran = await runs?.run(dirname(join(COPY, file)), readFileSync(join(ROOT, file), 'utf8'), mutants);
+  if (ran !== undefined) add(originals.ran, ran.original);
+  for (const each of ran?.mutants ?? []) {
+    if ('cannot' in each) {
+      add(reasons, each.cannot);
+      continue;
+    }
+    const count = countOf(each);
+    count.ran += 1;
+    count.seen += Number(each.found);
+    if (!each.found) console.log(`not seen when it ran: ${file}, ${each.title}`);
+  }
+  console.log(`${file}: ${verdict}${ran === undefined ? '' : `, ran: ${ran.original}`}`);
+}
+for (const [reason, times] of Object.entries(reasons)) console.log(`not run, ${times} times: ${reason}`);
+
+const percent = (part: number, whole: number) => (whole === 0 ? '–' : `${((100 * part) / whole).toFixed(0)} %`);
+const sum = (field: keyof Count) => [...counts.values()].reduce((all, each) => all + each[field], 0);
+const verdictsIn = (of: Record<string, number>) => Object.entries(of).map(([verdict, count]) => `${count} ${verdict}`).join(', ');
+const all = { mutants: sum('mutants'), lies: sum('lies'), ran: sum('ran'), seen: sum('seen') };
+const rows = [...[...counts].map(([title, each]) => [title, each.mutants, each.lies, each.ran, each.seen]), ['all', all.mutants, `${all.lies} (${percent(all.lies, all.mutants)})`, `${all.ran} (${percent(all.ran, all.mutants)})`, `${all.seen} (${percent(all.seen, all.ran)})`]];
+const title = 'Liars made of the bundled tools';
+const text = `Each of the ${files.length} bundled tools with one effect added, or with a declaration that says it only reads; audited by its code, and by running it twice on arguments that fit (\`--run\`, where the operating system can hold programs with those, in a folder with a repository). The tools as they are, by their code: ${verdictsIn(originals.traced)}; run: ${verdictsIn(originals.ran)}.\n\n${markdownTable(['changed', 'liars', 'found by code', 'run', 'found by running'], rows)}`;
+if (only === '') writeSection(title, text);
+else console.log(text);
