@@ -99,8 +99,10 @@ export function isUsersOwn(entry: ToolEntry, input: unknown, userText: CallConte
 
 /** Returns true if the user named every value. */
 export function areNamed(values: readonly unknown[], userText: CallContext['userText'] = []): boolean {
-  const texts = typeof userText === 'string' ? [userText] : userText;
-  return values.every((value) => texts.some((text) => occursIn(text, value)));
+  const distinct = new Set(values);
+  if (distinct.size > MOST_VALUES) return false;
+  const texts = (typeof userText === 'string' ? [userText] : userText).map((text) => text.normalize('NFC'));
+  return [...distinct].every((value) => texts.some((text) => occursIn(text, value)));
 }
 
 /** The values of a call's sensitive arguments; of a tool that does not name them, its addresses. */
@@ -132,24 +134,29 @@ function addressesIn(schema: unknown, value: unknown, depth: number): readonly u
 /** The characters before and after words that the user named: a part of a longer address is another address. */
 const BEFORE = /[\s"'`([{<,;:=«»“”‘’„]/u;
 const AFTER = /^(?:$|[\s"'`)\]}>,;!?»«”“’]|[.:](?:$|\s))/u;
-/** Shorter texts occur by chance. */
+/** Shorter texts occur by chance; nobody types longer ones, or more of them, and a model could have them sought for minutes. */
 const SHORTEST = 3;
+const LONGEST = 2_048;
+const MOST_VALUES = 200;
 
 /** Returns true if the user's text has a value as words of its own, spelt as it is (addresses of mail in any case). */
 function occursIn(text: string, value: unknown): boolean {
   if (typeof value === 'number') return [...text.matchAll(/(?<![\p{L}\p{N}.,-])-?\d+(?:[.,]\d+)*(?![\p{L}\p{N}])/gu)].some(([number]) => Number(number.replaceAll(',', '')) === value || Number(number.replace(',', '.')) === value);
-  if (typeof value !== 'string') return false;
+  if (typeof value !== 'string' || value.length > LONGEST) return false;
   const wanted = value.trim().normalize('NFC');
   const bare = wanted.replace(/^https?:\/\//i, '').replace(/\/$/, '');
   const isMail = /^[^\s@/]+@[^\s@/]+$/u.test(wanted);
   const fold = (each: string) => (isMail ? each.toLowerCase() : each);
-  const said = fold(text.normalize('NFC'));
+  const said = fold(text);
   return [...new Set([wanted, bare])].some((each) => each.length >= SHORTEST && standsIn(said, fold(each)));
 }
 
 function standsIn(text: string, words: string): boolean {
-  for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at + 1)) {
-    if ((at === 0 || BEFORE.test(text[at - 1]!)) && AFTER.test(text.slice(at + words.length, at + words.length + 2))) return true;
+  for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at)) {
+    const startsWord = at === 0 || BEFORE.test(text[at - 1]!);
+    if (startsWord && AFTER.test(text.slice(at + words.length, at + words.length + 2))) return true;
+    // Only where a word starts: of a text of one letter every place begins with the value.
+    do at += 1; while (at < text.length && !BEFORE.test(text[at - 1]!));
   }
   return false;
 }

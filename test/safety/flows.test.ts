@@ -80,6 +80,15 @@ describe('a call whose sensitive arguments the user named', () => {
     expect(named(input, text)).toBe(false);
   });
 
+  it('names no more than somebody types: long or many values are not sought', () => {
+    const words = Array.from({ length: 201 }, (_, index) => `word${index}`);
+    expect(named({ to: words.slice(1) }, words.join(' '))).toBe(true);
+    expect(named({ to: [...words.slice(1), ...words.slice(1)] }, words.join(' '))).toBe(true);
+    expect(named({ to: words }, words.join(' '))).toBe(false);
+    expect(named({ to: 'a'.repeat(2_049) }, 'a'.repeat(2_049))).toBe(false);
+    expect(named({ to: 'aab' }, `${'a'.repeat(100)} aab`)).toBe(true);
+  });
+
   it('is judged by the addresses in its schema where the tool names no sensitive arguments, and never where there are none', () => {
     const own = defineTool({ name: 'send', description: 'Sends', inputSchema: z.object({ to: z.array(z.email()), about: z.string().optional() }), accessMode: 'write', dangerLevel: 'medium', sends: 'outside', execute: () => 1 });
     expect(named({ to: ['ada@corp.example'], about: 'x' }, 'ask ada@corp.example', { tool: own })).toBe(true);
