@@ -19,7 +19,7 @@ import type { CallContext, ToolCall } from './calls.js';
  * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
  */
 export interface PolicyRule {
-  /** The name of the rule in decisions. @default "rule 1", "rule 2", … */
+  /** The name of the rule in decisions; not that of a built-in one (`axes`, `flow-influenced`, `flow-leaks`, `grant`). @default "rule 1", "rule 2", … */
   readonly name?: string;
   /** The decision about calls that the rule meets. */
   readonly verdict: Verdict;
@@ -107,7 +107,8 @@ const inputCondition = () => z.custom<NonNullable<PolicyRule['input']>>(isPlainO
 
 const ruleSchema = once(() => z
   .strictObject({
-    name: z.string().min(1).optional(),
+    // A grant that answers a built-in question must answer no other.
+    name: z.string().min(1).regex(/^(?!(?:axes|flow-influenced|flow-leaks|grant)$)/, 'a name that no built-in rule has').optional(),
     verdict: z.enum(['allow', 'confirm', 'deny']),
     tools: oneOrMore(toolPattern()).optional(),
     filter: filterCondition().optional(),

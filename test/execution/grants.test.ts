@@ -3,14 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type ExecuteOptions, type PendingApproval, type SafetyPolicyOptions, type ToolEvent, type ToolOptions } from '../../src/index.js';
 import { Session, scriptedModel } from '../../src/chat.js';
-import { MemoryStateStore } from '../../src/state.js';
+import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
+import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
+
+warnIfNoRedis('grants in Redis');
 
 const KEY = new Uint8Array(32).fill(7);
 const put = (options: Partial<ToolOptions> = {}) =>
   defineTool({ name: 'put', description: 'Puts a text', inputSchema: z.object({ path: z.string(), text: z.string().default('') }), accessMode: 'write', dangerLevel: 'medium', reads: [], sends: 'nowhere', conflictKeys: ({ path }) => ({ writes: [`file:${path}`] }), ...options, execute: () => 'put' });
 
-function setUp({ tool = put(), store = new MemoryStateStore(), policy = {} }: { tool?: ReturnType<typeof put>; store?: MemoryStateStore; policy?: Omit<SafetyPolicyOptions, 'registry'> } = {}) {
+function setUp({ tool = put(), store = new MemoryStateStore(), policy = {} }: { tool?: ReturnType<typeof put>; store?: StateStore; policy?: Omit<SafetyPolicyOptions, 'registry'> } = {}) {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
   const executor = new ToolExecutor({ registry, store, approvalKey: KEY, policy: new SafetyPolicy({ registry, ...policy }) });
@@ -138,6 +141,47 @@ describe('a grant', () => {
     expect(await executor.execute(checked as never, IN)).toMatchObject({ status: 'approval_required' });
   });
 
+  it('that is revoked while its call waits for a place lets it not run', async () => {
+    let open!: (value: string) => void;
+    const gate = new Promise<string>((resolve) => (open = resolve));
+    const registry = new ToolMetadataRegistry();
+    registry.register(defineTool({ name: 'put', description: 'Puts a text', inputSchema: z.object({ path: z.string() }), accessMode: 'write', dangerLevel: 'medium', execute: () => gate }));
+    const executor = new ToolExecutor({ registry, maxConcurrent: 1 });
+    const call = (id: string) => ({ id, name: 'put', input: { path: id } });
+    const asked = await executor.execute(call('0'), IN);
+    const { grant } = await executor.grant((asked as { pending: PendingApproval }).pending, {});
+    const started = new Promise<void>((resolve) => executor.on((event) => event.type === 'call-started' && resolve()));
+    const first = executor.execute(call('1'), IN);
+    await started;
+    const second = executor.execute(call('2'), IN);
+    await executor.revokeGrant(grant.id);
+    open('put');
+    expect([(await first).status, (await second).status]).toEqual(['ok', 'approval_required']);
+  });
+
+  it('covers calls by another name of the tool', async () => {
+    const { executor, pendingOf, call } = setUp({ tool: put({ aliases: ['put_text'] }) });
+    await executor.grant(await pendingOf('a'), { touches: 'write:a' });
+    expect((await executor.execute({ ...call('a'), name: 'put_text' }, IN)).status).toBe('ok');
+    expect((await executor.execute({ ...call('b'), name: 'put_text' }, IN)).status).toBe('approval_required');
+  });
+
+  it.skipIf(!redisPresent)('is counted in a real Redis by executors that share it (skipped without redis-server)', async () => {
+    const server = await RedisServer.start();
+    const stores = await Promise.all([1, 2].map(async () => RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 })));
+    try {
+      const [one, other] = stores.map((store) => setUp({ store }));
+      await one!.executor.grant(await one!.pendingOf('a'), { uses: 3 });
+      const statuses = await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 ? one : other)!.statusOf(`${n}`)));
+      expect(statuses.filter((status) => status === 'ok')).toHaveLength(3);
+      const { grant } = await other!.executor.grant(await other!.pendingOf('a'), {});
+      expect([await one!.statusOf('b'), await one!.executor.revokeGrant(grant.id), await other!.statusOf('b')]).toEqual(['ok', true, 'approval_required']);
+    } finally {
+      await Promise.all(stores.map(async (store) => store.close()));
+      await server.stop();
+    }
+  });
+
   it('that others wrote or changed in the store counts for nothing', async () => {
     const { executor, store, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf('a'), { touches: 'write:src/' });
@@ -208,6 +252,12 @@ describe('a grant', () => {
     let started = 0;
     expect(await executor.execute(checked as never, { ...IN, onStart: () => void (started += 1) })).toMatchObject({ status: 'approval_required' });
     expect(started).toBe(0);
+  });
+
+  it('answers no question of an operator’s rule: none can be named like a built-in one', () => {
+    const registry = new ToolMetadataRegistry();
+    for (const name of ['axes', 'flow-influenced', 'flow-leaks', 'grant']) expect(() => new SafetyPolicy({ registry, rules: [{ name, verdict: 'confirm' }] })).toThrow('a name that no built-in rule has');
+    expect(() => new SafetyPolicy({ registry, rules: [{ name: 'flow-leaks-of-mail', verdict: 'confirm' }] })).not.toThrow();
   });
 
   it('is refused for scopes that bound nothing or are malformed, and for pending calls that were changed', async () => {
