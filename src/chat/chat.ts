@@ -17,7 +17,7 @@ import { argumentsOf, callRecord, closeTurn, isSettled, NO_CHAT, withCall, type 
 import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
-import { flowOfThread } from './thread-flow.js';
+import { flowOfService, flowOfThread } from './thread-flow.js';
 import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } from './thread.js';
 
 /**
@@ -209,7 +209,8 @@ const NO_GATEWAY_KEY = expectedGot('a key for the AI Gateway', 'none that it acc
 
 /** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
 async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
-  const { engine: { executor, registry }, options: { conversationId }, state: { messages } } = run;
+  const { engine, options: { conversationId }, state: { messages } } = run;
+  const { executor, registry } = engine;
   if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return { reason: 'cancelled' };
@@ -227,6 +228,8 @@ async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
   const turn = turnOf({ index, message, calls: [] }, finishReason, usage);
   run.turns.push(turn);
+  // Its service may have searched before it made its calls.
+  await executor.addFlow(conversationId, flowOfService(message, engine.clock.now()));
   const calls = ownCallsIn(message);
   if (calls.length === 0) {
     const completed = Object.freeze({ reason: 'completed' as const, finishReason });

@@ -2,25 +2,36 @@ import type { Flow, FlowCause } from '../core/flow.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { flowAfter } from '../safety/call-flow.js';
 import { argumentsOf, type ChatState } from './chat-state.js';
-import { callsIn, type ChatMessage } from './thread.js';
+import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './thread.js';
 
 /**
  * Returns what was read in a stored chat, as it says and as its calls tell: a process that goes on with it may not have seen them run,
  * and what is stored may have been changed.
  *
- * A call of a tool that is not known here, such as one that the model's service ran, may have read anything.
+ * A call of a tool that is not known here may have read anything.
  */
 export function flowOfThread({ messages, openTurn, flow: stored = {} }: ChatState, registry: ToolMetadataRegistry): Flow {
-  const closed = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input }));
+  const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap((message) => (message.role === 'assistant' ? [message] : []));
+  const closed = assistants.filter((message) => message !== openTurn?.message).flatMap(ownCallsIn).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input }));
   const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }] : []));
-  let flow: Flow = stored;
+  let flow: Flow = assistants.reduce((before, message) => ({ ...flowOfService(message, 0), ...before }), stored);
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);
-    const unknown: FlowCause = { toolName: call.name.slice(0, 128), callId: call.id, at: 0, inferred: true };
-    flow = entry === undefined ? { private: unknown, untrusted: unknown, ...flow } : flowAfter(flow, call, entry);
+    flow = entry === undefined ? { ...anythingBy(call.name, call.id, 0), ...flow } : flowAfter(flow, call, entry);
     if (flow.private !== undefined && flow.untrusted !== undefined) break;
   }
   return flow;
+}
+
+/** Returns what the calls that the model's service ran itself, such as a search, brought into an answer: anything. */
+export function flowOfService(message: AssistantMessage, at: number): Flow {
+  const [first] = callsIn(message).filter((call) => !ownCallsIn(message).includes(call));
+  return first === undefined ? {} : anythingBy(first.toolName, first.toolCallId, at);
+}
+
+function anythingBy(toolName: string, callId: string, at: number): Flow {
+  const cause: FlowCause = { toolName: toolName.slice(0, 128), callId, at, inferred: true };
+  return { private: cause, untrusted: cause };
 }
 
 /** Returns what the user typed: the texts of their messages, and no files. */

@@ -73,9 +73,9 @@ export class ConversationFlow {
     for (const [label, { from }] of read) if (!before.has(label)) running.tell({ type: 'flow', label, ...(from !== undefined && { from }) });
   }
 
-  /** Adds labels that a stored conversation had, unless a user has taken labels off since: what is stored may be older. */
-  async restore(conversationId: string, flow: Flow): Promise<void> {
-    if (Object.keys(flow).length > 0) await this.#add(conversationId, flow, new Set(), true);
+  /** Adds labels; those of a stored conversation only if no user has taken labels off since: what is stored may be older. */
+  async add(conversationId: string, flow: Flow, isOld: boolean): Promise<void> {
+    if (Object.keys(flow).length > 0) await this.#add(conversationId, flow, new Set(), isOld);
   }
 
   /** Takes labels off. @throws ToolError `STATE_UNAVAILABLE`, after which they may still be there. */

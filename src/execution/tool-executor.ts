@@ -317,11 +317,14 @@ export class ToolExecutor {
     await this.#flows.clear(requireConversation(conversationId), read.data);
   }
 
-  /** Adds what was read in a conversation that was stored elsewhere. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  /** Adds what is read in a conversation beside its calls, such as a document that the program puts into a message. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  async addFlow(conversationId: string, flow: Flow): Promise<void> {
+    await this.#flows.add(requireConversation(conversationId), requireFlow(flow), false);
+  }
+
+  /** Adds what was read in a conversation that was stored elsewhere, unless labels were taken off since. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
   async restoreFlow(conversationId: string, flow: Flow): Promise<void> {
-    const read = flowSchema().safeParse(flow);
-    if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
-    await this.#flows.restore(requireConversation(conversationId), read.data as Flow);
+    await this.#flows.add(requireConversation(conversationId), requireFlow(flow), true);
   }
 
   /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */
@@ -381,4 +384,11 @@ function withoutCauses(flow: Flow, callIds: readonly string[]): Flow {
 function requireConversation(conversationId: string): string {
   if (typeof conversationId !== 'string' || conversationId === '') throw invalidArgument('the id of a conversation', conversationId);
   return conversationId;
+}
+
+/** Returns a flow as it is now. @throws ToolError `INVALID_ARGUMENT`. */
+function requireFlow(flow: unknown): Flow {
+  const read = flowSchema().safeParse(flow);
+  if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
+  return read.data as Flow;
 }

