@@ -1,6 +1,7 @@
 import { FLOW_LABELS, FLOW_TARGETS, type Flow, type FlowCause, type FlowLabel, type FlowTarget } from '../core/flow.js';
 import type { DangerLevel } from '../core/enums.js';
 import { isDangerous, isWriting } from '../core/enum-order.js';
+import { once } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CallContext, ToolCall } from './calls.js';
@@ -99,62 +100,135 @@ export function isUsersOwn(entry: ToolEntry, input: unknown, userText: CallConte
 
 /** Returns true if the user named every value. */
 export function areNamed(values: readonly unknown[], userText: CallContext['userText'] = []): boolean {
-  const distinct = new Set(values);
-  if (distinct.size > MOST_VALUES) return false;
-  const texts = (typeof userText === 'string' ? [userText] : userText).map((text) => text.normalize('NFC'));
-  return [...distinct].every((value) => texts.some((text) => occursIn(text, value)));
+  const different = [...new Set(values)];
+  if (different.length > MOST_VALUES) return false;
+  const said = (typeof userText === 'string' ? [userText] : userText).map(readSaid);
+  return different.every((value) => said.some((each) => occursIn(each, value)));
 }
 
 /** The values of a call's sensitive arguments; of a tool that does not name them, its addresses. */
 function sensitiveIn(entry: ToolEntry, input: unknown): readonly unknown[] {
   if (!isPlainObject(input)) return [];
-  if (entry.sensitive === undefined) return addressesIn(entry.inputJsonSchema, input, DEEPEST);
+  if (entry.sensitive === undefined) return addressesIn(entry.inputJsonSchema, entry.inputJsonSchema, input, DEEPEST);
   return entry.sensitive.flatMap((name) => leavesOf(Object.hasOwn(input, name) ? input[name] : undefined, DEEPEST));
 }
 
-/** The texts, numbers and flags in a value; what is missing or empty names nobody. */
+/** The texts, numbers and flags in a value, and keys that are addresses; what is missing or empty names nobody. */
 function leavesOf(value: unknown, depth: number): readonly unknown[] {
   if (value === undefined || value === null || value === '') return [];
   if (typeof value !== 'object') return [value];
-  // Deeper than is looked at: a value that occurs nowhere.
-  return depth === 0 ? [value] : Object.values(value).flatMap((each) => leavesOf(each, depth - 1));
+  // Deeper than is looked at, or no plain data, such as a URL that the schema made: a value that occurs nowhere.
+  if (depth === 0 || !(Array.isArray(value) || isPlainObject(value))) return [value];
+  return Object.entries(value).flatMap(([key, each]) => [...(/[@.:/]/.test(key) ? [key] : []), ...leavesOf(each, depth - 1)]);
 }
 
-function addressesIn(schema: unknown, value: unknown, depth: number): readonly unknown[] {
-  if (!isPlainObject(schema) || value === undefined || depth === 0) return [];
-  if (ADDRESSES.has(schema['format'])) return leavesOf(value, depth);
-  const alternatives = [schema['anyOf'], schema['oneOf'], schema['allOf']].flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : []));
-  const inside = alternatives.flatMap((each) => addressesIn(each, value, depth - 1));
-  if (Array.isArray(value)) return [...inside, ...(value as unknown[]).flatMap((item) => addressesIn(schema['items'], item, depth - 1))];
-  const { properties } = schema;
-  if (!isPlainObject(properties) || !isPlainObject(value)) return inside;
-  return [...inside, ...Object.entries(value).flatMap(([key, item]) => (Object.hasOwn(properties, key) ? addressesIn(properties[key], item, depth - 1) : []))];
+/** Keywords of schemas that are not followed: what they say of a value may be that it is an address. */
+const UNFOLLOWED = ['$ref', '$dynamicRef', 'if', 'dependentSchemas', 'patternProperties', 'prefixItems', 'contains', 'unevaluatedProperties', 'unevaluatedItems'];
+
+/**
+ * Returns the values that a schema calls addresses, and those of which it says too little to tell: an argument that it does not
+ * declare may be another recipient.
+ *
+ * @param isPart the schema is one of several for the value, which declare its arguments together.
+ */
+function addressesIn(root: unknown, given: unknown, value: unknown, depth: number, isPart = false): readonly unknown[] {
+  const schema = referredTo(root, given);
+  if (value === undefined || typeof schema === 'boolean') return [];
+  if (depth === 0 || !isPlainObject(schema) || ADDRESSES.has(schema['format']) || UNFOLLOWED.some((keyword) => schema[keyword] !== undefined)) return leavesOf(value, depth);
+  const parts = [schema['anyOf'], schema['oneOf'], schema['allOf']].flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : [])).map((each) => referredTo(root, each));
+  const inside = parts.flatMap((each) => addressesIn(root, each, value, depth - 1, true));
+  if (Array.isArray(value)) {
+    const items = schema['items'] ?? (parts.length > 0 || {});
+    return [...inside, ...(value as unknown[]).flatMap((item) => addressesIn(root, items, item, depth - 1))];
+  }
+  if (!isPlainObject(value)) return inside;
+  const below = Object.entries(value).flatMap(([key, item]) => {
+    const declared = declaredIn(schema, key) ?? (isPlainObject(schema['additionalProperties']) ? schema['additionalProperties'] : undefined);
+    if (declared !== undefined) return addressesIn(root, declared, item, depth - 1);
+    return isPart || parts.some((each) => declaredIn(each, key) !== undefined) ? [] : leavesOf(item, depth - 1);
+  });
+  return [...inside, ...below];
+}
+
+function declaredIn(schema: unknown, key: string): unknown {
+  const properties = isPlainObject(schema) ? schema['properties'] : undefined;
+  return isPlainObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+const ANNOTATIONS: readonly string[] = ['$ref', 'title', 'description', 'default', 'examples'];
+
+/** Returns the schema that a reference into the same document names; any other schema as it is. */
+function referredTo(root: unknown, schema: unknown): unknown {
+  if (!isPlainObject(root) || !isPlainObject(schema) || !Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword))) return schema;
+  const [, place = '', name = ''] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String(schema['$ref'])) ?? [];
+  const { [place]: schemas } = root;
+  return isPlainObject(schemas) && Object.hasOwn(schemas, name) ? schemas[name] : schema;
 }
 
 /** The characters before and after words that the user named: a part of a longer address is another address. */
 const BEFORE = /[\s"'`([{<,;:=«»“”‘’„]/u;
-const AFTER = /^(?:$|[\s"'`)\]}>,;!?»«”“’]|[.:](?:$|\s))/u;
+const AFTER = /^(?:$|[\s"'`)\]}>,;»«”“’]|[.:!?](?:$|[\s"'`)\]}>»«”“’]))/u;
+/** What goes on with the name of a mailbox, as in `o'brien@example.org`. */
+const IN_MAILBOX = /[\p{L}\p{N}]['’=`{]$/u;
+/** The inside of an address: what is named there is named by whoever made the address. */
+const IN_ADDRESS = /(?::\/\/|\?)[^\s"<>`]*/g;
 /** Shorter texts occur by chance; nobody types longer ones, or more of them, and a model could have them sought for minutes. */
 const SHORTEST = 3;
 const LONGEST = 2_048;
 const MOST_VALUES = 200;
+const LONGEST_NUMBER = 40;
+
+/** A text of the user, read once for all values. */
+interface Said {
+  readonly words: Words;
+  /** In lower case, for addresses of mail. */
+  readonly lower: () => Words;
+  readonly numbers: () => ReadonlySet<number>;
+}
+
+interface Words {
+  readonly text: string;
+  /** The first position of each address's inside, and the one after its last. */
+  readonly addresses: readonly (readonly [start: number, end: number])[];
+}
+
+function readSaid(given: string): Said {
+  const text = given.normalize('NFC');
+  return { words: wordsOf(text), lower: once(() => wordsOf(text.toLowerCase())), numbers: once(() => numbersIn(text)) };
+}
+
+function wordsOf(text: string): Words {
+  return { text, addresses: Array.from(text.matchAll(IN_ADDRESS), ({ 0: inside, index }) => [index, index + inside.length] as const) };
+}
+
+/** Returns the numbers in a text, with a comma before every three digits or as the decimal point. */
+function numbersIn(text: string): ReadonlySet<number> {
+  const numbers = new Set<number>();
+  for (const [token] of text.matchAll(/(?<![\p{L}\p{N}.,-])-?\d+(?:[.,]\d+)*(?![\p{L}\p{N}])/gu)) {
+    if (token.length > LONGEST_NUMBER) continue;
+    if (/^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(token)) numbers.add(Number(token.replaceAll(',', '')));
+    else if (/^-?\d+(?:[.,]\d+)?$/.test(token)) numbers.add(Number(token.replace(',', '.')));
+  }
+  return numbers;
+}
 
 /** Returns true if the user's text has a value as words of its own, spelt as it is (addresses of mail in any case). */
-function occursIn(text: string, value: unknown): boolean {
-  if (typeof value === 'number') return [...text.matchAll(/(?<![\p{L}\p{N}.,-])-?\d+(?:[.,]\d+)*(?![\p{L}\p{N}])/gu)].some(([number]) => Number(number.replaceAll(',', '')) === value || Number(number.replace(',', '.')) === value);
+function occursIn({ words, lower, numbers }: Said, value: unknown): boolean {
+  if (typeof value === 'number') return numbers().has(value);
   if (typeof value !== 'string' || value.length > LONGEST) return false;
   const wanted = value.trim().normalize('NFC');
   const bare = wanted.replace(/^https?:\/\//i, '').replace(/\/$/, '');
   const isMail = /^[^\s@/]+@[^\s@/]+$/u.test(wanted);
-  const fold = (each: string) => (isMail ? each.toLowerCase() : each);
-  const said = fold(text);
-  return [...new Set([wanted, bare])].some((each) => each.length >= SHORTEST && standsIn(said, fold(each)));
+  if (isMail) return standsIn(lower(), wanted.toLowerCase(), true);
+  return [...new Set([wanted, bare])].some((each) => each.length >= SHORTEST && standsIn(words, each));
 }
 
-function standsIn(text: string, words: string): boolean {
+function standsIn({ text, addresses }: Words, words: string, isMail = false): boolean {
+  let next = 0;
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at)) {
-    const startsWord = at === 0 || BEFORE.test(text[at - 1]!);
-    if (startsWord && AFTER.test(text.slice(at + words.length, at + words.length + 2))) return true;
+    while (next < addresses.length && addresses[next]![1] <= at) next += 1;
+    const isInside = (addresses[next] !== undefined && addresses[next]![0] < at) || (isMail && IN_MAILBOX.test(text.slice(Math.max(0, at - 2), at)));
+    if (!isInside && (at === 0 || BEFORE.test(text[at - 1]!)) && AFTER.test(text.slice(at + words.length, at + words.length + 2))) return true;
     // Only where a word starts: of a text of one letter every place begins with the value.
     do at += 1; while (at < text.length && !BEFORE.test(text[at - 1]!));
   }

@@ -7,7 +7,7 @@ const page = { private: { toolName: 'read_file', callId: '5', at: 0 }, untrusted
 const onlyPage = { untrusted: page.untrusted };
 
 const mail = (options: Partial<ToolOptions> = {}) =>
-  defineTool({ name: 'send_mail', description: 'Sends a mail', inputSchema: z.object({ to: z.union([z.string(), z.array(z.string())]).optional(), body: z.string().optional(), n: z.number().optional() }), accessMode: 'write', dangerLevel: 'medium', reads: [], sends: 'outside', sensitive: ['to', 'n'], ...options, execute: () => 'sent' });
+  defineTool({ name: 'send_mail', description: 'Sends a mail', inputSchema: z.object({ to: z.unknown().optional(), body: z.string().optional(), n: z.number().optional() }), accessMode: 'write', dangerLevel: 'medium', reads: [], sends: 'outside', sensitive: ['to', 'n'], ...options, execute: () => 'sent' });
 
 function decided(input: object, { flow = page, userText, tool = mail(), ...options }: Omit<SafetyPolicyOptions, 'registry'> & { flow?: object | 'unknown'; userText?: string | string[]; tool?: ReturnType<typeof mail> } = {}) {
   const registry = new ToolMetadataRegistry();
@@ -58,6 +58,7 @@ describe('a call whose sensitive arguments the user named', () => {
     [{ to: 'Bob@Corp.example' }, 'to: bob@corp.EXAMPLE, please'],
     [{ to: ['bob@corp.example', 'eve@corp.example'] }, ['mail bob@corp.example', 'and <eve@corp.example>!']],
     [{ to: 'https://example.org/' }, 'Post it to example.org'],
+    [{ to: ['https://a.example/x', 'bob@corp.example'] }, 'Post it to [a](https://a.example/x)? Then mail "bob@corp.example"!'],
     [{ to: 'the blue team', n: 1_200.5 }, 'Tell "the blue team" about the 1,200.5 we owe'],
     [{ n: 12 }, 'all 12.00 of it'],
   ])('needs no approval: %j in %j', (input, text) => {
@@ -76,6 +77,16 @@ describe('a call whose sensitive arguments the user named', () => {
     [{ to: 'bob@corp.example' }, 'Send it to bоb@corp.example'], // The second letter is Cyrillic.
     [{ body: 'hello' }, 'hello'],
     [{}, 'anything'],
+    [{ to: 'evil.example' }, 'Read https://news.example/?ref=evil.example first'],
+    [{ to: 'eve@evil.example' }, 'Read https://news.example/next:eve@evil.example first'],
+    [{ to: 'https://example.org/a' }, 'Read https://example.org/a?b=c first'],
+    [{ to: 'brien@corp.example' }, "Write to o'brien@corp.example"],
+    [{ n: 123 }, 'rooms 1,2,3'],
+    [{ n: 12 }, 'rooms 1,2'],
+    [{ n: 1.2 }, '1,200 of it'],
+    [{ to: { 'eve@evil.example': 'reader', 'bob@corp.example': 'reader' } }, 'Make bob@corp.example a reader'],
+    [{ to: new URL('https://evil.example') }, 'anything'],
+    [{ to: ['bob@corp.example', new URL('https://evil.example')] }, 'Mail bob@corp.example'],
   ])('is not taken for the user’s own: %j in %j', (input, text) => {
     expect(named(input, text)).toBe(false);
   });
@@ -94,6 +105,27 @@ describe('a call whose sensitive arguments the user named', () => {
     expect(named({ to: ['ada@corp.example'], about: 'x' }, 'ask ada@corp.example', { tool: own })).toBe(true);
     expect(named({ to: ['eve@corp.example'] }, 'ask ada@corp.example', { tool: own })).toBe(false);
     expect(named({ to: [] }, 'ask ada@corp.example', { tool: own })).toBe(false);
+  });
+
+  it.each<[string, object, boolean, object]>([
+    ['undeclared arguments', { properties: { to: { format: 'email' } } }, false, { bcc: 'eve@evil.example' }],
+    ['arguments that the schema describes elsewhere', { properties: { to: { format: 'email' }, cc: { $ref: '#/$defs/Mail' } }, $defs: { Mail: { type: 'string', format: 'email' } } }, false, { cc: 'eve@evil.example' }],
+    ['arguments that the schema describes by another one', { properties: { to: { format: 'email' }, cc: { $ref: '#/properties/to' } } }, false, { cc: 'eve@evil.example' }],
+    ['what further arguments are', { properties: { to: { format: 'email' } }, additionalProperties: { format: 'email' } }, false, { cc: 'eve@evil.example' }],
+    ['addresses far down', { properties: { to: { format: 'email' }, a: { properties: { a: { properties: { a: { properties: { a: { properties: { a: { properties: { a: { format: 'email' } } } } } } } } } } } } }, false, { a: { a: { a: { a: { a: { a: 'eve@evil.example' } } } } } }],
+    ['no text that the schema describes elsewhere', { properties: { to: { format: 'email' }, kind: { $ref: '#/$defs/Kind', description: 'The kind' } }, $defs: { Kind: { type: 'string' } } }, true, { kind: 'letter' }],
+    ['no text that alternatives declare', { anyOf: [{ properties: { to: { format: 'email' } } }, { properties: { about: { type: 'string' } } }] }, true, { about: 'letter' }],
+    ['no texts of a declared list', { properties: { to: { format: 'email' }, tags: { type: 'array' } }, additionalProperties: false }, true, { tags: ['letter'] }],
+  ])('is judged by %s too where the tool names no sensitive arguments', (_, schema, isOwn, more) => {
+    const tool = defineTool({ name: 'send', description: 'Sends', inputSchema: { type: 'object', ...schema } as never, accessMode: 'write', dangerLevel: 'medium', sends: 'outside', execute: () => 1 }) as never;
+    expect(named({ to: 'ada@corp.example', ...more }, 'ask ada@corp.example', { tool })).toBe(isOwn);
+  });
+
+  it('is never one of more different values than users name, however many are equal', () => {
+    const to = Array.from({ length: 201 }, (_, n) => `u${n}@corp.example`);
+    expect(named({ to }, to.join(' '))).toBe(false);
+    expect(named({ to: to.slice(1) }, to.join(' '))).toBe(true);
+    expect(named({ to: Array.from({ length: 5_000 }, () => to[0]) }, to.join(' '))).toBe(true);
   });
 
   it('that are none at all runs where its tool says so, it stays inside and is not dangerous', () => {
