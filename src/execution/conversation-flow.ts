@@ -12,6 +12,8 @@ import type { RunningCall } from './running-call.js';
 
 /** Conversations whose labels this process remembers beside the store. */
 const MOST_REMEMBERED = 10_000;
+/** Conversations whose labels wait for the store; calls that read in more are refused until it is back. */
+const MOST_UNWRITTEN = 100_000;
 /** Attempts at a write that other processes keep changing. */
 const MOST_ATTEMPTS = 20;
 /** Labels are kept for a day longer whenever their lifetime is this far gone. */
@@ -34,12 +36,14 @@ const rememberedSchema = once(() => z.strictObject({ cleared: z.int().min(0), fl
  * share.
  *
  * A label is there before the content is: it is written before the tool starts. While the store cannot be reached labels are
- * kept in this process and written later, and a conversation whose labels cannot be read counts as having read everything.
+ * kept in this process and written later, whatever was cleared meanwhile, and a conversation whose labels cannot be read counts as having read everything.
  */
 export class ConversationFlow {
   readonly #frame: ExecutorFrame;
   readonly #store: StateStore;
   readonly #local = new Map<string, Remembered>();
+  /** Labels that the store has not heard of: no clearing was of them. */
+  readonly #unwritten = new Map<string, Flow>();
 
   constructor(frame: ExecutorFrame, store: StateStore) {
     this.#frame = frame;
@@ -58,7 +62,8 @@ export class ConversationFlow {
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
       const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId: 'the state store cannot be reached', at: this.#frame.clock.now(), inferred: true });
-      return Object.freeze({ private: unknown, untrusted: unknown, ...this.#local.get(keyOf(conversationId))?.flow });
+      const key = keyOf(conversationId);
+      return Object.freeze({ private: unknown, untrusted: unknown, ...this.#unwritten.get(key), ...this.#local.get(key)?.flow });
     }
   }
 
@@ -93,7 +98,12 @@ export class ConversationFlow {
       await this.#change(conversationId, together);
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
-      this.#keep(keyOf(conversationId), together(this.#local.get(keyOf(conversationId)) ?? NOTHING));
+      const key = keyOf(conversationId);
+      const unwritten = this.#unwritten.get(key);
+      const next = together(joined(undefined, this.#local.get(key), unwritten));
+      if (isOld) this.#keep(key, next);
+      else if (unwritten === undefined && this.#unwritten.size >= MOST_UNWRITTEN) throw error;
+      else this.#unwritten.set(key, Object.freeze({ ...added, ...unwritten }));
     }
   }
 
@@ -103,19 +113,23 @@ export class ConversationFlow {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const text = await this.#store.get(key);
       const stored = readRemembered(text);
-      const next = change(joined(stored, this.#local.get(key) ?? NOTHING));
+      const unwritten = this.#unwritten.get(key);
+      const next = change(joined(stored, this.#local.get(key), unwritten));
       const written = JSON.stringify(next);
       const isNew = written !== JSON.stringify(stored ?? NOTHING);
       if (isNew && !(await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))) continue;
-      if (!isNew && Object.values(next.flow).some(({ at }) => this.#frame.clock.now() - at > RENEWED_AFTER_MS)) await this.#store.expire(key, LIMITS.timerMs);
+      if (!isNew && Object.values(next.flow).some(({ at }) => Math.abs(this.#frame.clock.now() - at) > RENEWED_AFTER_MS)) await this.#store.expire(key, LIMITS.timerMs);
+      // Others may have come meanwhile.
+      if (this.#unwritten.get(key) === unwritten) this.#unwritten.delete(key);
       return this.#keep(key, next);
     }
     throw new ToolError('STATE_UNAVAILABLE', 'Expected the state store to keep what a conversation has read, got other changes at each attempt. Try again.');
   }
 
   #keep(key: string, next: Remembered): Remembered {
+    const kept = later(next, this.#local.get(key) ?? NOTHING);
     this.#local.delete(key);
-    if (Object.keys(next.flow).length > 0 || next.cleared > 0) this.#local.set(key, Object.freeze({ cleared: next.cleared, flow: Object.freeze({ ...next.flow }) }));
+    if (Object.keys(kept.flow).length > 0 || kept.cleared > 0) this.#local.set(key, Object.freeze({ cleared: kept.cleared, flow: Object.freeze({ ...kept.flow }) }));
     if (this.#local.size > MOST_REMEMBERED) this.#local.delete(this.#local.keys().next().value!);
     return this.#local.get(key) ?? NOTHING;
   }
@@ -125,10 +139,19 @@ function keyOf(conversationId: string): string {
   return `flow:${digestOf(conversationId)}`;
 }
 
-/** Joins two memories. After a clearing the one that has heard of it counts alone. */
-function joined(stored: Remembered | undefined, local: Remembered): Remembered {
-  if (stored === undefined || stored.cleared < local.cleared) return local;
-  return stored.cleared > local.cleared ? stored : { cleared: stored.cleared, flow: { ...local.flow, ...stored.flow } };
+/**
+ * Joins what is stored with what this process remembers: what it could not write counts in any case. A store that has heard of fewer
+ * clearings has lost some of what it knew, and what others wrote there since is joined too.
+ */
+function joined(stored: Remembered | undefined, local: Remembered = NOTHING, unwritten: Flow = {}): Remembered {
+  const { cleared, flow } = stored === undefined ? local : stored.cleared < local.cleared ? { cleared: local.cleared, flow: { ...stored.flow, ...local.flow } } : later(stored, local);
+  return { cleared, flow: { ...unwritten, ...flow } };
+}
+
+/** Returns the memory that has heard of more clearings; both together where they have heard of as many. */
+function later(one: Remembered, other: Remembered): Remembered {
+  if (one.cleared !== other.cleared) return one.cleared > other.cleared ? one : other;
+  return { cleared: one.cleared, flow: { ...other.flow, ...one.flow } };
 }
 
 /** Reads what is stored. What cannot be read was changed by others: everything was read. */

@@ -19,6 +19,18 @@ function executorOn(store?: StateStore) {
 }
 const statusOf = async (executor: ToolExecutor, call: ReturnType<typeof send>, options: object = IN) => (await executor.execute(call, options)).status;
 
+/** A store that rejects while it is lost, and the one that it keeps its state in. */
+function lossyStore() {
+  const memory = new MemoryStateStore();
+  let lost = false;
+  const lossy = new Proxy(memory, { get: (store, name) => {
+    const value: unknown = Reflect.get(store, name, store);
+    if (typeof value !== 'function') return value;
+    return (...args: unknown[]) => (lost && ['get', 'compareAndSet', 'expire'].includes(String(name)) ? Promise.reject(new ToolError('STATE_UNAVAILABLE', 'lost')) : (value as (...given: unknown[]) => unknown).apply(store, args));
+  } });
+  return { memory, lossy, setLost: (isLost: boolean) => void (lost = isLost) };
+}
+
 describe('what was read in a conversation', () => {
   it('is remembered with the first call that brought it, and told once', async () => {
     const executor = executorOn();
@@ -90,22 +102,42 @@ describe('what was read in a conversation', () => {
     await expect(one.restoreFlow('talk', { all: 1 } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
+  it('is not lost where another process took labels off before it could be written', async () => {
+    const { memory, lossy, setLost } = lossyStore();
+    const [cut, other] = [executorOn(lossy), executorOn(memory)];
+    await cut.execute({ ...fetchCall, id: '0' }, IN);
+    setLost(true);
+    await other.clearFlow('talk');
+    await cut.execute({ ...fetchCall, id: '1' }, { ...IN, userText: 'https://example.org/' });
+    await cut.execute({ id: '2', name: 'notes', input: {} }, IN);
+    setLost(false);
+    expect(await cut.flow('talk')).toMatchObject({ untrusted: { callId: '1' }, private: { callId: '2' } });
+    expect(await other.flow('talk')).toMatchObject({ untrusted: { callId: '1' }, private: { callId: '2' } });
+    await other.clearFlow('talk');
+    expect([await cut.flow('talk'), await other.flow('talk')]).toEqual([{}, {}]);
+  });
+
+  it.each([['emptied', undefined], ['changed by others', 'nonsense']])('is not lost to a process that remembers a clearing, where the store was %s since', async (_, text) => {
+    const store = new MemoryStateStore();
+    const one = executorOn(store);
+    await one.execute(fetchCall, IN);
+    await one.clearFlow('talk');
+    for (const key of await store.list('flow:')) await store.compareAndSet(key, await store.get(key), text);
+    await executorOn(store).execute({ ...fetchCall, id: '2' }, { ...IN, userText: 'https://example.org/' });
+    expect((await one.flow('talk')).untrusted).toBeDefined();
+    expect((await executorOn(store).flow('talk')).untrusted).toBeDefined();
+  });
+
   it('counts as everything while the store is lost or unreadable, and what was read meanwhile is written later', async () => {
-    const memory = new MemoryStateStore();
-    let lost = false;
-    const lossy = new Proxy(memory, { get: (store, name) => {
-      const value: unknown = Reflect.get(store, name, store);
-      if (typeof value !== 'function') return value;
-      return (...args: unknown[]) => (lost && ['get', 'compareAndSet', 'expire'].includes(String(name)) ? Promise.reject(new ToolError('STATE_UNAVAILABLE', 'lost')) : (value as (...given: unknown[]) => unknown).apply(store, args));
-    } });
+    const { memory, lossy, setLost } = lossyStore();
     const executor = executorOn(lossy);
     expect(await statusOf(executor, send('0'))).toBe('ok');
-    lost = true;
+    setLost(true);
     const registry = new ToolMetadataRegistry();
     registry.registerAll(tools);
     expect(await executor.dryRun([send('1')], IN)).toMatchObject([{ decision: { verdict: 'confirm', rule: 'flow-leaks' } }]);
     expect((await executor.execute({ id: '2', name: 'notes', input: {} }, IN)).status).toBe('ok');
-    lost = false;
+    setLost(false);
     expect(await executor.flow('talk')).toMatchObject({ private: { callId: '2' } });
     expect(await executorOn(memory).flow('talk')).toMatchObject({ private: { callId: '2' } });
     for (const key of await memory.list('flow:')) await memory.compareAndSet(key, await memory.get(key), '{"cleared":0,"flow":{"untrusted":1}}');
