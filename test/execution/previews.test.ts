@@ -89,9 +89,17 @@ describe('a preview', () => {
   it('is bounded, on one line where it should be, and hides nothing', async () => {
     const { ask } = setUp(() => ({ summary: `a\n\u202eb\u0007${'x'.repeat(600)}`, diff: `+\u200b${'y'.repeat(30_000)}` }));
     const { summary, diff } = (await ask()).preview!;
-    expect(summary).toMatch(/^a \\u\{202e\}b\\u\{7\}x+ … \[\d+ characters in all\]$/);
-    expect(diff).toMatch(/^\+\\u\{200b\}y+ … \[30009 characters in all\]$/);
+    expect(summary).toMatch(/^a \\u\{202e\}b\\u\{7\}x+ … \[\d+ characters in all, digest \w{16}\]$/);
+    expect(diff).toMatch(/^\+\\u\{200b\}y+ … \[30002 characters in all, digest \w{16}\]$/);
     expect([summary.length, diff!.length]).toEqual([500, 20_000]);
+  });
+
+  it('asks again when only what it is too long to show has changed', async () => {
+    let end = 'a';
+    const { ask, executor, run } = setUp(() => ({ summary: 'Puts', diff: 'x'.repeat(90_000) + end }));
+    const approval = await executor.approve(await ask());
+    end = 'b';
+    expect(await run(approval)).toMatchObject({ status: 'approval_required' });
   });
 
   it('is compared by every process that shares store and key', async () => {
