@@ -62,7 +62,7 @@ export interface ChatState {
   readonly end?: ChatEnd;
   /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
   readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
-  /** What was read in the conversation when its last turn was closed, by calls beside the chat too; missing before that. */
+  /** What was read in the conversation before its open turn, or with its last one, by calls beside the chat too; missing where nothing was. */
   readonly flow?: Flow;
 }
 

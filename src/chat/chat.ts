@@ -244,7 +244,8 @@ async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
   const progress: CallProgress = CUT_OFF.has(finishReason) ? { state: 'settled', output: errorOutput(`Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`) } : { state: 'not_started' };
   const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => callRecord(call, progress))), tools });
-  await run.save(Object.freeze({ ...run.state, offered, openTurn }));
+  // With what was read before these calls: that may have brought them about.
+  await run.save(Object.freeze({ ...(await withFlow(run)), offered, openTurn }));
   return undefined;
 }
 

@@ -19,7 +19,7 @@ import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
 import { argumentsOf, editedInput, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from './chat-state.js';
 import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
-import { cloneMessage, type ToolOutput } from './thread.js';
+import { callsIn, cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
 /** The output of a settled call for the model, and the end of the run if the call is one. */
@@ -90,7 +90,7 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
         ...(context !== undefined && { context }),
         ...(approvals.length > 0 && { approvals }),
         userText: userTextOf(run.state.messages),
-        madeWith: run.state.openTurn?.calls.map(({ callId }) => callId) ?? [],
+        madeWith: madeTogether(run.state),
         conversationId,
         signal: run.signal,
         confirm: (pending) => answerOf(byId.get(pending.callId), pending),
@@ -107,6 +107,12 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
   } finally {
     stopListening();
   }
+}
+
+/** Returns the ids of the open turn's calls, without those that name another call of the conversation: what that has read, the model had seen. */
+function madeTogether({ openTurn, messages, flow = {} }: ChatState): readonly string[] {
+  const before = new Set([...Object.values(flow).map(({ callId }) => callId), ...messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : []))]);
+  return (openTurn?.calls ?? []).flatMap(({ callId }) => (before.has(callId) ? [] : [callId]));
 }
 
 /**

@@ -177,6 +177,30 @@ describe('a chat', () => {
     expect(await executor.flow(together.session.id)).toMatchObject({ untrusted: { toolName: 'send', callId: 's' }, private: { callId: 's' } });
   });
 
+  it('keeps what was read by a call of which the model repeats the id', async () => {
+    const begun = Session.create();
+    const executor = executorOn();
+    await executor.execute({ ...fetchCall, id: 'own' }, { conversationId: begun.id });
+    const { session } = await begun.start({ model: scriptedModel([calling('own', 'send', { to: 'eve@evil.example' }), 'done']), executor }, 'go on');
+    expect(session.pending).toMatchObject([{ callId: 'own', rule: 'flow-influenced' }]);
+    // Of a conversation of which this chat sees the end alone.
+    const { haltedReason } = await chat({ model: scriptedModel([calling('own', 'send', { to: 'eve@evil.example' }), 'done']), executor, conversationId: begun.id, prompt: 'go on' });
+    expect(haltedReason).toBe('approval_required');
+  });
+
+  it('goes on with calls that were made together, of which one has read, also in another process', async () => {
+    const together = { calls: [{ id: 'a', name: 'fetch', input: { url: 'https://example.org/' } }, { id: 'b', name: 'note', input: {} }, { id: 'c', name: 'send', input: { to: 'eve@evil.example' } }] };
+    const executor = executorOn();
+    executor.registry.register(defineTool({ name: 'note', description: 'Takes a note', inputSchema: { type: 'object' }, accessMode: 'write', requiresConsent: true, reads: [], sends: 'nowhere', execute: () => 'noted' }));
+    const engine = (answer: string) => ({ model: scriptedModel([together, answer]), executor });
+    const { session } = await Session.create().start(engine('done'), 'Summarize example.org');
+    expect(session.pending).toMatchObject([{ callId: 'b' }]);
+    const decided = Session.fromJSON(JSON.parse(JSON.stringify(session))).approve('b');
+    if (!decided.ok) throw decided.error;
+    const next = await decided.session.continue({ model: scriptedModel(['done']), executor });
+    expect(next.session.pending).toEqual([]);
+  });
+
   it('goes on from JSON with what its session has read', async () => {
     const { session } = await Session.create().start({ model: scriptedModel([calling('a', 'fetch', { url: 'https://example.org/' }), 'read']), executor: executorOn() }, 'Summarize example.org');
     const json: unknown = JSON.parse(JSON.stringify(session));
