@@ -37,7 +37,7 @@ export interface Grant extends Pick<GrantScope, 'touches' | 'input' | 'uses'> {
 
 const PURPOSE = 'tooldex/grant/v1';
 const PREFIX = 'grant:';
-/** Grants of one tool and principal; a user who gives more wants a rule. */
+/** Grants of one tool, principal and conversation; a user who gives more wants a rule. */
 const MOST_OF_ONE = 100;
 const MOST_ATTEMPTS = 20;
 /** Characters of a grant's key that its id begins with. */
@@ -54,7 +54,7 @@ const scopeSchema = once(() => z.strictObject({
 
 /** Returns a scope as it is now. @throws ToolError `INVALID_ARGUMENT` for one that is malformed, or bounds nothing. */
 export function checkScope(scope: unknown, hasConversation: boolean): GrantScope {
-  const checked = checkOptions(scopeSchema(), isPlainObject(scope) ? cloneFrozen(scope) : scope, 'scope of the grant') as GrantScope;
+  const checked = checkOptions(scopeSchema(), scopeAsIs(scope), 'fields of the scope') as GrantScope;
   const { touches, input, conversation = hasConversation, uses, until } = checked;
   if (conversation && !hasConversation) throw new ToolError('INVALID_ARGUMENT', expectedGot('a grant for more than a conversation', 'one for the conversation of a call that has none', 'Give conversation: false with uses or until.'));
   if (!conversation && uses === undefined && until === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('uses or until', 'neither', 'A grant for all conversations needs an end.'));
@@ -62,12 +62,24 @@ export function checkScope(scope: unknown, hasConversation: boolean): GrantScope
   return { ...checked, conversation };
 }
 
+/** Returns a copy of a scope that is plain data. @throws ToolError `INVALID_ARGUMENT`, also for a limit that is there but `undefined`: dropped, it would widen the grant. */
+function scopeAsIs(scope: unknown): unknown {
+  if (!isPlainObject(scope)) return scope;
+  const missing = Object.keys(scope).find((field) => scope[field] === undefined);
+  if (missing !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`${missing} of the scope`, 'undefined', 'Leave it out if the grant should not be limited by it.'));
+  try {
+    return cloneFrozen(scope);
+  } catch (error) {
+    throw new ToolError('INVALID_ARGUMENT', expectedGot('the scope of a grant as plain data', error instanceof TypeError ? error.message.replace(/^.*?, not /s, '') : 'one that cannot be read'));
+  }
+}
+
 function ruleOf({ touches, input }: Pick<GrantScope, 'touches' | 'input'>): PolicyRule {
   return { verdict: 'allow', upTo: 'critical', ...(touches !== undefined && { touches }), ...(input !== undefined && { input }) };
 }
 
 /**
- * Keeps the grants of users in a state store, signed: by tool, definition and principal, so that one look-up finds those of a call.
+ * Keeps the grants of users in a state store, signed: by tool, definition, principal and conversation, so that two look-ups find those of a call.
  *
  * A store that was restarted may have come back with grants that were revoked since: those of an earlier identity do not count.
  */
@@ -98,8 +110,10 @@ export class Grants {
     const expiresAt = Math.min(scope.until ?? latest, latest);
     if (expiresAt <= time) throw new ToolError('INVALID_ARGUMENT', expectedGot('until in the future', 'a time that is over', 'It counts in milliseconds since 1970.'));
     const { toolName, definitionDigest, principal = null, conversationId = null, danger, rule } = asked;
-    const key = keyOf({ toolName, definitionDigest, principal });
-    assertRoom((await this.#read(key)).filter((each) => isAlive(each, { time, identity })), toolName);
+    const key = keyOf({ toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null });
+    const alive = (await this.#read(key)).filter((each) => isAlive(each, { time, identity }));
+    const usedUp = await this.#usedUp(alive);
+    assertRoom(alive.filter(({ id }) => !usedUp.has(id)), toolName);
     return this.#signer!.signed(PURPOSE, {
       // The beginning of its key, so that it is found by its id among any number of others.
       id: `${key.slice(PREFIX.length, PREFIX.length + KEY_IN_ID)}-${randomUUID()}`, toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null, touches: scope.touches, input: scope.input, uses: scope.uses,
@@ -110,10 +124,12 @@ export class Grants {
   /** Puts a grant into the store, from where it counts. @throws ToolError `LIMIT_EXCEEDED`, `STATE_UNAVAILABLE`: the user is then asked about each call. */
   async record(grant: Grant, definition?: ToolDefinition): Promise<void> {
     const now = await this.#store.now();
-    await this.#change(keyOf(grant), (grants) => {
-      const alive = grants.filter((each) => isAlive(each, now));
-      assertRoom(alive, grant.toolName);
-      return [...alive, grant];
+    const key = keyOf(grant);
+    const usedUp = await this.#usedUp(await this.#read(key));
+    await this.#change(key, (grants) => {
+      const counting = grants.filter((each) => isAlive(each, now) && !usedUp.has(each.id));
+      assertRoom(counting, grant.toolName);
+      return [...counting, grant];
     });
     if (definition !== undefined) this.#definitions.set(grant.id, definition);
     if (this.#definitions.size > MOST_REMEMBERED) this.#definitions.delete(this.#definitions.keys().next().value!);
@@ -123,14 +139,15 @@ export class Grants {
   async covering(call: ToolCall, entry: ToolEntry, context: CallContext, decision: Decision): Promise<Grant | undefined> {
     // "Every call" leaves nothing to be granted.
     if (decision.verdict !== 'confirm' || entry.requiresConsent || this.#signer === undefined) return undefined;
-    const key = keyOf({ toolName: entry.name, definitionDigest: entry.digest, principal: context.principal ?? null });
+    const { principal = null, conversationId = null } = context;
+    const keys = [...new Set([conversationId, null])].map((each) => keyOf({ toolName: entry.name, definitionDigest: entry.digest, principal, conversationId: each }));
     try {
-      const found = await this.#read(key);
+      const found = (await Promise.all(keys.map((key) => this.#read(key)))).flat();
       if (found.length === 0) return undefined;
       const now = await this.#store.now();
       for (const each of found) {
         const grant = this.#signer.genuine(PURPOSE, each) as unknown as Grant | undefined;
-        if (grant !== undefined && keyOf(grant) === key && isAlive(grant, now) && (this.#definitions.get(grant.id) ?? entry.definition) === entry.definition && covers(grant, call, entry, context, decision) && (await this.#hasUses(grant))) return grant;
+        if (grant !== undefined && keys.includes(keyOf(grant)) && isAlive(grant, now) && (this.#definitions.get(grant.id) ?? entry.definition) === entry.definition && covers(grant, call, entry, context, decision) && (await this.#hasUses(grant))) return grant;
       }
       return undefined;
     } catch (error) {
@@ -151,7 +168,7 @@ export class Grants {
     return (await this.#store.increment(usesKey(grant), 1, { max: grant.uses, ttlMs: Math.max(1, grant.expiresAt - now.time), identity: grant.storeIdentity })).applied === true;
   }
 
-  /** Returns the grants that count, the oldest first, with how often each was used; of more than 10,000 tools and principals only some. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Returns the grants that count, the oldest first, with how often each was used; of more than 10,000 tools, principals and conversations only some. @throws ToolError `STATE_UNAVAILABLE`. */
   async list(): Promise<readonly (Grant & { readonly used: number })[]> {
     const now = await this.#store.now();
     const found = (await Promise.all((await this.#store.list(PREFIX, 10_000)).map((key) => this.#read(key)))).flat();
@@ -164,11 +181,17 @@ export class Grants {
   /** Ends a grant: a call that has not started by then needs approval. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
   async revoke(id: string): Promise<boolean> {
     let revoked = false;
-    if (!/^[0-9a-f]{16}-/.test(id)) return false;
+    if (!ID.test(id)) return false;
     for (const key of await this.#store.list(`${PREFIX}${id.slice(0, KEY_IN_ID)}`)) {
       if ((await this.#read(key)).some((grant) => grant.id === id)) await this.#change(key, (grants) => ((revoked = true), grants.filter((grant) => grant.id !== id)));
     }
     return revoked;
+  }
+
+  /** Returns the ids of grants that no call can use any more. */
+  async #usedUp(grants: readonly Grant[]): Promise<ReadonlySet<string>> {
+    const hasUses = await Promise.all(grants.map((grant) => this.#hasUses(grant)));
+    return new Set(grants.flatMap(({ id }, index) => (hasUses[index] ? [] : [id])));
   }
 
   async #hasUses(grant: Grant): Promise<boolean> {
@@ -189,8 +212,8 @@ export class Grants {
   }
 }
 
-function keyOf({ toolName, definitionDigest, principal }: Pick<Grant, 'toolName' | 'definitionDigest' | 'principal'>): string {
-  return `${PREFIX}${digestOf([toolName, definitionDigest, principal])}`;
+function keyOf({ toolName, definitionDigest, principal, conversationId }: Pick<Grant, 'toolName' | 'definitionDigest' | 'principal' | 'conversationId'>): string {
+  return `${PREFIX}${digestOf([toolName, definitionDigest, principal, conversationId])}`;
 }
 
 const usesKey = ({ id }: Grant) => `uses-of-grant:${id}`;
@@ -205,6 +228,8 @@ function grantsIn(text: string | undefined): readonly Grant[] {
   }
 }
 
+/** The form of ids: the beginning of the grant's key, and a part of its own. */
+const ID = /^[0-9a-f]{16}-[0-9a-f-]{36}$/;
 /** The last moment that a date can be. */
 const LAST_MS = 8.64e15;
 
@@ -213,12 +238,12 @@ function isGrant(each: unknown): each is Grant {
   if (!isPlainObject(each)) return false;
   const { id, toolName, principal, conversationId, danger, expiresAt, createdAt } = each;
   const isText = (value: unknown) => typeof value === 'string';
-  return [id, toolName, danger].every(isText) && [principal, conversationId].every((value) => value === null || isText(value)) && [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS);
+  return isText(id) && ID.test(id as string) && [toolName, danger].every(isText) && [principal, conversationId].every((value) => value === null || isText(value)) && [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS);
 }
 
 /** @throws ToolError `LIMIT_EXCEEDED` where one more would be too many. */
 function assertRoom(grants: readonly Grant[], toolName: string): void {
-  if (grants.length >= MOST_OF_ONE) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${MOST_OF_ONE} grants of ${toolName} for one principal`, 'more', 'Revoke some, or write a rule for the policy.'));
+  if (grants.length >= MOST_OF_ONE) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${MOST_OF_ONE} grants of ${toolName} for one principal and conversation`, 'more', 'Revoke some, or write a rule for the policy.'));
 }
 
 function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreMoment): boolean {

@@ -260,10 +260,23 @@ describe('a grant', () => {
     expect(() => new SafetyPolicy({ registry, rules: [{ name: 'flow-leaks-of-mail', verdict: 'confirm' }] })).not.toThrow();
   });
 
+  it('is counted against a bound for its own conversation alone, as long as calls can use it', async () => {
+    const { executor, pendingOf, statusOf } = setUp();
+    for (let n = 0; n < 100; n++) await executor.grant(await pendingOf('a', { conversationId: 'talk' }), { input: { path: `${n}` } });
+    await expect(executor.grant(await pendingOf('a', { conversationId: 'talk' }), {})).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    await executor.grant(await pendingOf('a', { conversationId: 'other' }), {});
+    expect([await statusOf('b', { conversationId: 'other' }), await statusOf('b', { conversationId: 'talk' })]).toEqual(['ok', 'approval_required']);
+    for (let n = 0; n < 101; n++) {
+      await executor.grant(await pendingOf(`a${n}`, { conversationId: 'long' }), { uses: 1 });
+      expect(await statusOf(`b${n}`, { conversationId: 'long' })).toBe('ok');
+    }
+    expect(await executor.grants({ conversationId: 'other' })).toHaveLength(1);
+  });
+
   it('is refused for scopes that bound nothing or are malformed, and for pending calls that were changed', async () => {
     const { executor, pendingOf } = setUp();
     const pending = await pendingOf('a');
-    for (const scope of [{ conversation: false }, { uses: 0 }, { uses: 1_001 }, { until: 1 }, { touches: 'src/' }, { touches: 'write:**' }, { input: { path: {} } }, { forever: true }, null]) {
+    for (const scope of [{ conversation: false }, { uses: 0 }, { uses: 1_001 }, { until: 1 }, { touches: 'src/' }, { touches: 'write:**' }, { input: { path: {} } }, { forever: true }, { until: Infinity }, { until: NaN }, { touches: undefined }, { uses: undefined }, null]) {
       await expect(executor.grant(pending, scope as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     }
     await expect(executor.grant({ ...pending, toolName: 'other' }, {})).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
