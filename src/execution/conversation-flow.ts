@@ -3,7 +3,7 @@ import { ToolError, isToolError } from '../core/errors.js';
 import { FLOW_LABELS, type Flow, type FlowCause, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
-import { digestOf } from '../core/plain-data.js';
+import { canonicalJson, digestOf } from '../core/plain-data.js';
 import { flowAfter } from '../safety/call-flow.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -23,6 +23,8 @@ const RENEWED_AFTER_MS = 86_400_000;
 interface Remembered {
   readonly cleared: number;
   readonly flow: Flow;
+  /** The text in the store in which this stands. */
+  readonly text?: string | undefined;
 }
 
 const NOTHING: Remembered = Object.freeze({ cleared: 0, flow: Object.freeze({}) });
@@ -89,10 +91,12 @@ export class ConversationFlow {
   }
 
   async #add(conversationId: string, added: Flow, before: Set<FlowLabel>, isOld = false): Promise<void> {
-    const together = ({ cleared, flow }: Remembered): Remembered => {
+    const together = (now: Remembered): Remembered => {
+      const { cleared, flow } = now;
       before.clear();
       for (const label of FLOW_LABELS) if (flow[label] !== undefined) before.add(label);
-      return { cleared, flow: isOld && cleared > 0 ? flow : { ...added, ...flow } };
+      const addsNothing = (isOld && cleared > 0) || FLOW_LABELS.every((label) => added[label] === undefined || before.has(label));
+      return addsNothing ? now : { cleared, flow: { ...added, ...flow } };
     };
     try {
       await this.#change(conversationId, together);
@@ -112,27 +116,41 @@ export class ConversationFlow {
     const key = keyOf(conversationId);
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const text = await this.#store.get(key);
-      const stored = readRemembered(text);
-      const unwritten = this.#unwritten.get(key);
-      const next = change(joined(stored, this.#local.get(key), unwritten));
-      const written = JSON.stringify(next);
-      const isNew = written !== JSON.stringify(stored ?? NOTHING);
+      const [local, unwritten] = [this.#local.get(key), this.#unwritten.get(key)];
+      // Nearly always nobody else wrote, and there is nothing to be read or joined.
+      const isKnown = unwritten === undefined && (local === undefined ? text === undefined : local.text !== undefined && local.text === text);
+      const before = isKnown ? (local ?? NOTHING) : joined(readRemembered(text), local, unwritten);
+      const next = change(before);
+      const written = isKnown && next === before ? text : textOf(next);
+      const isNew = written !== (text ?? written) || (text === undefined && !isEmpty(next));
       if (isNew && !(await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))) continue;
       if (!isNew && Object.values(next.flow).some(({ at }) => Math.abs(this.#frame.clock.now() - at) > RENEWED_AFTER_MS)) await this.#store.expire(key, LIMITS.timerMs);
       // Others may have come meanwhile.
       if (this.#unwritten.get(key) === unwritten) this.#unwritten.delete(key);
-      return this.#keep(key, next);
+      return this.#keep(key, next, written);
     }
     throw new ToolError('STATE_UNAVAILABLE', 'Expected the state store to keep what a conversation has read, got other changes at each attempt. Try again.');
   }
 
-  #keep(key: string, next: Remembered): Remembered {
-    const kept = later(next, this.#local.get(key) ?? NOTHING);
+  /** @param text the text in the store that says the same. */
+  #keep(key: string, next: Remembered, text?: string): Remembered {
+    const local = this.#local.get(key);
+    const kept = local === undefined || local === next ? next : later(next, local);
+    const isStored = kept.cleared === next.cleared && Object.keys(kept.flow).length === Object.keys(next.flow).length;
     this.#local.delete(key);
-    if (Object.keys(kept.flow).length > 0 || kept.cleared > 0) this.#local.set(key, Object.freeze({ cleared: kept.cleared, flow: Object.freeze({ ...kept.flow }) }));
+    if (!isEmpty(kept)) this.#local.set(key, kept === local && kept.text === text ? kept : Object.freeze({ cleared: kept.cleared, flow: Object.freeze({ ...kept.flow }), text: isStored ? text : undefined }));
     if (this.#local.size > MOST_REMEMBERED) this.#local.delete(this.#local.keys().next().value!);
     return this.#local.get(key) ?? NOTHING;
   }
+}
+
+function isEmpty({ cleared, flow }: Remembered): boolean {
+  return cleared === 0 && Object.keys(flow).length === 0;
+}
+
+/** Returns the text in the store. Equal memories have equal texts, or two processes would go on correcting each other. */
+function textOf({ cleared, flow }: Remembered): string {
+  return canonicalJson({ cleared, flow });
 }
 
 function keyOf(conversationId: string): string {

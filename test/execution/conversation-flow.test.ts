@@ -117,6 +117,21 @@ describe('what was read in a conversation', () => {
     expect([await cut.flow('talk'), await other.flow('talk')]).toEqual([{}, {}]);
   });
 
+  it('is written once, in whatever order processes have heard of it', async () => {
+    const { memory, lossy, setLost } = lossyStore();
+    const [cut, other] = [executorOn(lossy), executorOn(memory)];
+    setLost(true);
+    await cut.execute({ id: '1', name: 'notes', input: {} }, IN);
+    setLost(false);
+    await other.execute({ ...fetchCall, id: '2' }, IN);
+    for (const executor of [cut, other]) expect(Object.keys(await executor.flow('talk')).sort()).toEqual(['private', 'untrusted']);
+    let writes = 0;
+    const write = memory.compareAndSet.bind(memory);
+    memory.compareAndSet = (...args) => ((writes += 1), write(...args));
+    for (const executor of [cut, other, cut, other]) await executor.flow('talk');
+    expect(writes).toBe(0);
+  });
+
   it.each([['emptied', undefined], ['changed by others', 'nonsense']])('is not lost to a process that remembers a clearing, where the store was %s since', async (_, text) => {
     const store = new MemoryStateStore();
     const one = executorOn(store);
