@@ -1,4 +1,5 @@
 import { FLOW_LABELS, FLOW_TARGETS, type Flow, type FlowCause, type FlowLabel, type FlowTarget } from '../core/flow.js';
+import { hiddenWritten } from '../core/visible-text.js';
 import type { DangerLevel } from '../core/enums.js';
 import { isDangerous, isWriting } from '../core/enum-order.js';
 import { once } from '../core/options.js';
@@ -57,10 +58,15 @@ export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userTe
   return { leaks, reason: isOne ? `${broughtBy(untrusted)} and private data, and ${would}` : `${broughtBy(untrusted)}, ${callOf(data)} read ${data.inferred ? 'what may be ' : ''}private data, and ${would}` };
 }
 
-const callOf = ({ toolName, callId }: FlowCause) => `\`${toolName}\` (call ${callId.slice(0, 64)})`;
+const callOf = ({ toolName, callId }: FlowCause) => `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
+
+/** Models and stored threads choose ids: one that reads like a part of the chain must be told from it. */
+function plainOrQuoted(text: string): string {
+  return /^[\w.:-]*$/.test(text) ? text : JSON.stringify(hiddenWritten(text));
+}
 
 function broughtBy(cause: FlowCause): string {
-  const what = cause.from === undefined ? 'content that others may have written' : `content from ${cause.from}`;
+  const what = cause.from === undefined ? 'content that others may have written' : `content from ${plainOrQuoted(cause.from)}`;
   return `${callOf(cause)} brought ${what}${cause.inferred ? ' (it does not declare what it reads)' : ''}`;
 }
 
