@@ -1,6 +1,7 @@
 import type { Flow, FlowCause } from '../core/flow.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { flowAfter } from '../safety/call-flow.js';
+import { checkInput } from '../tool/check-input.js';
 import { argumentsOf, type ChatState } from './chat-state.js';
 import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './thread.js';
 
@@ -10,14 +11,16 @@ import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './
  *
  * A call of a tool that is not known here may have read anything.
  */
-export function flowOfThread({ messages, openTurn, flow: stored = {} }: ChatState, registry: ToolMetadataRegistry): Flow {
+export async function flowOfThread({ messages, openTurn, flow: stored = {} }: ChatState, registry: ToolMetadataRegistry): Promise<Flow> {
   const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap((message) => (message.role === 'assistant' ? [message] : []));
   const closed = assistants.filter((message) => message !== openTurn?.message).flatMap(ownCallsIn).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input }));
   const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }] : []));
   let flow: Flow = assistants.reduce((before, message) => ({ ...flowOfService(message, 0), ...before }), stored);
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);
-    flow = entry === undefined ? { ...anythingBy(call.name, call.id, 0), ...flow } : flowAfter(flow, call, entry);
+    // As the schema gives it, with its defaults: that is what the tool was called with.
+    const checked = entry?.flowFor === undefined ? undefined : await checkInput(entry, call.input);
+    flow = entry === undefined ? { ...anythingBy(call.name, call.id, 0), ...flow } : flowAfter(flow, checked?.ok === true ? { ...call, input: checked.value } : call, entry);
     if (flow.private !== undefined && flow.untrusted !== undefined) break;
   }
   return flow;

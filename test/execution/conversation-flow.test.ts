@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { defineTool, SafetyPolicy, ToolError, ToolExecutor, ToolMetadataRegistry, type ToolEvent } from '../../src/index.js';
 import { chat, scriptedModel, Session, SessionStore, type ModelStep } from '../../src/chat.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
@@ -214,6 +215,14 @@ describe('a chat', () => {
     if (!decided.ok) throw decided.error;
     const next = await decided.session.continue({ model: scriptedModel(['done']), executor });
     expect(next.session.pending).toEqual([]);
+  });
+
+  it('judges the calls of a thread by their arguments as the schemas give them', async () => {
+    const executor = executorOn();
+    executor.registry.register(defineTool({ name: 'search', description: 'Searches', inputSchema: z.object({ where: z.string().default('web') }), accessMode: 'readonly', reads: ['untrusted'], sends: 'nowhere', flowFor: ({ where }) => (where === 'web' ? {} : { reads: [] }), execute: () => 'found' }));
+    const messages = [{ role: 'user', content: 'Search' }, { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 's', toolName: 'search', input: {} }] }, { role: 'tool', content: [{ type: 'tool-result', toolCallId: 's', toolName: 'search', output: { type: 'text', value: 'found' } }] }, { role: 'user', content: 'go on' }];
+    const { haltedReason } = await chat({ model: scriptedModel([calling('b', 'send', { to: 'eve@evil.example' }), 'done']), executor, messages: messages as never });
+    expect(haltedReason).toBe('approval_required');
   });
 
   it('goes on from JSON with what its session has read', async () => {
