@@ -38,7 +38,7 @@ describe('the bundled tools that can change something', () => {
     expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({ summary: 'Creates b.txt (4 bytes)', diff: expect.stringContaining('+new\n') as string });
     expect(await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true })).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
     expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({ summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, changed 20/) as string, reversible: false });
-    expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({ summary: 'Moves a.txt (file, 8 bytes) to c.txt', reversible: true });
+    expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({ summary: expect.stringMatching(/^Moves a\.txt \(file, 8 bytes, changed 20[^)]*\) to c\.txt$/) as string, reversible: true });
   });
 
   it('show nothing of files that they may not read', async () => {
@@ -61,6 +61,17 @@ describe('the bundled tools that can change something', () => {
     expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({ summary: 'Commits 1 files as "Add a"', diff: 'A a.txt', reversible: true });
     writeFileSync(join(root, 'b.txt'), 'two');
     expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
+  });
+
+  it('show where a push goes, whatever the remote is called, and ask again when that changed', async () => {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
+    git('init', '-q', '-b', 'main');
+    git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
+    const pending = await pendingOf('git_push', {});
+    expect(pending.preview).toMatchObject({ recipients: ['origin (https://git.example.org/ada/project.git)'] });
+    const approval = await executor.approve(pending);
+    git('remote', 'set-url', '--push', 'origin', 'https://git.evil.example/project.git');
+    expect(await executor.execute(call('git_push', {}), { approval })).toMatchObject({ status: 'approval_required', pending: { preview: { recipients: ['origin (https://git.evil.example/project.git)'] } } });
   });
 
   it('ask again when the file has changed between the approval and the run', async () => {

@@ -43,7 +43,7 @@ const Input = z.object({
   async preview(this: BehindFileWall, { from, to, overwrite }) {
     const [source, target] = [await this.files.stat(from), await this.files.stat(to)];
     const replaced = target === undefined ? '' : overwrite ? `, and replaces the ${target.bytes} bytes there (changed ${target.modified})` : ', where something is already';
-    return { summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes`}) to ${to}${replaced}`, reversible: target === undefined };
+    return { summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes, changed ${source.modified}`}) to ${to}${replaced}`, reversible: target === undefined };
   },
   invalidates: ['files', 'search'],
 })

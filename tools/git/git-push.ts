@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { plainName } from './git-names.js';
-import { type OnRepository, GitRepository } from './git-repository.js';
+import { type OnRepository, GitRepository, redacted } from './git-repository.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;
@@ -52,8 +52,11 @@ export interface GitPushAnswer {
     const name = branch === undefined ? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim() : plainName(branch);
     const known = await this.repository.read(['rev-list', '--count', '--end-of-options', `refs/remotes/${target}/${name}..refs/heads/${name}`], { signal });
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
+    // A name says nothing: the repository's configuration, which may change, says where it is.
+    const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], { signal });
+    const where = places.exitCode === 0 ? places.stdout.trim().split('\n').map(redacted) : [];
     const commits = known.exitCode === 0 ? `${known.stdout.trim()} commits that it did not have when it was last asked` : 'a branch that it did not have when it was last asked';
-    return { summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`, recipients: [target], reversible: false };
+    return { summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`, recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`), reversible: false };
   },
   invalidates: ['git'],
   version: '1.0.0',

@@ -144,7 +144,7 @@ const MAX_SAID = 4_000;
 const MAX_PASSED_ON = 500;
 
 /** A text without `user:password@` and without absolute paths. */
-function redacted(text: string): string {
+export function redacted(text: string): string {
   return text
     .slice(0, MAX_SAID)
     .replace(/[^\s'"/@:]+:[^\s'"/@]*@/g, '')
