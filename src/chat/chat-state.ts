@@ -62,7 +62,7 @@ export interface ChatState {
   readonly end?: ChatEnd;
   /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
   readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
-  /** What was read in the conversation before its open turn, or with its last one, by calls beside the chat too; missing where nothing was. */
+  /** The labels of the conversation before its open turn, or after its last one, with those of calls beside the chat; missing where nothing was read. */
   readonly flow?: Flow;
 }
 

@@ -174,7 +174,7 @@ function referredTo(root: unknown, schema: unknown): unknown {
 /** The characters before and after words that the user named: a part of a longer address is another address. */
 const BEFORE = /[\s"'`([{<,;:=«»“”‘’„]/u;
 const AFTER = /^(?:$|[\s"'`)\]}>,;»«”“’]|[.:!?](?:$|[\s"'`)\]}>»«”“’]))/u;
-/** What goes on with the name of a mailbox, as in `o'brien@example.org`. */
+/** The end of what goes on in the name of a mailbox, as in `o'brien@example.org`. */
 const IN_MAILBOX = /[\p{L}\p{N}]['’=`{]$/u;
 /** The inside of an address: what is named there is named by whoever made the address. */
 const IN_ADDRESS = /(?::\/\/|\?)[^\s"<>`]*/g;
@@ -187,7 +187,7 @@ const LONGEST_NUMBER = 40;
 /** A text of the user, read once for all values. */
 interface Said {
   readonly words: Words;
-  /** In lower case, for addresses of mail. */
+  /** The text in lower case, for addresses of mail. */
   readonly lower: () => Words;
   readonly numbers: () => ReadonlySet<number>;
 }

@@ -238,7 +238,7 @@ function isGrant(each: unknown): each is Grant {
   if (!isPlainObject(each)) return false;
   const { id, toolName, principal, conversationId, danger, expiresAt, createdAt } = each;
   const isText = (value: unknown) => typeof value === 'string';
-  return isText(id) && ID.test(id as string) && [toolName, danger].every(isText) && [principal, conversationId].every((value) => value === null || isText(value)) && [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS);
+  return typeof id === 'string' && ID.test(id) && [toolName, danger].every(isText) && [principal, conversationId].every((value) => value === null || isText(value)) && [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS);
 }
 
 /** @throws ToolError `LIMIT_EXCEEDED` where one more would be too many. */
