@@ -58,9 +58,22 @@ describe('the bundled tools that can change something', () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
-    expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({ summary: 'Commits 1 files as "Add a"', diff: 'A a.txt', reversible: true });
+    expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({ summary: expect.stringMatching(/^Commits 1 files, as they are now \([0-9a-f]{12}…\), as "Add a"$/) as string, diff: 'A a.txt', reversible: true });
     writeFileSync(join(root, 'b.txt'), 'two');
     expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
+  });
+
+  it('ask again when what is committed has changed, though the list of files has not', async () => {
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
+    git('init', '-q', '-b', 'main');
+    for (const [key, value] of [['user.name', 'Ada'], ['user.email', 'ada@example.org']] as const) git('config', key, value);
+    writeFileSync(join(root, 'a.txt'), 'one');
+    const commit = { message: 'Add a' };
+    const approval = await executor.approve(await pendingOf('git_commit', commit));
+    writeFileSync(join(root, 'a.txt'), 'two');
+    const again = await executor.execute(call('git_commit', commit), { approval });
+    expect(again).toMatchObject({ status: 'approval_required', pending: { preview: { diff: 'A a.txt' } } });
+    expect(await executor.execute(call('git_commit', commit), { approval: await executor.approve((again as { readonly pending: PendingApproval }).pending) })).toMatchObject({ status: 'ok' });
   });
 
   it('show where a push goes, whatever the remote is called, and ask again when that changed', async () => {

@@ -53,8 +53,10 @@ export interface GitCommitAnswer {
   async preview(this: OnRepository, { message, paths }, { signal }) {
     const found = await changesIn(this.repository, relativePaths(paths), signal);
     if (!Array.isArray(found)) return undefined;
-    const files = found.filter(({ secret }) => !secret).map(({ path, change }) => `${change} ${path}`);
-    return { summary: `Commits ${files.length} files as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`, diff: files.join('\n'), reversible: true };
+    const changes = found.filter(({ secret }) => !secret);
+    const files = changes.map(({ path, change }) => `${change} ${path}`);
+    const state = await this.repository.stateOf(changes.map(({ path }) => path), signal);
+    return { summary: `Commits ${files.length} files, as they are now (${state.slice(0, 12)}…), as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`, diff: files.join('\n'), reversible: true };
   },
   invalidates: ['git'],
   version: '1.0.0',

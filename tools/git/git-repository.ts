@@ -1,4 +1,6 @@
-import { realpath } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fail, ToolError, type ToolResult } from '../../src/index.js';
 import type { FileKeys } from '../walls/file-keys.js';
 import { isInside } from '../walls/path-rules.js';
@@ -98,6 +100,13 @@ export class GitRepository {
     return exitCode === 0 ? stdout.trim() : undefined;
   }
 
+  /** Returns a digest that changes whenever files change, in the work tree or in the index; what is in them is not read. */
+  async stateOf(paths: readonly string[], signal?: AbortSignal): Promise<string> {
+    const staged = await this.read(['ls-files', '--stage', '-z', '--', ...(paths.length > MAX_LISTED ? [] : paths)], { signal });
+    const files = await Promise.all(paths.map((path) => lstat(join(this.#git.root, path), { bigint: true }).then(({ mode, size, mtimeNs, ctimeNs }) => [mode, size, mtimeNs, ctimeNs].join(), () => 'missing')));
+    return createHash('sha256').update([staged.stdout, ...files].join('\n')).digest('hex');
+  }
+
   /** Returns the answer when git refused: its own first words, without places of this machine and without passwords. */
   failed(what: string, { stderr, stdout }: ProgramResult): ToolResult<never> {
     const lines = (stderr || stdout).split('\n').filter((line) => line.trim() !== '' && !line.startsWith('hint:'));
@@ -139,6 +148,8 @@ export class GitRepository {
   }
 }
 
+/** Paths that are named to git; of more it lists all files. */
+const MAX_LISTED = 500;
 /** Characters of git's own words that are looked through, and those that are passed on. */
 const MAX_SAID = 4_000;
 const MAX_PASSED_ON = 500;
