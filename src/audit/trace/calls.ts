@@ -287,6 +287,7 @@ export class Calls {
 
   #unknownMember(object: Value, key: string, args: readonly Value[], place: Place, bare: boolean): Value {
     const { m } = this;
+    if (process.env['DBGI'] && m.epoch > 0) console.log('UNK', key, tagsOf(object), this.methods.get(key)?.size, receiverName(place.node));
     const tags = mergeTags(tagsOf(object), ...args.map(tagsOf));
     m.unread(object);
     const state = tagsOf(object).filter((tag) => tag.startsWith('state:')).at(-1);

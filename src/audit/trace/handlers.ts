@@ -247,6 +247,8 @@ export class Handlers {
 function argumentsOrHolder(m: Machine, root: Value): Value {
   const object = m.object('object', [], ['args', 'arguments', 'params', 'toolArgs'].map((key) => [key, root] as const));
   object.proto = root;
+  // Beside the arguments it may hold anything, as the page on which a tool works.
+  object.rest = UNKNOWN;
   return object;
 }
 
@@ -255,5 +257,6 @@ function requestOr(m: Machine, root: Value, name: string): Value {
   params.proto = root;
   const object = m.object('object', [], [['params', params], ['arguments', root]]);
   object.proto = root;
+  object.rest = UNKNOWN;
   return object;
 }
