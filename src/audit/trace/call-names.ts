@@ -19,14 +19,28 @@ export const SPAWNERS = new Set(['exec', 'execSync', 'execFile', 'execFileSync',
 /** What these builtins return is used further: its methods have effects or take callbacks. */
 export const LIVE = new Set(['spawn', 'fork', 'exec', 'execFile', 'createWriteStream', 'createReadStream', 'request', 'get', 'connect', 'createConnection', 'createServer', 'createInterface', 'open', 'Socket', 'Worker', 'DatabaseSync', 'WebSocket', 'EventSource', 'EventEmitter']);
 
-export const BROWSER_THINGS = /^_?#?(?:tab|\w*(?:page|locator|frame|keyboard|mouse|touchscreen|dialog|tracing|screencast|browser|browserContext|fileChooser|elementHandle))\d*$/iu;
-/** Returns the name of what a method is called on, as it stands in the code. */
-export function receiverName(node: Node): string {
+const BROWSER_THINGS = /^_?#?(?:tab|\w*(?:page|locator|frame|keyboard|mouse|touchscreen|dialog|tracing|screencast|browser|browserContext|fileChooser|elementHandle))\d*$/iu;
+/** Methods that only things of a browser have, in the documentation of Playwright, Puppeteer and WebDriver. */
+const BROWSER_METHODS = /^(?:click|dblclick|hover|selectOption|setInputFiles|uploadFile|dragTo|dragAndDrop|pressSequentially|sendKeys|bringToFront|setViewport(?:Size)?|goBack|goForward|evaluateOnNewDocument|addInitScript)$/u;
+/** Returns the name of a thing of a browser on which a method is called, as it or what it was got from is named in the code. */
+export function browserThing(node: Node, method: string): string | undefined {
+  const names: string[] = [];
   const callee = node['callee'] as Node | undefined;
-  let object = callee?.type === 'MemberExpression' ? (callee['object'] as Node) : undefined;
-  while (object !== undefined && (object.type === 'AwaitExpression' || object.type === 'CallExpression' || object.type === 'TSNonNullExpression')) object = (object['argument'] ?? object['callee'] ?? object['expression']) as Node;
-  return String((object?.type === 'MemberExpression' ? (object['property'] as Node)['name'] : object?.['name']) ?? '');
+  for (let object = callee?.type === 'MemberExpression' ? (callee['object'] as Node | undefined) : undefined; object !== undefined && names.length < 6; ) {
+    if (object.type === 'AwaitExpression' || object.type === 'TSNonNullExpression' || object.type === 'ParenthesizedExpression' || object.type === 'ChainExpression') object = (object['argument'] ?? object['expression']) as Node;
+    else if (object.type === 'CallExpression') {
+      const inner: Node = object['callee'] as Node;
+      names.push(nameIn(inner));
+      object = inner.type === 'MemberExpression' ? (inner['object'] as Node) : undefined;
+    } else {
+      names.push(nameIn(object));
+      break;
+    }
+  }
+  return names.find((name) => BROWSER_THINGS.test(name)) ?? (BROWSER_METHODS.test(method) ? (names[0] ?? '') : undefined);
 }
+
+const nameIn = (node: Node): string => String((node.type === 'MemberExpression' ? (node['property'] as Node)['name'] : node['name']) ?? '');
 /** Returns true for a verb that things of a program have as services do, on a package that is not plainly a service's client. */
 export const isVague = (pkg: string, path: readonly string[]): boolean => {
   const verb = path.at(-1) ?? '';

@@ -5,7 +5,7 @@ import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 import { sqlEffects } from '../known/sql.js';
-import { ACTING, BROWSER_THINGS, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, holesAsWords, isVague, programName, readable, receiverName } from './call-names.js';
+import { ACTING, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, holesAsWords, isVague, programName, readable} from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
@@ -287,7 +287,6 @@ export class Calls {
 
   #unknownMember(object: Value, key: string, args: readonly Value[], place: Place, bare: boolean): Value {
     const { m } = this;
-    if (process.env['DBGI'] && m.epoch > 0) console.log('UNK', key, tagsOf(object), this.methods.get(key)?.size, receiverName(place.node));
     const tags = mergeTags(tagsOf(object), ...args.map(tagsOf));
     m.unread(object);
     const state = tagsOf(object).filter((tag) => tag.startsWith('state:')).at(-1);
@@ -295,18 +294,19 @@ export class Calls {
     if (validated !== undefined) return validated;
     if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0) m.changed(`${state.slice(6)}[]`, place, { call: key, destructive: key === 'delete' || key === 'clear' ? true : key === 'push' || key === 'add' ? false : null, idempotent: key === 'push' ? false : null });
     if (state !== undefined && key === 'kill') m.record({ kind: 'process-spawn', access: 'write', destructive: true, idempotent: true, call: 'kill' }, place);
-    if (PURE.has(key) || MUTATORS.has(key)) {
-      runCallbacks(m, key, args, [unknown(tagsOf(object)), UNKNOWN], place);
-      return unknown(tags);
-    }
-    if (this.#sql(key, args, place)) return UNKNOWN;
     // A receiver that is named as the things of a browser are, with one of their documented methods.
-    const browsers = bare || !BROWSER_THINGS.test(receiverName(place.node)) ? [] : (clientEffects('playwright', [receiverName(place.node), key], args.map((arg) => toPlain(arg)), this.known) ?? []);
+    const thing = bare ? undefined : browserThing(place.node, key);
+    const browsers = thing === undefined ? [] : (clientEffects('playwright', [thing, key], args.map((arg) => toPlain(arg)), this.known) ?? []);
     if (browsers.length > 0) {
       this.#effects(browsers, key, place);
       runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
       return UNKNOWN;
     }
+    if (PURE.has(key) || MUTATORS.has(key)) {
+      runCallbacks(m, key, args, [unknown(tagsOf(object)), UNKNOWN], place);
+      return unknown(tags);
+    }
+    if (this.#sql(key, args, place)) return UNKNOWN;
     const classes = bare || COMMON.has(key) ? [] : [...(this.methods.get(key) ?? [])];
     if (classes.length > 0 && classes.length <= 3) {
       return m.under(classes.length > 1 ? LATER : undefined, () => join(...classes.map((cls) => this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key))));

@@ -64,7 +64,6 @@ export class Interpreter {
     }
     const [conditions, via, stack, limit, from] = [m.conditions.length, m.via.length, m.stack.length, m.limit, m.entries.length];
     m.visited.add(fn.node);
-    if (process.env['DBGI'] && m.epoch > 0) console.log(' '.repeat(m.stack.length), fn.name, m.at(place), m.steps, m.limit, m.conditions.map((c) => c.kind).join());
     m.via.push(place);
     m.stack.push({ node: fn.node, name: fn.name });
     // What a call may take is bounded by half of what is left: what stands behind it is seen in any case.
