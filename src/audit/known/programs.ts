@@ -48,6 +48,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   simctl: { reads: 'list, getenv, get_app_container, listapps, appinfo, help, pbpaste, runtime list, bootstatus, io enumerate, ui appearance, ui increase_contrast, ui content_size, ui, status_bar list, location list', writing: /^-b$/, adds: 'io screenshot, io recordVideo, create, clone, diagnose, addmedia', changes: 'boot, shutdown, erase, delete, install, uninstall, launch, terminate, openurl, io *, ui *, ui appearance *, ui increase_contrast *, ui content_size *, status_bar *, location *, privacy, push, pbcopy, pbsync, keychain, logverbose, rename, upgrade, pair, unpair, pair_activate, icloud_sync, install_app_data, runtime *' },
   xctrace: { reads: 'list, version, help', adds: 'record, export', changes: 'import, symbolicate' }, xcresulttool: { reads: 'get, graph, metadata, version, formatDescription', adds: 'export', changes: 'merge' },
   devicectl: { reads: 'list, device info', changes: 'device *, manage', writing: /^--json-output/ },
+  swift: { reads: 'package describe, package dump-package, package show-dependencies, help', changes: 'package *, build, run, test, format', values: '--package-path -c --configuration --target --product --arch' },
   xcodebuild: { reading: /^-(?:list|showsdks|showBuildSettings|version|showdestinations|showTestPlans|checkFirstLaunchStatus)$/, changes: '*, (none)' },
   idb: { values: '--udid --companion', reads: 'list-targets, list-apps, describe, ui describe-all, ui describe-point, log, crash list, crash show, file ls, file read', adds: 'screenshot, video, record', changes: 'ui *, connect, disconnect, boot, shutdown, install, uninstall, launch, terminate, open, focus, approve, revoke, set-location, add-media, clear-keychain, contacts, crash delete, file *, send-notification, simulate-memory-warning, set, xctest, kill' },
   ios: { reads: 'list, info, apps, devicename, version, ps, syslog, lang, image list, diskspace, batterycheck', adds: 'screenshot', changes: 'install, uninstall, launch, kill, reboot, erase, setlocation, resetlocation, tunnel, forward, image *, profile, pair, activate' },
@@ -114,7 +115,10 @@ function ofProgram(name: string, program: Program, args: readonly (string | unde
     const text = known.join(' ');
     const isRest = `${known.slice(0, -1).join(' ')} *`;
     // The word that decides between the subcommand and those below it is not known.
-    if (words.length > length && words[length] === undefined && [program.reads, program.adds, program.changes].some((list) => hasBelow(list, text))) return undecided('process-spawn', call);
+    if (words.length > length && words[length] === undefined) {
+      if (has(program.changes, `${text} *`) && !hasBelow(program.reads, text)) return writes('process-spawn', call, true);
+      if ([program.reads, program.adds, program.changes].some((list) => hasBelow(list, text))) return undecided('process-spawn', call);
+    }
     for (const [list, of] of [[program.reads, () => reads('process-spawn', call)], [program.adds, () => writes('process-spawn', call, false)], [program.changes, () => writes('process-spawn', call, true)]] as const) if (has(list, text)) return of();
     if (length > 1 && has(program.adds, isRest)) return writes('process-spawn', call, false);
     if (length > 1 && has(program.changes, isRest)) return writes('process-spawn', call, true);
@@ -279,5 +283,7 @@ export function programEffects(program: string, args: readonly (string | undefin
   if (name === 'eslint' || name === 'ruff' || name === 'tsc') return [args.some((arg) => /^--(?:fix|output-file)|^-o$/.test(arg ?? '') || (name === 'ruff' && arg === 'format')) ? writes('fs-write', call, true, true) : name !== 'tsc' || args.includes('--noEmit') ? reads('process-spawn', call) : writes('fs-write', call, true, true)];
   if (CHANGERS.has(name)) return [writes(/^(?:rm|rmdir|mv|cp|chmod|chown|dd|tee|truncate)$/.test(name) ? 'fs-write' : 'process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  return [undecided('process-spawn', call)];
+  // Of other programs a subcommand that is a verb of change tells as much; one that reads does not.
+  const verbs = plainWords(args, new Set()).slice(0, 2);
+  return [verbs.some((word, at) => word !== undefined && (at === 0 || !CLOUD_READ.test(verbs[0] ?? '')) && CLOUD_WRITE.test(word)) ? writes('process-spawn', call) : undecided('process-spawn', call)];
 }

@@ -183,14 +183,20 @@ export class Calls {
   #program(name: string, args: readonly Value[], place: Place): void {
     const [first = UNDEFINED, second = UNDEFINED, third] = args;
     const lists = options(second).filter((one): one is Obj => one.t === 'obj' && one.kind === 'array');
-    if (lists.length > 1) return this.m.under(LATER, () => lists.forEach((one) => this.#program(name, [first, one, ...(third === undefined ? [] : [third])], place)));
+    if (lists.length > 1) {
+      const starts = lists.map((one) => [this.m.entries.length, this.m.under(LATER, () => this.#program(name, [first, one, ...(third === undefined ? [] : [third])], place))] as const);
+      return this.m.settle(this.m.conditions.length, starts.map(([start]) => start));
+    }
     const [list] = lists;
     const given = list === undefined ? second : (third ?? UNDEFINED);
     const shell = name.startsWith('exec') && !name.startsWith('execFile');
     const inShell = given.t === 'obj' && given.props.has('shell') && truth(given.props.get('shell') as Value) !== false;
     const words = (list?.items ?? []).map((item) => (item.t === 'const' && typeof item.v === 'string' ? readable(item.v) : undefined));
     const rest = list === undefined && !shell && second.t !== 'obj' && second !== UNDEFINED ? [undefined] : words;
-    const programs = textsOf(first);
+    const all = textsOf(first);
+    // Another path to it, as from a variable, leads to the same program.
+    const named = shell || tagsOf(first).some((tag) => tag.startsWith('arg:')) ? [] : all.filter((text) => readable(programName(text)) !== undefined);
+    const programs = named.length > 0 ? named : all;
     const effects = (program: string): readonly CallEffect[] =>
       name === 'fork' ? programEffects('node', [readable(program), ...rest], this.known)
       : shell || (inShell && list === undefined) ? programEffects('sh', ['-c', holesAsWords(program)], this.known)

@@ -187,6 +187,22 @@ export class Machine {
     this.entries.push({ effect, place, conditions: [...this.conditions], via: [...this.via], names: this.stack.map(({ name }) => name), ...more });
   }
 
+  /**
+   * Takes the condition at a depth off one change, where each of several alternatives makes one: something is changed in any case.
+   *
+   * @param starts where the entries of each alternative begin.
+   */
+  settle(depth: number, starts: readonly number[]): void {
+    const changes = starts.map((from, index) => {
+      const end = starts[index + 1] ?? this.entries.length;
+      return this.entries.findIndex(({ effect, conditions, temporary }, at) => at >= from && at < end && effect.access === 'write' && effect.kind !== 'memory-state' && temporary === undefined && certaintyOf(conditions.slice(depth + 1)).certainty === 'does');
+    });
+    const [first = -1] = changes;
+    const entry = this.entries[first];
+    if (entry === undefined || changes.includes(-1)) return;
+    this.entries[first] = { ...entry, conditions: entry.conditions.filter((_, at) => at !== depth) };
+  }
+
   changed(state: string, place: Place, how: { readonly call: string; readonly destructive: boolean | null; readonly idempotent: boolean | null }): void {
     if (this.epoch === 0) return;
     const object = /^o\d+/u.exec(state)?.[0];
@@ -247,4 +263,17 @@ export class Machine {
   at(place: Place): string {
     return placeOf(place.module, place.node.start);
   }
+}
+
+/** Returns what conditions make of an effect: an argument that decides is named. */
+export function certaintyOf(conditions: readonly Condition[]): { readonly certainty: 'does' | 'may'; readonly argument?: string } {
+  let argument: string | undefined;
+  for (const { kind, tags, special } of conditions) {
+    if (kind !== 'test') return { certainty: 'may' };
+    if (!special) continue;
+    const named = tags.find((tag) => tag.startsWith('arg:') && tag.length > 4);
+    if (named !== undefined) argument ??= named.slice(4);
+    else if (tags.some((tag) => tag.startsWith('env:'))) return { certainty: 'may' };
+  }
+  return argument === undefined ? { certainty: 'does' } : { certainty: 'may', argument };
 }
