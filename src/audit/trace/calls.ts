@@ -9,7 +9,7 @@ import { ACTING, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTAT
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
-import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Native, type Obj, type Plain, type Value } from './values.js';
+import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Fn, type Native, type Obj, type Plain, type Value } from './values.js';
 
 const LATER = { tags: [], special: false, kind: 'later' } as const;
 
@@ -19,6 +19,8 @@ export type CallListener = (callee: { readonly name: string; readonly own: boole
 export class Calls {
   onCall: CallListener | undefined;
   readonly methods = new Map<string, Set<ClassValue>>();
+  /** Methods that stand in objects, by their names. */
+  readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
   readonly #provided = new Map<string, Value>();
   readonly instances = new Map<ClassValue['node'], Obj>();
   /** Loads what `require` names; set by the interpreter. */
@@ -317,6 +319,8 @@ export class Calls {
     if (classes.length > 0 && classes.length <= 3) {
       return m.under(classes.length > 1 ? LATER : undefined, () => join(...classes.map((cls) => this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key))));
     }
+    const [only, ...others] = bare || COMMON.has(key) ? [] : (this.methodsOfObjects.get(key)?.values() ?? []);
+    if (only !== undefined && others.length === 0) return m.invoke(only, UNDEFINED, args, place);
     const got = runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
     const told = bare ? [] : clientEffects(undefined, [key], args.map((arg) => toPlain(arg)), this.known);
     // A verb that changes things says nothing where it is not known whose it is; it is no sign of a reader either.

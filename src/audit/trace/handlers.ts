@@ -54,8 +54,11 @@ export class Handlers {
   /** Returns the function by which an object handles calls. */
   handlerIn(value: Value): { fn: Value; self: Value; usual?: boolean } | undefined {
     if (value.t === 'lazy') return this.handlerIn(value.read());
+    if (value.t === 'union') return value.of.map((one) => this.handlerIn(one)).find((one) => one !== undefined);
     const object = value.t === 'class' ? instanceThatHandles(this.m, this.interpreter.calls, value) : value;
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
+    // What a package makes of a tool is handled as the tool says.
+    if (value.t === 'external') return value.args.map((arg) => (arg.t === 'obj' ? this.handlerIn(arg) : undefined)).find((one) => one?.usual === true);
     if (object.t !== 'obj') return undefined;
     for (const key of HANDLERS) {
       const found = this.m.lookup(object, key);
@@ -204,7 +207,7 @@ export class Handlers {
       const inside = /^Class/u.test(node.type) ? (classes.get(node) ?? cls) : cls;
       if (/Function/u.test(node.type) && node['body']) {
         const text = module.text.slice(node.start, node.end);
-        const here = [...names].filter((name) => text.includes(`'${name}'`) || text.includes(`"${name}"`) || text.includes(`\`${name}\``));
+        const here = [...names].filter((name) => [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some((one) => text.includes(one)));
         if (here.length > 0) all.push({ fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside), self: inside === undefined ? UNKNOWN : instanceThatHandles(this.m, this.interpreter.calls, inside), names: here });
         continue;
       }

@@ -60,7 +60,7 @@ export async function traceTools({ root, entries, tools }: TraceSubject, { timeo
     const files = entries === undefined ? entriesOf(program.root) : entries.map((file) => path.resolve(program.root, file));
     start(machine, handlers, program, interpreter, files);
     // A package that only starts another one has its tools there.
-    const inner = handlers.missing().length > names.size / 2 && handlers.dispatchers.length < 100 && round < 2 ? packageWith(program, files, handlers.missing()) : undefined;
+    const inner = handlers.missing().length > Math.min(2, names.size / 2) && handlers.dispatchers.length < 100 && round < 4 ? packageWith(program, files, handlers.missing()) : undefined;
     if (inner !== undefined && !entered.has(inner.pkg) && now() < deadline) {
       entered.add(inner.pkg);
       continue;
