@@ -3,15 +3,13 @@ import { builtinEffects } from '../known/builtins.js';
 import { clientEffects } from '../known/clients.js';
 import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
-import { programEffects } from '../known/programs.js';
 import { sqlEffects } from '../known/sql.js';
-import { ACTING, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, holesAsWords, isVague, programName, readable} from './call-names.js';
+import { ACTING, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, isVague } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
+import { LATER, chosen, startProgram } from './started-programs.js';
 import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Fn, type Native, type Obj, type Plain, type Value } from './values.js';
-
-const LATER = { tags: [], special: false, kind: 'later' } as const;
 
 /** The call that registers handlers, seen while the program starts. Returns true when it was one, so that it is not followed. */
 export type CallListener = (callee: { readonly name: string; readonly own: boolean }, args: readonly Value[], place: Place, receiver: Value | undefined) => boolean;
@@ -38,7 +36,7 @@ export class Calls {
     const { m } = this;
     m.step();
     const all = options(callee);
-    if (this.onCall?.({ name, own: all.some((one) => one.t === 'fn' || one.t === 'class') }, args, place, self) === true) return UNKNOWN;
+    if (this.onCall?.({ name, own: all.some((one) => one.t === 'fn' || one.t === 'class') }, args, place, self) === true) return callee.t === 'external' ? { ...callee, args } : UNKNOWN;
     if (INTEROP.test(name) && (args[0]?.t === 'native' || args[0]?.t === 'external')) return args[0];
     const callable = all.filter((one) => one.t !== 'const' && one.t !== 'obj');
     const results = callable.map((one) => m.under(callable.filter((other) => other.t !== 'unknown').length < 2 || one.t === 'unknown' ? undefined : { tags: tagsOf(callee), special: true, kind: tagsOf(callee).length > 0 ? 'test' : 'later' }, () => this.#callOne(one, self, args, place, name)));
@@ -165,7 +163,7 @@ export class Calls {
     if (module === 'module' && name === 'createRequire') return { t: 'native', module: 'module', path: ['require'], args: [] };
     if (module === 'module' && name === 'require') return args[0]?.t === 'const' ? this.require(place, String(args[0].v)) : UNKNOWN;
     const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
-    if (module === 'child_process' && SPAWNERS.has(name)) this.#program(name, args, place);
+    if (module === 'child_process' && SPAWNERS.has(name)) startProgram(m, this.known, name, args, place);
     else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
       const given = args.find((arg) => arg.t === 'obj');
       this.#http(args[0]?.t === 'const' ? textOf(args[0]) : HOLE, name === 'get' || given === undefined ? UNDEFINED : given, `${module}.${name}`, place, 'GET');
@@ -180,49 +178,6 @@ export class Calls {
     if (object.path.length <= 2) this.#effects(builtinEffects(object.module, [made, key], args.map((arg) => toPlain(arg))) ?? [], '', place);
     runCallbacks(this.m, key, args, [UNKNOWN, UNKNOWN], place);
     return PURE.has(key) || !runsLater(key) ? UNKNOWN : object;
-  }
-
-  #program(name: string, args: readonly Value[], place: Place): void {
-    const [first = UNDEFINED, second = UNDEFINED, third] = args;
-    const lists = options(second).filter((one): one is Obj => one.t === 'obj' && one.kind === 'array');
-    if (lists.length > 1) {
-      const starts = lists.map((one) => [this.m.entries.length, this.m.under(LATER, () => this.#program(name, [first, one, ...(third === undefined ? [] : [third])], place))] as const);
-      return this.m.settle(this.m.conditions.length, starts.map(([start]) => start));
-    }
-    const [list] = lists;
-    const given = list === undefined ? second : (third ?? UNDEFINED);
-    const shell = name.startsWith('exec') && !name.startsWith('execFile');
-    const inShell = given.t === 'obj' && given.props.has('shell') && truth(given.props.get('shell') as Value) !== false;
-    const words = (list?.items ?? []).map((item) => (item.t === 'const' && typeof item.v === 'string' ? readable(item.v) : undefined));
-    const rest = list === undefined && !shell && second.t !== 'obj' && second !== UNDEFINED ? [undefined] : words;
-    const all = textsOf(first);
-    // Another path to it, as from a variable, leads to the same program.
-    const named = shell || tagsOf(first).some((tag) => tag.startsWith('arg:')) ? [] : all.filter((text) => readable(programName(text)) !== undefined);
-    const programs = named.length > 0 ? named : all;
-    const effects = (program: string): readonly CallEffect[] =>
-      name === 'fork' ? programEffects('node', [readable(program), ...rest], this.known)
-      : shell || (inShell && list === undefined) ? programEffects('sh', ['-c', holesAsWords(program)], this.known)
-      : programEffects(programName(program), rest, this.known);
-    const started: CallEffect = { kind: 'process-spawn', access: 'unknown', destructive: null, idempotent: null, call: `child_process.${name}` };
-    if (programs.length === 0 && !this.#chosen(started, tagsOf(first), place)) this.m.record(started, place);
-    const detached = given.t === 'obj' && given.props.has('detached') && truth(given.props.get('detached') as Value) !== false;
-    const choice = programs.some((program) => programName(program).startsWith(HOLE)) ? tagsOf(first) : !shell && rest.length > 0 && rest[0] === undefined ? tagsOf(list?.items[0] ?? UNDEFINED) : [];
-    for (const program of programs) {
-      for (const effect of effects(program)) {
-        const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
-        const more = temporary === undefined ? {} : { temporary: textOf(temporary) };
-        if (effect.access !== 'read' && detached) this.m.record({ ...effect, access: 'write', destructive: false, idempotent: false }, place);
-        else if (!this.#chosen(effect, choice, place)) this.m.under(programs.length > 1 ? LATER : undefined, () => this.m.record(effect, place, more));
-      }
-    }
-  }
-
-  /** Records what the tool's argument itself decides, as the text of a command: it may be anything. */
-  #chosen(effect: CallEffect, tags: readonly string[], place: Place): boolean {
-    const open = tags.filter((tag) => tag.startsWith('arg:') && tag.length > 4);
-    if (effect.access !== 'unknown' || open.length === 0 || this.m.conditions.some((condition) => condition.tags.some((tag) => open.includes(tag)))) return false;
-    this.m.under({ tags: open, special: true, kind: 'test' }, () => this.m.record({ ...effect, access: 'write' }, place));
-    return true;
   }
 
   #http(url: string, given: Value, call: string, place: Place, fallback: string): Value {
@@ -289,7 +244,7 @@ export class Calls {
     const texts = first === undefined ? [] : textsOf(first).filter((text) => SQL.test(text));
     for (const text of texts) for (const effect of sqlEffects(text.replaceAll(HOLE, '?'))) this.m.under(texts.length > 1 ? LATER : undefined, () => this.m.record(effect, place));
     if (texts.some((text) => /read\s+only|query_only/iu.test(text))) this.#readOnlyData = true;
-    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData) for (const effect of sqlEffects(undefined)) if (!this.#chosen(effect, tagsOf(first), place)) this.m.record(effect, place);
+    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData) for (const effect of sqlEffects(undefined)) if (!chosen(this.m, effect, tagsOf(first), place)) this.m.record(effect, place);
     return texts.length > 0 || database;
   }
 

@@ -158,8 +158,10 @@ export class Machine {
     if (this.epoch > array.born) this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
     const { items, open } = array;
     this.#undoable(() => ([array.items, array.open] = [items, open]));
-    array.open ||= this.conditions.length > array.depth;
-    array.items = call === 'unshift' ? [...values, ...items] : [...items, ...values].slice(0, 2_000);
+    const sometimes = this.conditions.length > array.depth;
+    array.open ||= sometimes;
+    const more = sometimes ? values.map((value) => withTags(value, ['sometimes'])) : values;
+    array.items = call === 'unshift' ? [...more, ...items] : [...items, ...more].slice(0, 2_000);
   }
 
   /** Marks the read of what an array, Map or Set holds. */

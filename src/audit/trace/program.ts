@@ -37,7 +37,7 @@ const MAX_FILES = 4_000;
 /** A text so short is not nested more deeply than the parser's stack allows. */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
-const MAX_TRIALS = 40;
+const MAX_FAILED = 40;
 
 /** Returns the package of a file below `node_modules`, undefined for others. */
 function packageOf(file: string): string | undefined {
@@ -80,7 +80,7 @@ export class Program {
   #bytes = 0;
   /** The files that the parser came through elsewhere. */
   readonly #tried = new Map<string, boolean>();
-  #trials = 0;
+  #failed = 0;
 
   private constructor(
     readonly root: string,
@@ -186,9 +186,11 @@ export class Program {
     const known = this.#tried.get(file);
     if (known !== undefined) return known;
     let bytes = 0;
-    const beside = codeFiles(this.root).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES);
+    const pkg = packageOf(file);
+    const folder = pkg === undefined ? this.root : file.slice(0, file.lastIndexOf('/node_modules/') + 14 + pkg.length);
+    const beside = codeFiles(folder).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES);
     let files = [file, ...beside.filter((one) => one !== file)];
-    while (files.length > 0 && this.#trials++ < MAX_TRIALS) {
+    while (files.length > 0 && this.#failed < MAX_FAILED) {
       const input = JSON.stringify({ parser: this.parserPath, files: files.map((one) => [one, languageOf(one)]) });
       const { stdout, status, error } = spawnSync(process.execPath, ['-e', TRIAL], { input, timeout: 30_000, env: { TRIAL }, stdio: ['pipe', 'pipe', 'ignore'] });
       const through = stdout?.length ?? 0;
@@ -198,7 +200,10 @@ export class Program {
         break;
       }
       for (const one of files.slice(0, through)) this.#tried.set(one, true);
-      if (through < files.length) this.#tried.set(files[through] as string, false);
+      if (through < files.length) {
+        this.#tried.set(files[through] as string, false);
+        this.#failed += 1;
+      }
       files = files.slice(through + 1);
     }
     for (const one of [file, ...files]) if (!this.#tried.has(one)) this.#tried.set(one, false);

@@ -49,6 +49,8 @@ describe('what stands before a change decides how certain it is', () => {
     ['a failure', `try { fs.readFileSync('x'); } catch { fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?']],
     ['what a file has in it', `if (fs.readFileSync('x', 'utf8') === '') fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
     ['a wait', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
+    ['an argument that chooses between two changes', `if (args.how === 'all') fs.rmSync('all'); else fs.unlinkSync('one');`, ['fs.rmSync', 'fs.unlinkSync']],
+    ['a variable that chooses between a change and a look', `if (process.env.X) fs.rmSync('all'); else fs.readFileSync('one');`, ['fs.rmSync ?']],
     ['a test that is never true', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
   ])('%s', async (_, code, effects) => {
     expect(await body(code)).toEqual(effects);
@@ -67,6 +69,13 @@ describe('a call is followed', () => {
     ['to a request without a method, which reads', `await request('/x');`, `const request = (path, options = {}) => fetch('https://api.example' + path, { headers: {}, ...options });`, []],
     ['to the arguments of a program', `await run(['config', 'use-context', args.name]);`, `const run = (words) => promisify(execFile)('kubectl', words);`, ['kubectl config use-context …']],
     ['to a program that reads', `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`, '', []],
+    ['to a program with an option of which somebody may ask', `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`, '', ['kubectl apply …']],
+    ['to one of two lists of words that change something', `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`, '', ['simctl status_bar clear status_bar']],
+    ['to a program whose path a variable may change', `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`, '', ['idb ui tap 1']],
+    ['to a program of which only the verb is known', `spawn(path.join('bin', process.env.TOOL), ['device', 'uninstall', args.id]);`, '', ['(unknown) device uninstall']],
+    ['to what a program does by a temporary file', `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, args.text); spawn('kubectl', ['delete', '-f', file]); fs.unlinkSync(file);`, '', ['kubectl delete /tmp/x']],
+    ['into the only method of a name, in an object that nobody hands over', `await args.platform.pauseProject(args.id);`, `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'POST' }) } }; export default platform;`, ['POST https://api.example/x']],
+    ['to actions on what a page gives', `const element = await page.getByRole('button').first(); await page.locator(args.what).fill('x'); await element.hover();`, `const page = globalThis.somewhere;`, ['playwright: locator.fill', 'playwright: element.hover']],
     ['to a text for a shell that the caller gives', `exec(args.command);`, '', ['child_process.exec ?command']],
     ['through fields of an instance', `await new Store('x').save();`, `class Store { #file; constructor(file) { this.#file = file; } async save() { await fs.promises.writeFile(this.#file, ''); } }`, ['fs.writeFile']],
     ['through inheritance and super', `new B().go();`, `class A { go() { fs.rmSync('x'); } } class B extends A { go() { super.go(); } }`, ['fs.rmSync']],

@@ -28,6 +28,7 @@ describe('the handler of a tool is found', () => {
     ['behind a wrapper', `const server = new McpServer(); const safely = (handler) => async (args) => { try { return await handler(args); } catch (error) { return { isError: true }; } }; server.registerTool('a', {}, safely(({ path }) => write(path))); server.registerTool('b', {}, safely(() => 1));`],
     ['in a method of a class that has the server', `class Main { constructor() { this.server = new McpServer(); } start() { this.server.registerTool('a', {}, (args) => this.save(args)); this.server.registerTool('b', {}, this.read.bind(this)); } save({ path }) { write(path); } read() { return 1; } } new Main().start();`],
     ['in a function of which nobody says that it is called', `export function register(server) { server.registerTool('a', {}, ({ path }) => write(path)); server.registerTool('b', {}, () => 1); }`],
+    ['in a table of tools that a package makes', `import { tool } from 'tools'; function toolsOf(platform) { return { a: tool({ description: 'A', execute: async ({ path }) => write(path) }), b: tool({ execute: async () => 1 }) }; } export { toolsOf };`],
     ['by names that are constants', `const NAMES = Object.freeze({ A: 'a', B: \`\${'b'}\` }); const server = new McpServer(); server.registerTool(NAMES.A, {}, ({ path }) => write(path)); server.registerTool(NAMES.B, {}, () => 1);`],
   ])('%s', async (_, code) => {
     expect(await changes(SERVER + code, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
