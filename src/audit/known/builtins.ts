@@ -58,6 +58,7 @@ function processEffects(path: readonly string[], args: readonly KnownValue[]): r
   if (name === 'chdir' || name === 'umask') return args.length === 0 ? [] : [writes('memory-state', call, false, true)];
   if (name === 'report' && path[1] === 'writeReport') return [writes('fs-write', 'process.report.writeReport', false, false)];
   if (name === 'loadEnvFile') return [reads('fs-read', call)];
+  if (/inding$/.test(name)) return [undecided('process-spawn', call)];
   return /^(?:set(?:uid|gid|euid|egid|groups)|initgroups|dlopen)$/.test(name) ? [writes('process-spawn', call, true, true)] : [];
 }
 
@@ -78,9 +79,10 @@ export function builtinEffects(module: string, path: readonly string[], args: re
     case 'globalThis':
       if (path[0] === 'process') return processEffects(path.slice(1), args);
       if (path[0] === 'fetch') return httpEffects(textOr(fieldOf(args[1], 'method') ?? fieldOf(args[0], 'method'), args), typeof args[0] === 'string' ? args[0] : undefined, fieldOf(args[1], 'body'));
+      if (/^set(?:Timeout|Interval|Immediate)$/.test(name) && typeof args[0] === 'string') return [undecided('net-write', name)];
       if (path[0] === 'EventSource') return [reads('net-read', path[0])];
       if (/Storage$/.test(path[0] ?? '')) return [/^(?:set|remove|clear)/.test(name) ? writes('memory-state', call, true, true) : reads('fs-read', call)];
-      return /^(?:WebSocket|XMLHttpRequest|eval|sendBeacon)$/.test(path[0] === 'navigator' ? name : (path[0] ?? '')) ? [undecided('net-write', path.join('.'))] : [];
+      return /^(?:WebSocket|XMLHttpRequest|eval|Function|WebAssembly|sendBeacon)$/.test(path[0] === 'navigator' ? name : (path[0] ?? '')) ? [undecided('net-write', path.join('.'))] : [];
     case 'http':
     case 'https':
       if (name === 'get') return [reads('net-read', call)];

@@ -68,7 +68,5 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
   }
   return object;
 }
-/** Built-in modules whose functions act outside. */
-export const ACTING = new Set(['fs', 'fs/promises', 'child_process', 'http', 'https', 'net', 'tls', 'dgram', 'vm', 'worker_threads', 'process', 'sqlite']);
 /** Programs that act on something else than the files that they are given. */
 export const ELSEWHERE_PROGRAMS = /^(?:kubectl|oc|helm|kustomize|docker|podman|nerdctl|terraform|tofu|pulumi|ansible\S*|aws|gcloud|az|gh|glab|doctl|heroku|psql|mysql|mongosh|redis-cli|sqlcmd|npm|pnpm|yarn)\b/u;

@@ -4,12 +4,15 @@ import { clientEffects } from '../known/clients.js';
 import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { sqlEffects } from '../known/sql.js';
-import { ACTING, COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, isVague } from './call-names.js';
+import { COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, isVague } from './call-names.js';
 import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
 import { LATER, chosen, startProgram } from './started-programs.js';
-import { ELSEWHERE, HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, withTags, type ClassValue, type External, type Fn, type Native, type Obj, type Plain, type Value } from './values.js';
+import { HOLE, UNDEFINED, UNKNOWN, constant, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, unread, type ClassValue, type External, type Fn, type Native, type Obj, type Plain, type Value } from './values.js';
+
+/** Returns the arguments that a list of them holds. */
+const listed = (list: Value | undefined): readonly Value[] => (list?.t === 'obj' ? list.items : list === undefined ? [] : [UNKNOWN, UNKNOWN, UNKNOWN]);
 
 /** The call that registers handlers, seen while the program starts. Returns true when it was one, so that it is not followed. */
 export type CallListener = (callee: { readonly name: string; readonly own: boolean }, args: readonly Value[], place: Place, receiver: Value | undefined) => boolean;
@@ -58,11 +61,10 @@ export class Calls {
   member(object: Value, key: string | undefined, args: readonly Value[], place: Place, read: (object: Value) => Value): Value {
     const { m } = this;
     m.step();
-    if (key === undefined) {
-      for (const one of options(object)) if (one.t === 'native' && ACTING.has(one.module)) m.unknownCall(`a function of ${one.module} is called by a computed name`);
-      return this.call(read(object), object, args, place, '');
-    }
+    if (key === undefined) return this.call(read(object), object, args, place, '');
     const all = options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null));
+    const patched = m.patched.get(`prototype.${key}`);
+    if (patched !== undefined) m.under(LATER, () => m.invoke(patched, object, args, place));
     const provided = this.#injected(key, args, object, place);
     if (provided !== undefined) return provided;
     const own = all.some((one) => (one.t === 'obj' || one.t === 'class') && m.lookup(one, key) !== undefined);
@@ -100,7 +102,7 @@ export class Calls {
         if (key === 'call') return this.call(object, args[0] ?? UNDEFINED, args.slice(1), place, object.name);
         if (key === 'apply') return this.call(object, args[0] ?? UNDEFINED, args[1]?.t === 'obj' ? args[1].items : args.slice(1), place, object.name);
         if (key === 'bind') return { ...object, bound: { self: args[0] ?? UNDEFINED, args: args.slice(1) } };
-        return UNKNOWN;
+        return key === 'constructor' ? this.#native({ t: 'native', module: 'global', path: ['Function'], args: [] }, args, place) : UNKNOWN;
       }
       if (object.t === 'class') return object.parent === undefined ? UNKNOWN : this.#member(object.parent, key, args, place);
       const special = object.kind === 'array' ? arrayMethod(m, object, key, args, place) : object.kind === 'object' ? undefined : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? UNKNOWN : undefined));
@@ -117,8 +119,10 @@ export class Calls {
       case 'const': return textMethod(m, object, key, args, place) ?? unknown(object.tags);
       case 'native':
         if (object.path.at(-1) === '()') return this.#nativeResult(object, key, args, place);
+        if (object.module === 'global' && object.path[1] === 'prototype' && object.path[0] !== 'Object' && args[0] !== undefined && /^(?:call|apply|bind)$/u.test(key)) return this.#borrowed(object.path, key, args, place);
         if (key === 'bind') return object;
         if (key === 'call') return this.#native(object, args.slice(1), place);
+        if (key === 'apply' && object.path[0] !== 'Reflect') return this.#native(object, listed(args[1]), place);
         return this.#native({ ...object, path: [...object.path, key] }, args, place);
       case 'external': return this.#external({ ...object, path: [...object.path, key] }, args, place);
       case 'host': return UNKNOWN;
@@ -146,7 +150,11 @@ export class Calls {
     const { m } = this;
     const { module, path } = native;
     const name = path.at(-1) ?? '';
+    const patched = m.patched.get([module, ...path].join('.'));
+    if (patched !== undefined) m.under(LATER, () => m.invoke(patched, UNKNOWN, args, place));
     if (module === 'global') {
+      const reflected = path[0] === 'Reflect' ? this.#reflected(name, args, place) : undefined;
+      if (reflected !== undefined) return reflected;
       if (name === 'fetch') return this.#http(textOf(args[0] ?? UNDEFINED), args[1] ?? UNDEFINED, 'fetch', place, 'GET');
       if (path[0] === 'Request' && args[1] !== undefined) return args[1];
       const known = globalCall(m, path, args, place);
@@ -161,7 +169,7 @@ export class Calls {
     if (module === 'util') return name === 'promisify' || name === 'callbackify' || name === 'deprecate' ? (args[0] ?? UNKNOWN) : unknown(mergeTags(...args.map(tagsOf)));
     if (module === 'url' && /^(?:fileURLToPath|pathToFileURL|URL)$/u.test(name)) return args[0] ?? UNKNOWN;
     if (module === 'module' && name === 'createRequire') return { t: 'native', module: 'module', path: ['require'], args: [] };
-    if (module === 'module' && name === 'require') return args[0]?.t === 'const' ? this.require(place, String(args[0].v)) : UNKNOWN;
+    if (module === 'module' && name === 'require') return args[0]?.t === 'const' && !isPartial(args[0]) ? this.require(place, String(args[0].v)) : unread('a module of a computed name');
     const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
     if (module === 'child_process' && SPAWNERS.has(name)) startProgram(m, this.known, name, args, place);
     else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
@@ -171,6 +179,23 @@ export class Calls {
     runCallbacks(m, name, args, [UNKNOWN, UNKNOWN, UNKNOWN], place);
     if (/^mkdtemp/u.test(name)) return constant(`/tmp/${HOLE}`, ['tmp']);
     return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : UNKNOWN;
+  }
+
+  /** Follows a method of the language that is taken for another object, as `Map.prototype.set.call(map, …)`. */
+  #borrowed([owner, , name = '']: readonly string[], key: string, [self = UNDEFINED, ...args]: readonly Value[], place: Place): Value {
+    const given = key === 'apply' ? listed(args[0]) : args;
+    return this.m.under(key === 'bind' ? LATER : undefined, () => (owner === 'Function' ? this.call(self, given[0] ?? UNDEFINED, given.slice(1), place, '') : this.member(self, name, given, place, () => UNKNOWN)));
+  }
+
+  /** Follows the functions of `Reflect` that call or change what they are given. */
+  #reflected(name: string, [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED]: readonly Value[], place: Place): Value | undefined {
+    switch (name) {
+      case 'apply': return this.call(first, second, listed(third), place, '');
+      case 'construct': return this.call(first, UNDEFINED, listed(second), place, '');
+      case 'get': return this.m.get(first, keyOf(second), second, place);
+      case 'set': this.m.write(first, keyOf(second), third, place); return UNKNOWN;
+      default: return undefined;
+    }
   }
 
   #nativeResult(object: Native, key: string, args: readonly Value[], place: Place): Value {
@@ -297,64 +322,5 @@ export class Calls {
     object.rest = UNKNOWN;
     this.instances.set(cls.node, object);
     return object;
-  }
-
-  /** Reads a member of a value. Without a key, everything that it holds. */
-  get(object: Value, key: string | undefined, index: Value, place: Place): Value {
-    const { m } = this;
-    return join(
-      ...options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null)).map((one): Value => {
-        switch (one.t) {
-          case 'obj':
-            if (key === undefined) return contents(one).length === 0 ? m.readContents(one, unknown(tagsOf(index))) : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
-            if (one.kind === 'array' && key === 'length') return m.readContents(one, one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN);
-            if (one.kind === 'array' && /^\d+$/u.test(key)) return m.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
-            if (one.kind !== 'object' && key === 'size') return m.readContents(one, m.epoch > one.born || one.rest !== undefined ? UNKNOWN : constant(one.props.size + one.items.length));
-            if (m.lookup(one, key) !== undefined) m.hit(key, place);
-            if (one.proto !== undefined && one.proto.t !== 'obj' && m.lookup(one, key) === undefined) return this.get(one.proto, key, index, place);
-            return m.read(one, key, place);
-          case 'class':
-            if (key === 'prototype') return { ...this.#prototype(one) };
-            if (key === 'name') return constant(String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''));
-            return key === undefined ? UNKNOWN : one.parent !== undefined && one.parent.t !== 'class' && m.lookup(one, key) === undefined ? this.get(one.parent, key, index, place) : m.read(one, key, place);
-          case 'fn':
-            if (key === 'name') return constant(one.name);
-            if (key === 'prototype' && !one.props.has(key)) one.props.set(key, m.object());
-            return key === undefined ? UNKNOWN : m.read(one, key, place);
-          case 'native':
-            if (one.module === 'global' && one.path.length === 0 && key !== undefined && ELSEWHERE.has(key)) return UNDEFINED;
-            if (one.module === 'global' && one.path[0] === 'process') {
-              if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
-              if (key === 'execPath') return constant('node');
-              if (key === 'platform') return unknown(['platform']);
-              if (key !== undefined && /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(key)) return UNKNOWN;
-              if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
-            }
-            if (one.path.at(-1) === '()') return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
-            if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
-            return key === undefined ? UNKNOWN : { ...one, path: [...one.path, key] };
-          case 'external': return key === undefined ? UNKNOWN : key === 'default' ? one : { ...one, path: [...one.path, key].slice(-8) };
-          case 'unknown': {
-            const root = one.tags.length === 1 && one.tags[0] === 'arg:';
-            const [only] = one.tags;
-            if (root && key === 'length') return one;
-            if (root || (one.tags.length === 1 && only !== undefined && /^arg:(?:params|args|arguments|input|options)$/u.test(only))) return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
-            const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
-            if (from === undefined || key === undefined || !m.assigned.has(key) || from.length > 60) return one;
-            if (m.quiet === 0 && m.epoch > 0) m.reads.add(`${from.slice(6)}.${key}`);
-            return withTags(one, [`${from}.${key}`]);
-          }
-          case 'const':
-            if (key === 'href') return one;
-            if (key === 'length' && typeof one.v === 'string') return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
-            return unknown(one.tags);
-          default: return UNKNOWN;
-        }
-      }),
-    );
-  }
-
-  #prototype(cls: ClassValue): Obj {
-    return { ...this.m.object(), props: cls.methods, cls };
   }
 }

@@ -2,13 +2,12 @@
 import type { Calls } from './calls.js';
 import { iterate } from './intrinsics.js';
 import type { Condition, Machine, Place } from './machine.js';
-import { Patterns, lookup } from './patterns.js';
+import { Patterns, WRAPPERS, isPositive, isPresence, lookup } from './patterns.js';
 import type { Node } from './program.js';
-import { ELSEWHERE, UNDEFINED, UNKNOWN, arithmetic, constant, differs, isFixed, isNothing, isPartial, isSame, join, keyOf, mergeTags, options, plus, tagsOf, textOf, truth, unknown, withTags, type ClassValue, type Fn, type Obj, type Scope, type Value } from './values.js';
+import { ELSEWHERE, UNDEFINED, UNKNOWN, arithmetic, constant, differs, isFixed, isNothing, isPartial, isSame, join, keyOf, mergeTags, options, plus, tagsOf, textOf, truth, unknown, unread, withTags, type ClassValue, type Fn, type Obj, type Scope, type Value } from './values.js';
 
 export interface Test { readonly value: Value; readonly truth: boolean | undefined; readonly yes: Condition; readonly no: Condition }
 
-const WRAPPERS = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression', 'TSTypeAssertion', 'TSInstantiationExpression', 'ParenthesizedExpression', 'ChainExpression', 'AwaitExpression']);
 const GLOBALS_UNKNOWN = new Set(['arguments']);
 
 /** Reads expressions: each gives the value, or the values, that it may have. */
@@ -40,6 +39,7 @@ export class Expressions {
         this.m.quiet++;
         const old = this.evaluate(n['argument'], s);
         this.m.quiet--;
+        m.convert(old, place);
         this.patterns.assign(n['argument'], isFixed(old) && typeof old.v === 'number' ? constant(old.v + (n['operator'] === '++' ? 1 : -1)) : unknown(tagsOf(old)), s, place);
         return unknown(tagsOf(old));
       }
@@ -59,11 +59,12 @@ export class Expressions {
       case 'CallExpression': return this.#call(n, s, place);
       case 'NewExpression': return this.#new(n, s, place);
       case 'MemberExpression': {
-        if (n['object'].type === 'Super') return this.calls.get(this.#super(s), this.key(n, s), UNKNOWN, place);
+        if (n['object'].type === 'Super') return this.m.get(this.#super(s), this.key(n, s), UNKNOWN, place);
         if (n['object'].type === 'MetaProperty' || (n['object'].type === 'Identifier' && n['object'].name === 'import')) return constant(`${n['property'].name === 'url' ? 'file://' : ''}${s.module.file}`);
         const object = this.evaluate(n['object'], s);
         const index = n['computed'] === true ? this.evaluate(n['property'], s) : UNKNOWN;
-        return this.calls.get(object, n['computed'] === true ? keyOf(index) : this.key(n, s), index, place);
+        m.convert(index, place);
+        return this.m.get(object, n['computed'] === true ? keyOf(index) : this.key(n, s), index, place);
       }
       case 'SequenceExpression': return (n['expressions'] as Node[]).reduce<Value>((_, one) => this.evaluate(one, s), UNDEFINED);
       case 'YieldExpression': {
@@ -74,7 +75,7 @@ export class Expressions {
       case 'TaggedTemplateExpression': {
         const text = this.#template(n['quasi'], s);
         const tag: Node = n['tag'];
-        const name = tag.type === 'MemberExpression' ? tag['property'].name : tag['name'];
+        const name = tag.type === 'MemberExpression' ? this.key(tag, s) : tag['name'];
         if (tag.type === 'MemberExpression') {
           const object = this.evaluate(tag['object'], s);
           return this.calls.member(object, name, [text], place, () => UNKNOWN);
@@ -85,10 +86,14 @@ export class Expressions {
       }
       case 'ImportExpression': {
         const source = this.evaluate(n['source'], s);
-        return join(...options(source).map((one) => (one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? this.importModule(place, one.v) : UNKNOWN)));
+        return join(...options(source).map((one) => (one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? this.importModule(place, one.v) : unread('a module of a computed name'))));
       }
       case 'MetaProperty': return m.object('object', [], [['url', constant(`file://${s.module.file}`)], ['dirname', constant(s.module.file.replace(/\/[^/]*$/u, ''))], ['filename', constant(s.module.file)]]);
-      default: return WRAPPERS.has(n.type) ? this.evaluate(n['expression'] ?? n['argument'], s, named) : UNKNOWN;
+      default: {
+        const value = WRAPPERS.has(n.type) ? this.evaluate(n['expression'] ?? n['argument'], s, named) : UNKNOWN;
+        if (n.type === 'AwaitExpression') m.convert(value, place, ['then']);
+        return value;
+      }
     }
   }
 
@@ -104,6 +109,7 @@ export class Expressions {
 
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
+    for (const part of parts) this.m.convert(part, { module: s.module, node: n });
     // Two texts for one part, as of a conditional, give two texts: programs and addresses are then known for both.
     const choices = parts.map((part) => (options(part).length <= 3 && options(part).every((one) => one.t === 'const') ? options(part) : [part]));
     const make = (pick: (index: number) => Value): Value =>
@@ -144,7 +150,7 @@ export class Expressions {
               m.write(object, key, all.length > 1 && old !== undefined ? join(old, value) : value, place, { making: true });
             }
             if (one.cls !== undefined) object.cls = one.cls;
-          }
+          } else if (one.t === 'native') object.proto = one;
           const rest = one.t === 'obj' ? one.rest : one.t === 'unknown' || one.t === 'external' ? unknown(tagsOf(one)) : undefined;
           if (rest !== undefined) object.rest = object.rest === undefined ? rest : join(object.rest, rest);
         }
@@ -234,6 +240,7 @@ export class Expressions {
     }
     const value = this.evaluate(n['argument'], s);
     const tags = tagsOf(value);
+    if (/^[-+~]$/u.test(n['operator'])) this.m.convert(value, { module: s.module, node: n });
     switch (n['operator']) {
       case '!': return join(...options(value).map((one) => { const verdict = truth(one); return verdict === undefined ? unknown(tags) : constant(!verdict, tags); }));
       case 'typeof': return isFixed(value) ? constant(typeof value.v, tags) : value.t === 'fn' || value.t === 'class' ? constant('function') : value.t === 'obj' ? constant('object') : isPartial(value) ? constant('string', tags) : unknown(tags);
@@ -247,6 +254,7 @@ export class Expressions {
     const left = n['left'].type === 'PrivateIdentifier' ? constant(`#${n['left'].name as string}`) : this.evaluate(n['left'], s);
     const right = this.evaluate(n['right'], s);
     const tags = mergeTags(tagsOf(left), tagsOf(right));
+    if (!/^(?:[!=]==|in|instanceof)$/u.test(n['operator']) && !isNothing(left) && !isNothing(right)) for (const side of [left, right]) this.m.convert(side, place);
     switch (n['operator']) {
       case '+': return plus(left, right, tags);
       case '===': case '==': case '!==': case '!=': {
@@ -258,12 +266,13 @@ export class Expressions {
       }
       case 'in': {
         const key = keyOf(left);
+        this.m.unread(right);
         if (right.t !== 'obj' || key === undefined) return unknown(tags);
         if (this.m.lookup(right, key) === undefined) return right.rest === undefined && this.m.epoch === right.born ? constant(false, tags) : unknown(tags);
         this.m.hit(key, place);
         return constant(true, tags);
       }
-      case 'instanceof': return unknown(tags);
+      case 'instanceof': this.m.convert(right, place, ['@@hasInstance']); return unknown(tags);
       default:
         return join(...options(left).flatMap((one) => options(right).map((other) => (isFixed(one) && isFixed(other) && typeof one.v === 'number' && typeof other.v === 'number' ? constant(arithmetic(n['operator'], one.v, other.v), tags) : unknown(tags)))));
     }
@@ -307,6 +316,7 @@ export class Expressions {
     m.quiet--;
     const right = this.evaluate(n['right'], s);
     const tags = mergeTags(tagsOf(old), tagsOf(right));
+    for (const side of [old, right]) m.convert(side, place);
     const value = operator === '+=' ? plus(old, right, tags) : unknown(tags);
     this.patterns.assign(n['left'], value, s, place);
     return value;
@@ -339,12 +349,12 @@ export class Expressions {
       const index = callee['computed'] === true ? this.evaluate(callee['property'], s) : UNKNOWN;
       const key = callee['computed'] === true ? keyOf(index) : this.key(callee, s);
       const args = this.args(n['arguments'], s);
-      if (callee['object'].type === 'Super') return this.calls.call(this.calls.get(object, key, UNKNOWN, place), s.frame.self, args, place, key ?? '');
-      return this.calls.member(object, key, args, place, (one) => this.calls.get(one, key, index, place));
+      if (callee['object'].type === 'Super') return this.calls.call(this.m.get(object, key, UNKNOWN, place), s.frame.self, args, place, key ?? '');
+      return this.calls.member(object, key, args, place, (one) => this.m.get(one, key, index, place));
     }
     if (callee.type === 'Identifier' && callee['name'] === 'require' && lookup(s, 'require') === undefined) {
       const [source] = this.args(n['arguments'], s);
-      return source === undefined ? UNKNOWN : join(...options(source).map((one) => (one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? this.calls.require(place, one.v) : UNKNOWN)));
+      return source === undefined ? UNKNOWN : join(...options(source).map((one) => (one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? this.calls.require(place, one.v) : unread('a module of a computed name'))));
     }
     const value = this.evaluate(callee, s);
     return this.calls.call(value, UNDEFINED, this.args(n['arguments'], s), place, callee.type === 'Identifier' ? callee['name'] : '');
@@ -378,21 +388,3 @@ export class Expressions {
     return { value, truth: truth(value), yes: { tags, special: positive, kind: 'test' }, no: { tags, special: negative, kind: 'test' } };
   }
 }
-
-/** Returns true when the test's `then` branch needs an input of its own, and its `else` branch is the way without one. */
-function isPositive(n: Node): boolean {
-  switch (n.type) {
-    case 'UnaryExpression': return n['operator'] === '!' ? !isPositive(n['argument']) : true;
-    case 'BinaryExpression': {
-      const negated = n['operator'].startsWith('!');
-      const nothing = [n['left'], n['right']].some((side: Node) => (side.type === 'Identifier' && side['name'] === 'undefined') || (side.type === 'Literal' && (side['value'] === null || side['value'] === 'undefined' || side['value'] === '' || side['value'] === false)) || side.type === 'UnaryExpression' && side['operator'] === 'void');
-      return negated === nothing;
-    }
-    case 'LogicalExpression': return isPositive(n['left']) || isPositive(n['right']);
-    default: return WRAPPERS.has(n.type) ? isPositive(n['expression'] ?? n['argument']) : true;
-  }
-}
-
-/** Returns true for a test that asks only whether something is given. */
-const isPresence = (n: Node): boolean =>
-  n.type === 'Identifier' || n.type === 'MemberExpression' || (n.type === 'UnaryExpression' && n['operator'] === '!' && isPresence(n['argument'] as Node)) || (n.type === 'LogicalExpression' && isPresence(n['left'] as Node) && isPresence(n['right'] as Node)) || (n.type === 'ChainExpression' && isPresence(n['expression'] as Node));

@@ -253,6 +253,7 @@ export class Interpreter {
       const named = declarator['id'].type === 'Identifier' ? (declarator['id'].name as string) : '';
       if (declarator['init'] === null && n['kind'] === 'var') continue;
       const value = declarator['init'] === null || declarator['init'] === undefined ? UNDEFINED : this.expressions.evaluate(declarator['init'], s, named);
+      if (String(n['kind']).endsWith('using')) this.m.convert(value, { module: s.module, node: n }, ['@@dispose', '@@asyncDispose']);
       this.expressions.patterns.bind(declarator['id'], value, s, (name, one) => {
         const binding = n['kind'] === 'var' ? lookup(s, name) : s.vars.get(name);
         if (binding?.value === undefined && binding !== undefined) binding.value = one;
@@ -324,6 +325,7 @@ export class Interpreter {
         const endless = n.type !== 'DoWhileStatement' && (n['test'] === null || n['test']?.value === true);
         if (completion === 'break') return undefined;
         if (completion === 'return' || completion === 'throw') return endless || test?.truth === true ? completion : undefined;
+        if (n.type === 'DoWhileStatement') expressions.evaluate(n['test'], inner);
         if (n['update']) expressions.evaluate(n['update'], inner);
         if (endless || test?.truth !== true) return undefined;
       }
@@ -368,6 +370,7 @@ export class Interpreter {
       const ends = cases.map((one, index) => {
         // `switch (true)` tests each case by itself.
         const tags = truth(value) === true && value.t === 'const' && value.v === true && one['test'] !== null ? tagsOf(expressions.evaluate(one['test'], s)) : tagsOf(value);
+        if (one['test'] !== null) expressions.evaluate(one['test'], s);
         const before = m.conditions.length;
         m.conditions.push({ tags, special: one['test'] !== null, kind: 'test' });
         const completion = one['consequent'].length === 0 ? undefined : runFrom(index);

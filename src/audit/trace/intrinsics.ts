@@ -1,5 +1,5 @@
-import type { Machine, Place } from './machine.js';
-import { HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isFixed, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, truth, unknown, withTags, type Obj, type Value } from './values.js';
+import { CONVERSIONS, type Machine, type Place } from './machine.js';
+import { HOLE, UNDEFINED, UNKNOWN, constant, contents, deepTags, isCallable, isFixed, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, truth, unknown, unread, withTags, type Obj, type Value } from './values.js';
 
 /** Methods of texts, arrays, dates, headers and the like that change nothing outside; their callbacks run at once. */
 export const PURE = new Set(
@@ -55,9 +55,15 @@ export function iterate(m: Machine, value: Value, place: Place): readonly Value[
     } else if (one.t === 'const') {
       if (typeof one.v === 'string' && one.v.length < 200 && isFixed(one)) all.push(...[...one.v].map((char) => constant(char)));
       else if (typeof one.v === 'string') all.push(unknown(one.tags));
-    } else all.push(unknown(one.t === 'unknown' ? one.tags : []));
+    } else {
+      for (const made of m.convert(one, place, ['@@iterator', '@@asyncIterator'])) {
+        if (made.t === 'obj' && made.kind === 'array') all.push(...made.items);
+        else m.convert(made, place, ['next']);
+      }
+      all.push(unknown(one.t === 'unknown' ? one.tags : []));
+    }
   }
-  return all.length > 600 || place === undefined ? undefined : all;
+  return all.length > 600 ? undefined : all;
 }
 
 const itemsOf = (m: Machine, array: Obj): readonly Value[] => [...array.items, ...(array.rest === undefined ? [] : [array.rest])].map((item) => m.readContents(array, item));
@@ -116,12 +122,16 @@ export function arrayMethod(m: Machine, array: Obj, key: string, args: readonly 
       const from = isFixed(first) ? Number(first.v ?? 0) : 0;
       return m.object('array', second === UNDEFINED ? items.slice(from) : isFixed(second) ? items.slice(from, Number(second.v)) : items.slice(from));
     }
-    case 'join': return constant(items.map(textOf).join(isFixed(first) ? String(first.v ?? ',') : HOLE).slice(0, 20_000), mergeTags(...items.map(tagsOf)));
-    case 'sort': case 'reverse': case 'toSorted': case 'toReversed': case 'values': case Symbol.iterator.toString(): return key === 'values' ? m.object('array', items) : array;
+    case 'join': m.convert(array, place); return constant(items.map(textOf).join(isFixed(first) ? String(first.v ?? ',') : HOLE).slice(0, 20_000), mergeTags(...items.map(tagsOf)));
+    case 'sort': case 'toSorted': runCallbacks(m, key, args, [join(...items), join(...items)], place); return array;
+    case 'reverse': case 'toReversed': case 'values': case '@@iterator': return key !== 'reverse' && key !== 'toReversed' ? m.object('array', items) : array;
     case 'keys': return m.object('array', items.map((_, index) => constant(index)));
     case 'entries': return m.object('array', items.map((item, index) => m.object('array', [constant(index), item])));
     case 'at': return isFixed(first) && !open ? (items.at(Number(first.v)) ?? UNDEFINED) : join(...items, UNDEFINED);
-    default: return PURE.has(key) ? unknown(mergeTags(...items.map(tagsOf))) : undefined;
+    default:
+      if (!PURE.has(key)) return undefined;
+      runCallbacks(m, key, args, [join(...items, UNKNOWN), UNKNOWN, UNKNOWN], place);
+      return unknown(mergeTags(...items.map(tagsOf)));
   }
 }
 
@@ -177,6 +187,7 @@ const TEXT_METHODS = new Set('toLowerCase toUpperCase trim trimStart trimEnd sli
 const isSmall = (value: unknown): boolean => (typeof value === 'number' ? Math.abs(value) < 20_000 : typeof value === 'string' ? value.length < 2_000 : value === undefined);
 
 export function textMethod(m: Machine, text: Value & { t: 'const' }, key: string, args: readonly Value[], place: Place): Value | undefined {
+  for (const arg of args) m.convert(arg, place, [...CONVERSIONS, `@@${key}`]);
   if (typeof text.v !== 'string') return PURE.has(key) ? unknown(text.tags) : undefined;
   const tags = mergeTags(text.tags, ...args.map(tagsOf));
   const [first] = args;
@@ -193,15 +204,20 @@ export function textMethod(m: Machine, text: Value & { t: 'const' }, key: string
   return PURE.has(key) || TEXT_METHODS.has(key) ? unknown(tags) : undefined;
 }
 
+/** Functions of the language that make texts or numbers of what they get. */
+const CONVERTS = /^(?:String|Number|BigInt|parseInt|parseFloat|isNaN|(?:en|de)codeURI|\w*Error$|Math|Date|URL)/u;
+
 /** Calls a function of the language itself, as `Object.entries`. Undefined when it is not one that matters here. */
 export function globalCall(m: Machine, path: readonly string[], args: readonly Value[], place: Place): Value | undefined {
   const [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED] = args;
+  if (CONVERTS.test(path[0] ?? '')) for (const arg of args) m.convert(arg, place);
   const pairs = (value: Value): readonly (readonly [string, Value])[] =>
     options(value).flatMap((one) => {
       if (one.t === 'obj' && one.kind === 'array') return one.items.map((item, index) => [String(index), item] as const);
       return one.t === 'obj' || one.t === 'class' || one.t === 'fn' ? [...one.props.keys()].map((key) => [key, m.read(one, key, place)] as const) : [];
     });
   const tail = (value: Value): readonly Value[] => options(value).flatMap((one) => (one.t === 'obj' ? (one.rest === undefined ? [] : [one.rest]) : one.t === 'unknown' ? [unknown(one.tags)] : []));
+  if (first.t === 'native' && /^Object\.(?:values|entries)$/u.test(path.join('.'))) return unread(`a computed member of ${first.module}`);
   switch (path.join('.')) {
     case 'Object.keys': case 'Object.getOwnPropertyNames': case 'Reflect.ownKeys': return m.object('array', [...pairs(first).map(([key]) => constant(key)), ...tail(first).map((one) => unknown(tagsOf(one)))]);
     case 'Object.values': return m.object('array', [...pairs(first).map(([, value]) => value), ...tail(first)]);
@@ -250,8 +266,12 @@ export function globalCall(m: Machine, path: readonly string[], args: readonly V
       m.invoke(first, UNDEFINED, [take, { t: 'host', call: () => UNDEFINED }], place);
       return got.length === 0 ? UNKNOWN : join(...got);
     }
-    case 'JSON.stringify': return constant(first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE, mergeTags(deepTags(first), m.touch(first)));
+    case 'JSON.stringify':
+      for (const one of [first, ...pairs(first).map(([, value]) => value)]) m.convert(one, place, ['toJSON']);
+      runCallbacks(m, 'stringify', args.slice(1), [UNKNOWN, UNKNOWN], place);
+      return constant(first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE, mergeTags(deepTags(first), m.touch(first)));
     case 'JSON.parse': {
+      runCallbacks(m, 'parse', args.slice(1), [UNKNOWN, UNKNOWN], place);
       if (!isFixed(first) || typeof first.v !== 'string') return unknown(tagsOf(first));
       try { return fromData(m, JSON.parse(first.v)); } catch { return UNKNOWN; }
     }
@@ -267,9 +287,11 @@ export function globalCall(m: Machine, path: readonly string[], args: readonly V
     case 'Set': case 'WeakSet': return m.object('set', args.length === 0 ? [] : (iterate(m, first, place) ?? [UNKNOWN]));
     case 'URL': return constant(textOf(second) !== 'undefined' && args.length > 1 && !/^[a-z]+:/u.test(textOf(first)) ? `${textOf(second).replace(/\/+$/u, '')}/${textOf(first).replace(/^\/+/u, '')}` : textOf(first), mergeTags(...args.map(tagsOf)));
     case 'Reflect.construct': return undefined;
-    case 'Proxy': return first;
+    // What the traps of a proxy do is not followed: whatever is asked of it is unknown.
+    case 'Proxy': return second.t === 'obj' && second.props.size === 0 && second.rest === undefined ? first : join(first, unread('a proxy'));
     case 'Error': case 'TypeError': case 'RangeError': return m.object('object', [], [['message', first]]);
     default:
+      if (path.length > 1) runCallbacks(m, path.at(-1) ?? '', args, [UNKNOWN, UNKNOWN], place);
       if (path.length > 1 && /^(Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Reflect|Promise|JSON)$/u.test(path[0] ?? '')) return path[0] === 'console' || path[0] === 'Date' ? UNKNOWN : unknown(mergeTags(...args.map(tagsOf)));
       return undefined;
   }

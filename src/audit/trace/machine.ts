@@ -1,6 +1,6 @@
 import type { CallEffect } from '../effect.js';
 import { placeOf, type Module, type Node, type Program } from './program.js';
-import { UNDEFINED, UNKNOWN, contents, join, mergeTags, options, tagsOf, unknown, withTags, type Binding, type ClassValue, type Fn, type Frame, type Obj, type Scope, type Tags, type Value } from './values.js';
+import { ACTING, ELSEWHERE, UNDEFINED, UNKNOWN, constant, contents, isCallable, isPartial, join, mergeTags, options, tagsOf, unknown, unread, withTags, type Binding, type ClassValue, type Fn, type Frame, type Native, type Obj, type Scope, type Tags, type Value } from './values.js';
 
 /** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
 export interface Condition { readonly tags: Tags; readonly special: boolean; readonly kind: 'test' | 'catch' | 'later' }
@@ -22,6 +22,9 @@ export interface Entry {
 export const EXHAUSTED = new Error('more steps than are taken');
 export const OUT_OF_TIME = new Error('more time than is taken');
 
+/** The methods by which an object becomes a text or a number. */
+export const CONVERSIONS: readonly string[] = ['@@toPrimitive', 'toString', 'valueOf'];
+
 /** The state of one run through the code: bounds, conditions, the way there, what was met, and the memory that the code made. */
 export class Machine {
   /** 0 while the program starts; then 1 in a tool's call. What was made in an earlier epoch outlives the call. */
@@ -39,6 +42,8 @@ export class Machine {
   /** The arguments that the tool's schema requires. */
   required = new Set<string>();
   quiet = 0;
+  /** Functions that the code puts in the place of the language's own: `global.Math.random`, `prototype.map`. */
+  readonly patched = new Map<string, Value>();
   /** The tool that is traced: texts equal to it count its uses as a key. */
   toolName: string | undefined;
   toolHits = 0;
@@ -108,6 +113,63 @@ export class Machine {
     return object.t === 'obj' && this.epoch > object.born && this.assigned.has(key) && object.props.has(key) ? this.#fromState(value, `o${object.id}.${key}`) : value;
   }
 
+  /** Reads a member of a value. Without a key, everything that it holds. */
+  get(object: Value, key: string | undefined, index: Value, place: Place): Value {
+    return join(
+      ...options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null)).map((one): Value => {
+        switch (one.t) {
+          case 'obj':
+            if (key === undefined) return contents(one).length === 0 ? this.readContents(one, unknown(tagsOf(index))) : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
+            if (one.kind === 'array' && key === 'length') return this.readContents(one, one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN);
+            if (one.kind === 'array' && /^\d+$/u.test(key)) return this.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
+            if (one.kind !== 'object' && key === 'size') return this.readContents(one, this.epoch > one.born || one.rest !== undefined ? UNKNOWN : constant(one.props.size + one.items.length));
+            if (this.lookup(one, key) !== undefined) this.hit(key, place);
+            if (one.proto !== undefined && one.proto.t !== 'obj' && this.lookup(one, key) === undefined) return this.get(one.proto, key, index, place);
+            return this.read(one, key, place);
+          case 'class':
+            if (key === 'prototype') return { ...this.object(), props: one.methods, cls: one };
+            if (key === 'name') return constant(String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''));
+            return key === undefined ? UNKNOWN : one.parent !== undefined && one.parent.t !== 'class' && this.lookup(one, key) === undefined ? this.get(one.parent, key, index, place) : this.read(one, key, place);
+          case 'fn':
+            if (key === 'name') return constant(one.name);
+            if (key === 'constructor') return { t: 'native', module: 'global', path: ['Function'], args: [] };
+            if (key === 'prototype' && !one.props.has(key)) one.props.set(key, this.object());
+            return key === undefined ? UNKNOWN : this.read(one, key, place);
+          case 'native':
+            if (one.module === 'global' && one.path.length === 0 && key !== undefined && ELSEWHERE.has(key)) return UNDEFINED;
+            if (one.module === 'global' && one.path[0] === 'process') {
+              if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
+              if (key === 'execPath') return constant('node');
+              if (key === 'platform') return unknown(['platform']);
+              if (key !== undefined && /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(key)) return UNKNOWN;
+              if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
+            }
+            if (one.path.at(-1) === '()') return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
+            if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
+            if (key === undefined) return ACTING.has(one.module) || (one.module === 'global' && one.path.length === 0) ? unread(`a computed member of ${one.module}`) : UNKNOWN;
+            return { ...one, path: [...one.path, key] };
+          case 'external': return key === undefined ? UNKNOWN : key === 'default' ? one : { ...one, path: [...one.path, key].slice(-8) };
+          case 'unknown': {
+            if (one.tags.includes('unread:a proxy')) this.unread(one);
+            const root = one.tags.length === 1 && one.tags[0] === 'arg:';
+            const [only] = one.tags;
+            if (root && key === 'length') return one;
+            if (root || (one.tags.length === 1 && only !== undefined && /^arg:(?:params|args|arguments|input|options)$/u.test(only))) return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
+            const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
+            if (from === undefined || key === undefined || !this.assigned.has(key) || from.length > 60) return one;
+            if (this.quiet === 0 && this.epoch > 0) this.reads.add(`${from.slice(6)}.${key}`);
+            return withTags(one, [`${from}.${key}`]);
+          }
+          case 'const':
+            if (key === 'href') return one;
+            if (key === 'length' && typeof one.v === 'string') return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
+            return unknown(one.tags);
+          default: return UNKNOWN;
+        }
+      }),
+    );
+  }
+
   /** Returns the property as it is kept: own, of the class, or of what it extends. */
   lookup(object: Obj | Fn | ClassValue, key: string): Value | undefined {
     const own = object.props.get(key);
@@ -125,8 +187,10 @@ export class Machine {
     for (const one of options(object)) {
       if (one.t === 'unknown') {
         const from = one.tags.find((tag) => tag.startsWith('state:'));
+        this.unread(one);
         if (from !== undefined && key !== undefined && this.epoch > 0) this.changed(`${from.slice(6)}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
       }
+      if (one.t === 'native') this.#patch(one, key, value, place);
       if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
       if (key === undefined) {
         if (one.t === 'obj') this.fill(one, value, place, '[…] =');
@@ -144,6 +208,26 @@ export class Machine {
       one.props.set(key, strong ? value : join(old ?? UNDEFINED, value));
       if (one.t !== 'fn') for (const listen of this.onObject) listen(one, key, value);
     }
+  }
+
+  /** Keeps what is set on an object of the language or of Node, which outlives the call. */
+  #patch({ module, path }: Native, key: string | undefined, value: Value, place: Place): void {
+    // Servers redirect what is printed; that is no effect.
+    if (path.at(-1) === '()' || path[0] === 'console' || (path[0] === 'process' && path[1] !== 'env') || key === 'stackTraceLimit') return;
+    const name = path.includes('prototype') ? `prototype.${key}` : [module, ...path, key].join('.');
+    if (isCallable(value)) {
+      this.patched.set(name, value);
+      this.#undoable(() => this.patched.delete(name));
+    } else this.under({ tags: [], special: false, kind: 'later' }, () => this.record({ kind: 'memory-state', access: 'write', destructive: null, idempotent: null, call: `${[...path, key ?? '[…]'].join('.')} =` }, place));
+  }
+
+  /** Runs the methods by which the language itself asks objects for something, as a text of their `toString`, and returns what they give. */
+  convert(value: Value, place: Place, by = CONVERSIONS, depth = 3): readonly Value[] {
+    return options(value).flatMap((one) => {
+      if (one.t !== 'obj' && one.t !== 'class') return [];
+      if (one.t === 'obj' && one.kind === 'array' && depth > 0 && by === CONVERSIONS) return one.items.slice(0, 50).flatMap((item) => this.convert(item, place, by, depth - 1));
+      return by.flatMap((key) => (this.lookup(one, key) === undefined ? [] : [this.invoke(this.read(one, key, place), one, [], place)]));
+    });
   }
 
   /** Adds a value under a key that is not known, or at an array's end. */

@@ -73,7 +73,7 @@ export class Modules {
     all();
     for (const specifier of node['specifiers'] as Node[]) {
       const name = specifier.type === 'ImportSpecifier' ? (specifier['imported'].name ?? specifier['imported'].value) : specifier.type === 'ImportDefaultSpecifier' ? 'default' : undefined;
-      this.m.declare(scope, specifier['local'].name, { t: 'lazy', read: () => (name === undefined ? all() : this.calls.get(all(), name, UNKNOWN, place)) }, true);
+      this.m.declare(scope, specifier['local'].name, { t: 'lazy', read: () => (name === undefined ? all() : this.m.get(all(), name, UNKNOWN, place)) }, true);
     }
   }
 
@@ -127,7 +127,7 @@ export class Modules {
       for (const specifier of (node['specifiers'] ?? []) as Node[]) {
         const name: string = specifier['exported'].name ?? specifier['exported'].value;
         const local: string = specifier['local'].name ?? specifier['local'].value;
-        later(name, node['source'] === null || node['source'] === undefined ? () => variable(local) : () => this.calls.get(this.namespace(place, node['source'].value), local, UNKNOWN, place));
+        later(name, node['source'] === null || node['source'] === undefined ? () => variable(local) : () => this.m.get(this.namespace(place, node['source'].value), local, UNKNOWN, place));
       }
     }
   }

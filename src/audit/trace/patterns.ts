@@ -63,13 +63,14 @@ export class Patterns {
             const rest = this.m.object();
             rest.rest = options(value).some((one) => one.t !== 'obj' || one.rest !== undefined) ? unknown(tagsOf(value)) : undefined;
             for (const one of options(value)) if (one.t === 'obj') for (const [key, item] of one.props) if (!taken.includes(key)) rest.props.set(key, item);
+            rest.proto = options(value).find((one) => one.t === 'native');
             this.bind(property['argument'], tagsOf(value).includes('arg:') ? value : rest, s, declare);
             continue;
           }
           const index = property['computed'] === true ? this.reader.evaluate(property['key'], s) : UNKNOWN;
           const key = this.reader.key(property, s);
           if (key !== undefined) taken.push(key);
-          this.bind(property['value'], this.calls.get(value, key, index, place), s, declare);
+          this.bind(property['value'], this.m.get(value, key, index, place), s, declare);
         }
         return;
       }
@@ -78,7 +79,7 @@ export class Patterns {
         for (const [index, element] of (pattern['elements'] as (Node | null)[]).entries()) {
           if (element === null) continue;
           if (element.type === 'RestElement') this.bind(element['argument'], items === undefined ? unknown(tagsOf(value)) : this.m.object('array', items.slice(index)), s, declare);
-          else this.bind(element, items === undefined ? this.calls.get(value, String(index), UNKNOWN, place) : (items[index] ?? (items.length > 0 && items.at(-1)?.t === 'unknown' ? UNKNOWN : UNDEFINED)), s, declare);
+          else this.bind(element, items === undefined ? this.m.get(value, String(index), UNKNOWN, place) : (items[index] ?? (items.length > 0 && items.at(-1)?.t === 'unknown' ? UNKNOWN : UNDEFINED)), s, declare);
         }
         return;
       }
@@ -92,3 +93,23 @@ export class Patterns {
     }
   }
 }
+
+export const WRAPPERS = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression', 'TSTypeAssertion', 'TSInstantiationExpression', 'ParenthesizedExpression', 'ChainExpression', 'AwaitExpression']);
+
+/** Returns true when the test's `then` branch needs an input of its own, and its `else` branch is the way without one. */
+export function isPositive(n: Node): boolean {
+  switch (n.type) {
+    case 'UnaryExpression': return n['operator'] === '!' ? !isPositive(n['argument']) : true;
+    case 'BinaryExpression': {
+      const negated = n['operator'].startsWith('!');
+      const nothing = [n['left'], n['right']].some((side: Node) => (side.type === 'Identifier' && side['name'] === 'undefined') || (side.type === 'Literal' && (side['value'] === null || side['value'] === 'undefined' || side['value'] === '' || side['value'] === false)) || side.type === 'UnaryExpression' && side['operator'] === 'void');
+      return negated === nothing;
+    }
+    case 'LogicalExpression': return isPositive(n['left']) || isPositive(n['right']);
+    default: return WRAPPERS.has(n.type) ? isPositive(n['expression'] ?? n['argument']) : true;
+  }
+}
+
+/** Returns true for a test that asks only whether something is given. */
+export const isPresence = (n: Node): boolean =>
+  n.type === 'Identifier' || n.type === 'MemberExpression' || (n.type === 'UnaryExpression' && n['operator'] === '!' && isPresence(n['argument'] as Node)) || (n.type === 'LogicalExpression' && isPresence(n['left'] as Node) && isPresence(n['right'] as Node)) || (n.type === 'ChainExpression' && isPresence(n['expression'] as Node));

@@ -78,6 +78,9 @@ const NO_TAGS: Tags = [];
 /** Globals of other places in which code runs: here they are not. */
 export const ELSEWHERE = new Set(['Bun', 'Deno', 'window', 'document', 'EdgeRuntime', 'WorkerGlobalScope', 'importScripts', 'self']);
 
+/** Built-in modules whose functions act outside. */
+export const ACTING = new Set(['fs', 'fs/promises', 'child_process', 'http', 'https', 'net', 'tls', 'dgram', 'vm', 'worker_threads', 'process', 'sqlite']);
+
 export const UNDEFINED: Const = { t: 'const', v: undefined, tags: NO_TAGS };
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS };
 
@@ -171,11 +174,15 @@ export function toPlain(value: Value, depth = 4): Plain {
   }
 }
 
+/** What a computed name gives: nothing is known of it, and calling it is told. */
+export const unread = (what: string): Value => unknown([`unread:${what}`]);
+
 export const isCallable = (value: Value): boolean => value.t === 'fn' || value.t === 'host' || (value.t === 'union' && value.of.some(isCallable));
 
 /** Returns the key that a value is as a property's name, undefined when it is not one text. */
 export function keyOf(value: Value): string | undefined {
   const [one, ...more] = options(value);
+  if (one?.t === 'native' && one.module === 'global' && one.path[0] === 'Symbol' && one.path.length === 2) return `@@${one.path[1]}`;
   if (one === undefined || more.length > 0 || one.t !== 'const') return undefined;
   const text = String(one.v);
   return text.includes('\u0000') ? undefined : text;

@@ -29,7 +29,7 @@ describe('what cannot be read is never harmless', () => {
 
   it('where its file is missing, or its name is computed', async () => {
     expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual(['./gone.js was not read']);
-    expect(await unknowns('return fs[args.how](args.path);')).toEqual(['a function of fs is called by a computed name']);
+    expect(await unknowns('return fs[args.how](args.path);')).toEqual(['a computed member of fs was not read']);
   });
 
   it('and lists that double grow to an end', async () => {
@@ -93,6 +93,31 @@ describe('a call is followed', () => {
 
   it('to a file that is removed again, which changes nothing that lasts', async () => {
     expect(await body(`const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`)).toEqual([]);
+  });
+});
+
+describe('what the language itself calls is followed, or told as unknown', () => {
+  const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
+  const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
+    'conversions of objects': [`return \`\${{ toString() ${W} }}\`;`, `return 'a' + { toString() ${W} };`, `return +{ valueOf() ${W} };`, `return { valueOf() ${W} } > 2;`, `class P { [Symbol.toPrimitive]() ${W} } return \`\${new P()}\`;`, `return String({ toString() ${W} });`, `return [{ toString() ${W} }].join();`, `return args[{ toString() ${W} }];`, `let s = ''; s += { toString() ${W} }; return s;`, `return JSON.stringify({ toJSON() ${W} });`, `return JSON.stringify({ get a() ${W} });`, `return 'a'.split({ [Symbol.split]() ${W} });`, `return 1 instanceof { [Symbol.hasInstance]() ${W} };`],
+    'iterators': [`class I { *[Symbol.iterator]() ${W} } for (const one of new I()) one;`, `class I { *[Symbol.iterator]() ${W} } return [...new I()];`, `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`, `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`],
+    'promises and what is disposed': [`await { then() ${W} };`, `{ using a = { [Symbol.dispose]() ${W} }; }`],
+    'callbacks': [`return [2, 1].sort(() => ${W});`, `return [1].findIndex(() => ${W});`, `return [1].reduceRight(() => ${W}, 0);`, `return Object.groupBy([1], () => ${W});`, `return JSON.parse('{}', () => ${W});`, `return JSON.stringify({ a: 1 }, () => ${W});`],
+    'tests of loops and cases': [`do {} while (fs.writeFileSync('x', ''));`, `switch (args.x) { case fs.writeFileSync('x', ''): }`],
+    'Reflect and borrowed methods': [`Reflect.apply(fs.writeFileSync, fs, ['x', '']);`, `class F { a = fs.writeFileSync('x', ''); } Reflect.construct(F, []);`, `Reflect.get(fs, 'writeFileSync')('x', '');`, `Function.prototype.call.call(fs.writeFileSync, fs, 'x', '');`, `fs.writeFileSync.apply(fs, ['x', '']);`, `const write = Function.prototype.call.bind(fs.writeFileSync); write(fs, 'x', '');`],
+    'proxies': [`return new Proxy({}, { get() ${W} }).a;`, `return new Proxy(() => 1, { apply() ${W} })();`, `const p = new Proxy({}, { set() ${W} }); p.a = 1;`, `return 'a' in new Proxy({}, { has() ${W} });`],
+    'functions in the place of those of the language': [`Array.prototype.map = () => ${W}; return [1].map((one) => one);`, `Math.random = () => ${W}; return Math.random();`, `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`],
+    'computed names': [`return globalThis[args.x]('y');`, `const { [args.x]: f } = fs; return f('x');`, `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`, `return { ...fs }.writeFileSync('x', '');`, `for (const [, f] of Object.entries(fs)) f('x');`, `return (await import(args.x)).run();`, `return require('node:f' + args.x).run();`, `const t = { f() ${W} }; return t['f']\`a\`;`],
+    'code in texts, and bindings': [`return new Function('return 1')();`, `return (() => 1).constructor('return 1')();`, `setTimeout('1', 1);`, `return process.binding('fs').open('x');`, `return process._linkedBinding('fs').open('x');`, `return WebAssembly.instantiate(args.x);`],
+    'globals': [`globalThis.x = 1;`, `process.env.X = '1';`, `Object.prototype.x = 1;`],
+  };
+  it.each(Object.entries(LANGUAGE))('%s', async (_, codes) => {
+    const quiet = [];
+    for (const code of codes) {
+      const [tool] = (await trace({ 'index.js': `${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });` }, ['a'])).tools;
+      if (tool!.unknowns.length === 0 && tool!.effects.every(({ access }) => access === 'read')) quiet.push(code);
+    }
+    expect(quiet).toEqual([]);
   });
 });
 
