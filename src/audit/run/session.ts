@@ -53,6 +53,8 @@ export interface Hold {
 const START_MS = 60_000;
 /** The milliseconds after its time is up that a call may take to say so. */
 const LATE_MS = 1_000;
+/** The memory of a process for its objects, in MB; what lies beside, as buffers, is not held. */
+const MEMORY_MB = 512;
 
 /** Makes a call as an executor would: approved, and once. */
 export async function callOnce(definition: ToolDefinition, { input, timeoutMs, scratch }: RunRequest): Promise<RunAnswer> {
@@ -73,7 +75,7 @@ export async function openSession(subject: RunSubject, scratch: Scratch, root: s
   const env = { ...kept, HOME: own, USERPROFILE: own, TMPDIR: temporary, TMP: temporary, TEMP: temporary, ...('env' in subject && subject.env), [CONFINEMENT]: JSON.stringify(confinement) };
   const isTypeScript = IS_SOURCE || ('files' in subject && subject.files.some((file) => !/\.[cm]?js$/.test(file)));
   const flags = hold.permission ? permissionFlags(scratch, { programs: isTypeScript || confinement.spawn }) : [];
-  const node = [process.execPath, ...flags, '--no-warnings', ...preload];
+  const node = [process.execPath, ...flags, `--max-old-space-size=${MEMORY_MB}`, '--no-warnings', ...preload];
   const line = 'files' in subject ? [...node, moduleOf('child'), JSON.stringify(subject.files)] : [...node, ...subject.args.map((word) => (root !== undefined && resolve(word) === root ? scratch.root : word))];
   const [command, ...args] = hold.sandbox === undefined ? line : hold.sandbox.wrap(scratch, line);
   return 'files' in subject ? openFiles(command!, args, scratch.root, env) : openServer(command!, args, scratch, env);
@@ -107,10 +109,10 @@ async function openFiles(command: string, args: readonly string[], cwd: string, 
   const child = spawn(command, [...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], detached: process.platform !== 'win32' });
   const waiting = new Map<string, (answer: RunAnswer) => void>();
   let said = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2_000)));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_000)));
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal === null ? `the exit code ${code}` : `the signal ${signal}`));
+    child.once('close', (code, signal) => resolve(/heap out of memory/.test(said) ? `more than the ${MEMORY_MB} MB of memory that it gets` : signal === null ? `the exit code ${code}` : `the signal ${signal}`));
   });
   const kill = () => {
     try {

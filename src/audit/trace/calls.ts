@@ -175,7 +175,12 @@ export class Calls {
     else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
       const given = args.find((arg) => arg.t === 'obj');
       this.#http(args[0]?.t === 'const' ? textOf(args[0]) : HOLE, name === 'get' || given === undefined ? UNDEFINED : given, `${module}.${name}`, place, 'GET');
-    } else this.#effects(builtinEffects(module, path, args.map((arg) => toPlain(arg))), `${module}.${path.join('.')}`, place, temporary === undefined ? {} : { temporary: textOf(temporary) });
+    } else {
+      // The flags with which a file is opened may be the tool's own argument.
+      const flags = module.startsWith('fs') ? mergeTags(...args.slice(1).map((arg) => deepTags(arg))) : [];
+      const effects = builtinEffects(module, path, args.map((arg) => toPlain(arg)));
+      this.#effects(effects?.filter((effect) => !chosen(m, effect, flags, place)), `${module}.${path.join('.')}`, place, temporary === undefined ? {} : { temporary: textOf(temporary) });
+    }
     runCallbacks(m, name, args, [UNKNOWN, UNKNOWN, UNKNOWN], place);
     if (/^mkdtemp/u.test(name)) return constant(`/tmp/${HOLE}`, ['tmp']);
     return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : UNKNOWN;

@@ -42,6 +42,12 @@ describe('tools that are run', () => {
     expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
   });
 
+  it('end at a bound of memory, which is told, and the others are run', async () => {
+    const { of } = await runAll(package_, { takesAll: `() => { const all = []; for (;;) all.push(new Array(100_000).fill(0.5)); }`, reads: `({ path }) => fs.readFileSync(path, 'utf8')` });
+    expect(of['takesAll']).toMatchObject({ status: 'crashed', message: 'more than the 512 MB of memory that it gets' });
+    expect(of['reads']).toMatchObject({ status: 'ok' });
+  });
+
   it('are seen to keep state in memory, when the same call answers otherwise in the same way in every process; chance is no state', async () => {
     const { of } = await runAll(package_, { counts: `() => ++count`, throwsDice: `() => Math.random()` });
     expect(of['counts']).toMatchObject({ secondChanged: true, effects: [{ kind: 'memory-state', access: 'write', idempotent: false }] });

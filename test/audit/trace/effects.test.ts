@@ -42,6 +42,7 @@ describe('what stands before a change decides how certain it is', () => {
     ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
     ['an argument that must be given', `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`, ['fs.writeFileSync ?saveTo']],
     ['an argument with one of several values', `switch (args.action) { case 'list': return 1; case 'set': fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?action']],
+    ['the flags that an argument gives', `const file = await fs.promises.open(args.path, args.mode); await file.close();`, ['fs.open ?mode']],
     ['an argument that must not be given', `if (args.dryRun) return 'preview'; fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
     ['a check of the input that throws', `if (!args.path.startsWith('/')) throw new Error('bad'); fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
     ['a check of the input that answers with an error', `if (!args.path) return { isError: true }; fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
