@@ -178,7 +178,7 @@ const isFile = (path: string) => existsSync(path) && statSync(path).isFile();
 const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory();
 
 function missing(place: string): never {
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('the code of an MCP server', `nothing at ${JSON.stringify(place)}`));
+  throw new ToolError('INVALID_ARGUMENT', expectedGot('the code of an MCP server', `nothing at ${JSON.stringify(place)}`, 'Name its folder, its file, an installed package or the command that starts it; code that is compiled is built first.'));
 }
 
 /** Reads the words behind `npx`: the package, its program where that has another name, and the arguments of the server. */

@@ -6,7 +6,7 @@ export const PURE = new Set(
   ('map filter forEach find findIndex findLast some every reduce reduceRight flatMap flat concat slice join includes indexOf lastIndexOf keys values entries at split trim trimStart trimEnd toLowerCase toUpperCase ' +
     'toString toISOString toLocaleString toLocaleLowerCase valueOf toJSON toFixed replace replaceAll startsWith endsWith substring substr padStart padEnd repeat charAt charCodeAt codePointAt match matchAll test exec search localeCompare normalize ' +
     'hasOwnProperty getTime getFullYear getMonth getDate getHours getMinutes getSeconds toSorted toReversed with isPrototypeOf has ' +
-    'json text arrayBuffer blob bytes subarray readUInt8 readUInt32BE equals').split(' '),
+    'isFile isDirectory isSymbolicLink isFIFO isSocket isBlockDevice isCharacterDevice json text arrayBuffer blob bytes subarray readUInt8 readUInt32BE equals').split(' '),
 );
 const LATER = new Set(['on', 'once', 'addListener', 'addEventListener', 'prependListener', 'subscribe', 'setTimeout', 'setInterval', 'watch', 'watchFile', 'onExit', 'onClose', 'onError']);
 /** Returns true for calls whose callbacks run when something happens, not in the call. */

@@ -70,7 +70,8 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   const format = formatOf(options);
   if (updateBaseline && baseline === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--update-baseline together with --baseline <file>', 'it alone'));
   const file = baseline === undefined ? undefined : resolve(cwd, baseline);
-  const known = file === undefined || (updateBaseline && !existsSync(file)) ? [] : readBaseline(await readJsonFile(file, terminal, cwd));
+  if (baseline !== undefined && !updateBaseline && !existsSync(file!)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`a baseline at ${JSON.stringify(baseline)}`, 'none', 'Write it with --update-baseline.'));
+  const known = baseline === undefined || (updateBaseline && !existsSync(file!)) ? [] : readBaseline(await readJsonFile(baseline, terminal, cwd));
 
   for (const [name, value] of Object.entries({ generate: options.generate, 'allow-unsafe': options.allowUnsafe, 'allow-spawn': options.allowSpawn })) {
     if (value !== undefined && options.run !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --run`, 'it alone'));
@@ -104,7 +105,7 @@ async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promis
   const { loadRegistry } = await import('../load/load-registry.js');
   const { registry, problems, fileOf } = await loadRegistry({ patterns, manifests, persona }, cwd, importOptions);
   for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainLine(problem.reason)}`);
-  if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none'));
+  if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none', 'Name the files that export them with --tools, or a server with --mcp.'));
   const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
   const entries = root === cwd ? [...new Set(fileOf.values())] : ['tools/index.ts', 'dist/tools.js'].filter((each) => existsSync(join(root, each))).slice(0, 1);
   const report = await auditTools(registry, { root, entries, ...(run && { run: { ...run, files: patterns } }), ...(terminal.interactive && { onProgress: progressOf(host) }) });
@@ -139,7 +140,7 @@ async function auditServer(host: CommandHost, options: AuditCommandOptions, serv
 
 function chosenOf(tools: readonly ToolAudit[], names: readonly string[] | undefined): readonly ToolAudit[] {
   const unknown = names?.find((name) => !tools.some((tool) => tool.name === name));
-  if (unknown !== undefined) throw invalidArgument('--tool as the name of a tool that is audited', unknown);
+  if (unknown !== undefined) throw invalidArgument('--tool as the name of a tool that is audited', unknown, `The tools are ${tools.slice(0, 10).map(({ name }) => name).join(', ')}${tools.length > 10 ? ', …' : ''}.`);
   return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
 }
 
