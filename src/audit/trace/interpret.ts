@@ -325,8 +325,7 @@ export class Interpreter {
         const endless = n.type !== 'DoWhileStatement' && (n['test'] === null || n['test']?.value === true);
         if (completion === 'break') return undefined;
         if (completion === 'return' || completion === 'throw') return endless || test?.truth === true ? completion : undefined;
-        if (n.type === 'DoWhileStatement') expressions.evaluate(n['test'], inner);
-        if (n['update']) expressions.evaluate(n['update'], inner);
+        if (n['update'] ?? n.type === 'DoWhileStatement') expressions.evaluate(n['update'] ?? n['test'], inner);
         if (endless || test?.truth !== true) return undefined;
       }
       return undefined;
@@ -369,8 +368,8 @@ export class Interpreter {
       }
       const ends = cases.map((one, index) => {
         // `switch (true)` tests each case by itself.
-        const tags = truth(value) === true && value.t === 'const' && value.v === true && one['test'] !== null ? tagsOf(expressions.evaluate(one['test'], s)) : tagsOf(value);
-        if (one['test'] !== null) expressions.evaluate(one['test'], s);
+        const label = one['test'] === null ? UNDEFINED : expressions.evaluate(one['test'], s);
+        const tags = value.t === 'const' && value.v === true && truth(value) === true && one['test'] !== null ? tagsOf(label) : tagsOf(value);
         const before = m.conditions.length;
         m.conditions.push({ tags, special: one['test'] !== null, kind: 'test' });
         const completion = one['consequent'].length === 0 ? undefined : runFrom(index);
