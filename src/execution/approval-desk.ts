@@ -1,5 +1,5 @@
 import { isToolError, ToolError } from '../core/errors.js';
-import { isPlainObject } from '../core/plain-data.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
 import { previewDigestOf, type Approval, type ApprovedCall, type Approvals } from '../safety/approvals.js';
 import { checkScope, type Grant, type Grants } from '../safety/grants.js';
 import type { Confirm, Decision, OutcomeBody, PendingApproval, GrantScope } from '../safety/calls.js';
@@ -135,7 +135,8 @@ async function askUser(confirm: Confirm, pending: PendingApproval, signal: Abort
     if (answer === true) return { edited: undefined };
     if (answer === 'later') return 'later';
     if (answer === undefined) return 'confirm returned undefined, which approves nothing (true approves, false denies)';
-    if (!isPlainObject(answer) || !(Object.hasOwn(answer, 'input') || Object.hasOwn(answer, 'grant'))) return 'denied';
+    if (answer === false) return 'denied';
+    if (!isPlainObject(answer) || !(Object.hasOwn(answer, 'input') || Object.hasOwn(answer, 'grant'))) return `confirm returned ${describeValue(answer)}, which approves nothing (true approves, false denies, { input } and { grant } approve more)`;
     const edited = Object.hasOwn(answer, 'input') ? { input: answer['input'] } : undefined;
     return { edited, ...(Object.hasOwn(answer, 'grant') && { grant: checkScope(answer['grant'], pending.conversationId !== undefined) }) };
   } catch (error) {

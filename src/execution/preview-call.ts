@@ -27,5 +27,5 @@ export async function previewOf({ clock }: ExecutorFrame, running: RunningCall, 
   if (settled.kind === 'threw') return { noPreview: 'its preview failed' };
   if (settled.value === undefined) return {};
   const read = readPreview(settled.value);
-  return read === undefined ? { noPreview: 'its preview is no text, and no object with a summary' } : { preview: read };
+  return read === undefined ? { noPreview: 'its preview is neither a text nor an object of summary, diff, recipients, cost and reversible' } : { preview: read };
 }

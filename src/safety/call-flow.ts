@@ -52,7 +52,7 @@ export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userTe
   if (sends === 'nowhere' && !isWriting(entry.accessMode)) return undefined;
   if (isUsersOwn(entry, input, userText) || (sends === 'nowhere' && !isDangerous(danger) && reachesNothing(entry, input))) return undefined;
   const leaks = sends === 'outside' && data !== undefined;
-  const would = `\`${entry.name}\` would ${sends === 'outside' ? 'send outside' : 'write'}`;
+  const would = `\`${entry.name}\` would ${sends === 'outside' ? `send outside${entry.inferred.includes('sends') ? ' (it does not declare where it sends)' : ''}` : 'write'}`;
   if (!leaks) return { leaks, reason: `${broughtBy(untrusted)}, and ${would}` };
   const isOne = data.callId === untrusted.callId && data.toolName === untrusted.toolName;
   return { leaks, reason: isOne ? `${broughtBy(untrusted)} and private data, and ${would}` : `${broughtBy(untrusted)}, ${callOf(data)} read ${data.inferred ? 'what may be ' : ''}private data, and ${would}` };
@@ -95,7 +95,9 @@ const DEEPEST = 6;
 
 /** Returns true if a tool that names its sensitive arguments gets none of them, as one that makes a new draft. */
 function reachesNothing(entry: ToolEntry, input: unknown): boolean {
-  return entry.sensitive !== undefined && sensitiveIn(entry, input).length === 0;
+  const { properties } = entry.inputJsonSchema;
+  // A name that the input does not have is a mistake, behind which a recipient may stand.
+  return entry.sensitive?.every((name) => isPlainObject(properties) && Object.hasOwn(properties, name)) === true && sensitiveIn(entry, input).length === 0;
 }
 
 /** Returns true if the call has sensitive arguments, and the user named all of them. */

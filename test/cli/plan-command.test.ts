@@ -89,7 +89,9 @@ describe('tooldex plan --run', () => {
 
   it('asks for one call after the other, and runs those that were approved', async () => {
     const { code, err, asked } = await plan([write('a.txt'), write('b.txt'), write('c.txt')], ['--run'], { answers: ['y', 'n', 'y'] });
-    expect([code, has('a.txt'), has('b.txt'), has('c.txt'), asked.length]).toEqual([4, true, false, true, 3]);
+    // In the order in which their previews were ready.
+    const shown = [...err.matchAll(/path\s+│ "([abc]\.txt)"/g)].map(([, path]) => path!);
+    expect([code, [...shown].sort(), shown.map(has), asked.length]).toEqual([4, ['a.txt', 'b.txt', 'c.txt'], [true, false, true], 3]);
     expect(err.match(/Run it\? \[y\/N\/e\/g\] [yn]\n/g)).toHaveLength(3);
   });
 

@@ -63,11 +63,11 @@ describe('a preview', () => {
   it.each<[string, () => unknown, string]>([
     ['throws', () => { throw new Error('secret'); }, 'its preview failed'],
     ['rejects', () => Promise.reject(new Error('secret')), 'its preview failed'],
-    ['is a number', () => 3, 'no object with a summary'],
-    ['has no summary', () => ({ diff: 'x' }), 'no object with a summary'],
-    ['is blank', () => '  ', 'no object with a summary'],
-    ['has other fields', () => ({ summary: 'x', verdict: 'allow' }), 'no object with a summary'],
-    ['has a getter that throws', () => Object.defineProperty({}, 'summary', { enumerable: true, get: () => { throw new Error('no'); } }), 'no object with a summary'],
+    ['is a number', () => 3, 'neither a text nor an object of summary'],
+    ['has no summary', () => ({ diff: 'x' }), 'neither a text nor an object of summary'],
+    ['is blank', () => '  ', 'neither a text nor an object of summary'],
+    ['has other fields', () => ({ summary: 'x', verdict: 'allow' }), 'neither a text nor an object of summary'],
+    ['has a getter that throws', () => Object.defineProperty({}, 'summary', { enumerable: true, get: () => { throw new Error('no'); } }), 'neither a text nor an object of summary'],
   ])('that %s is none, and says so; the call can be approved by its arguments', async (_, preview, reason) => {
     const { ask, executor, run } = setUp(preview);
     const pending = await ask();

@@ -98,6 +98,17 @@ describe('a call whose sensitive arguments the user named', () => {
     expect(named(input, text)).toBe(false);
   });
 
+  it('does not count as reaching nobody where the tool names an argument that its input does not have', () => {
+    const misspelt = defineTool({ name: 'log', description: 'Logs', inputSchema: z.object({ note: z.string() }), accessMode: 'write', dangerLevel: 'low', reads: [], sends: 'nowhere', sensitive: ['nte'], execute: () => 1 });
+    const spelt = defineTool({ name: 'log', description: 'Logs', inputSchema: z.object({ note: z.string(), to: z.string().optional() }), accessMode: 'write', dangerLevel: 'low', reads: [], sends: 'nowhere', sensitive: ['to'], execute: () => 1 });
+    const rulesOf = (tool: typeof spelt) => {
+      const registry = new ToolMetadataRegistry();
+      registry.register(tool);
+      return new SafetyPolicy({ registry, mode: 'flow' }).decide({ id: 'l', name: 'log', input: { note: 'x' } }, { flow: { untrusted: { toolName: 'fetch', callId: '1', at: 0 } } }).rule;
+    };
+    expect([rulesOf(misspelt as never), rulesOf(spelt)]).toEqual(['flow-influenced', 'axes']);
+  });
+
   it('names no more than somebody types: long or many values are not sought', () => {
     const words = Array.from({ length: 201 }, (_, index) => `word${index}`);
     expect(named({ to: words.slice(1) }, words.join(' '))).toBe(true);

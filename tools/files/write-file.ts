@@ -44,8 +44,9 @@ const Input = z.object({
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
   },
-  async preview(this: BehindFileWall, { path, content }) {
+  async preview(this: BehindFileWall, { path, content, overwrite }) {
     const before = (await this.files.stat(path)) === undefined ? undefined : await this.files.readText(path);
+    if (before !== undefined && !overwrite) return `Writes nothing: ${path} exists, and overwrite is not set`;
     return textChange(path, before, content);
   },
   invalidates: ['files', 'search'],

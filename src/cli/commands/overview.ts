@@ -165,7 +165,7 @@ function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): 
     if (outcome.status !== 'approval_required') continue;
     const { preview: _, ...pending } = outcome.pending; // The page has no room for it.
     for (const line of callLines(terminal, pending)) terminal.out(line);
-    terminal.out(`Run it? [y/N/e/g]  ${paint(terminal, 'dim', '(e changes the arguments, g approves more like it)')}`);
+    terminal.out(`Run it? [y/N/e]  ${paint(terminal, 'dim', '(e changes the arguments first)')}`);
     const { name, input } = calls[position]!;
     terminal.out(paint(terminal, 'dim', `Try it: tooldex run ${name} --input '${JSON.stringify(input)}'`));
   }

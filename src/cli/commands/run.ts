@@ -33,7 +33,8 @@ export const RUN_COMMANDS: CommandFamily = {
  */
 export async function run(terminal: Dialog, { registry }: LoadedRegistry, name: string, options: CommandOptions, cwd: string): Promise<number> {
   const call = { id: 'call-0', name: registry.require(name).name, input: await readJsonOption((options['input'] as string | undefined) ?? '{}', terminal, cwd) };
-  return withExecutor(terminal, registry, options, (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
+  // Its grants would end with the process.
+  return withExecutor(terminal, registry, { ...options, grants: false }, (event) => progressLine(terminal, event), async ({ executor, signal, turns }) => {
     const outcome = await answerQuestion(terminal, turns, await executor.execute(call, { signal, ...callContextOf(options) }), signal);
     const value = valueText(terminal, outcome);
     if (options.json === true) terminal.out(plainJson(outcomeToJson(outcome, { full: options['full'] === true }), 2));

@@ -19,26 +19,26 @@ export interface Execution {
 /**
  * Does work with an executor that asks at the terminal, tells events there, and gives up on Ctrl-C.
  *
- * @param options with `asks: false` it neither asks nor listens to Ctrl-C.
+ * @param options with `asks: false` it neither asks nor listens to Ctrl-C; with `grants: false` it offers no further calls, as where there are none.
  * @param tell returns a line for an event, or nothing.
  */
 export async function withExecutor<T>(
   terminal: Dialog,
   tools: ToolMetadataRegistry,
-  options: ExecutionOptions & { readonly asks?: boolean },
+  options: ExecutionOptions & { readonly asks?: boolean; readonly grants?: boolean },
   tell: (event: ToolEvent) => string | undefined,
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
   const registry = limitTime(tools, options.timeout);
   const turns = new Turns(terminal);
   const interrupt = new AbortController();
-  const { asks = true } = options;
+  const { asks = true, grants = true } = options;
   const stopListening = asks ? terminal.onInterrupt(() => interrupt.abort()) : () => undefined;
   const executor: ToolExecutor = new ToolExecutor({
     registry,
     policy: policyOf(registry, options),
     // Where nobody answers, calls that need approval stay pending, which says more than a denial.
-    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, (pending) => executor.grantChoices(pending)) }),
+    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, async (pending) => (grants ? executor.grantChoices(pending) : [])) }),
   });
   executor.on((event) => {
     const line = tell(event);
