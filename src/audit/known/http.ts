@@ -5,6 +5,8 @@ import { fieldOf, reads, undecided, writes, type KnownValue } from './known-valu
 const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = { PUT: [true, true], DELETE: [true, true], PATCH: [true, null], POST: [null, false] };
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
+/** The last word of an address at which a POST changes what is there. */
+const CHANGES = /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
 /** Words of an address at which a POST asks a question. */
 const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
@@ -38,5 +40,6 @@ export function httpEffects(method: string | undefined, url: string | undefined,
     // A remote procedure is named in the body; an address asks by its path, not by its host.
     if (typeof fieldOf(body, 'jsonrpc') === 'string' || (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))) return [undecided('net-write', call)];
   }
-  return [writes('net-write', call, ...(METHODS[verb] ?? [null, null]))];
+  const [destructive, idempotent] = METHODS[verb] ?? [null, null];
+  return [writes('net-write', call, verb === 'POST' && CHANGES.test(url ?? '') ? true : destructive, idempotent)];
 }

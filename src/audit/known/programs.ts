@@ -152,6 +152,7 @@ function gitEffect([subcommand, ...rest]: readonly (string | undefined)[], args:
     return rest.length < 2 ? (rest[0] === undefined ? undecided('process-spawn', call) : reads('process-spawn', call)) : undefined;
   }
   if (subcommand === 'clean' && args.some((arg) => /^-[a-z]*n/.test(arg ?? ''))) return reads('process-spawn', call);
+  if (subcommand === 'commit' || subcommand === 'cherry-pick' || subcommand === 'revert') return args.includes('--abort') ? undefined : writes('process-spawn', call, args.includes('--amend'), false);
   if (subcommand === 'stash' && rest.length === 0) return writes('process-spawn', call, true);
   if (subcommand === 'archive' && /(?:^|\s)(?:-o|--output)/.test(options)) return writes('process-spawn', call, true, true);
   if ((subcommand === 'symbolic-ref' && (rest.length > 1 || /(?:^|\s)(?:-d|--delete)\b/.test(options))) || (subcommand === 'hash-object' && /-w/.test(options))) return writes('process-spawn', call, true, true);

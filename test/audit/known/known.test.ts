@@ -343,3 +343,20 @@ describe('a client of a package', () => {
     expect(accessOf(clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }))).toBe('read');
   });
 });
+
+describe('a change tells if it is more than an addition, and if the same again changes more', () => {
+  it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | null]>([
+    ['a click', clientEffects('playwright', ['page', 'click'], ['#a']), true, false],
+    ['a value of a field', clientEffects('playwright', ['page', 'fill'], ['#a', 'x']), true, true],
+    ['a way to another page', clientEffects('playwright', ['page', 'goto'], ['https://example.org']), null, null],
+    ['an update', clientEffects('some-sdk', ['client', 'issues', 'update'], [{}]), true, null],
+    ['a creation', clientEffects('some-sdk', ['client', 'issues', 'create'], [{}]), false, false],
+    ['a POST that only may add', httpEffects('POST', 'https://api.example/items'), null, false],
+    ['a POST that pauses', httpEffects('POST', 'https://api.example/items/1/pause'), true, false],
+    ['a commit', programEffects('git', ['commit', '-m', 'x']), false, false],
+    ['an amended commit', programEffects('git', ['commit', '--amend']), true, false],
+    ['a commit that is given up', programEffects('git', ['cherry-pick', '--abort']), true, null],
+  ])('%s', (_, effects, destructive, idempotent) => {
+    expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
+  });
+});
