@@ -32,16 +32,20 @@ export function startProgram(m: Machine, known: AuditKnowledge | undefined, name
   const all = textsOf(first);
   // Another path to it, as from a variable, leads to the same program.
   const named = shell || tagsOf(first).some((tag) => tag.startsWith('arg:')) ? [] : all.filter((text) => readable(programName(text)) !== undefined);
-  const programs = named.length > 0 ? named : all;
+  const nameOf = (text: string): string => readable(programName(text)) ?? '(unknown)';
+  const programs = shell ? all : [...new Map((named.length > 0 ? named : all).map((text) => [nameOf(text), text])).values()];
   const effects = (program: string): readonly CallEffect[] =>
     name === 'fork' ? programEffects('node', [readable(program), ...rest], known)
     : shell || (inShell && list === undefined) ? programEffects('sh', ['-c', holesAsWords(program)], known)
-    : programEffects(readable(programName(program)) ?? '(unknown)', rest, known);
+    : programEffects(nameOf(program), rest, known);
   const started: CallEffect = { kind: 'process-spawn', access: 'unknown', destructive: null, idempotent: null, call: `child_process.${name}` };
   if (programs.length === 0 && !chosen(m, started, tagsOf(first), place)) m.record(started, place);
   const detached = given.t === 'obj' && given.props.has('detached') && truth(given.props.get('detached') as Value) !== false;
   const choice = programs.some((program) => programName(program).startsWith(HOLE)) ? tagsOf(first) : !shell && rest.length > 0 && rest[0] === undefined ? tagsOf(list?.items[0] ?? UNDEFINED) : [];
+  const depth = m.conditions.length;
+  const starts: number[] = [];
   for (const program of programs) {
+    starts.push(m.entries.length);
     for (const effect of effects(program)) {
       const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
       // What a program does by a temporary file, as `kubectl delete -f`, is no change of that file.
@@ -50,6 +54,7 @@ export function startProgram(m: Machine, known: AuditKnowledge | undefined, name
       else if (!chosen(m, effect, choice, place)) m.under(programs.length > 1 ? LATER : undefined, () => m.record(effect, place, more));
     }
   }
+  if (programs.length > 1) m.settle(depth, starts);
 }
 
 /** Records what the tool's argument itself decides, as the text of a command: it may be anything. */

@@ -73,6 +73,8 @@ describe('a call is followed', () => {
     ['to a program with an option of which somebody may ask', `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`, '', ['kubectl apply …']],
     ['to one of two lists of words that change something', `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`, '', ['simctl status_bar clear status_bar']],
     ['to a program whose path a variable may change', `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`, '', ['idb ui tap 1']],
+    ['to one program at several places', `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`, '', ['adb install a.apk']],
+    ['to one of two programs that change something', `spawn(args.mac ? 'killall' : 'pkill', ['x']);`, '', ['killall x', 'pkill x ?']],
     ['to a program of which only the verb is known', `spawn(path.join('bin', process.env.TOOL), ['device', 'uninstall', args.id]);`, '', ['(unknown) device uninstall']],
     ['to what a program does by a temporary file', `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, args.text); spawn('kubectl', ['delete', '-f', file]); fs.unlinkSync(file);`, '', ['kubectl delete /tmp/x']],
     ['into the only method of a name, in an object that nobody hands over', `await args.platform.pauseProject(args.id);`, `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'POST' }) } }; export default platform;`, ['POST https://api.example/x']],
