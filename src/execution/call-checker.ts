@@ -140,7 +140,9 @@ export class CallChecker {
     const flow = running.flow ?? (options.conversationId === undefined ? undefined : await this.#flows.assumed(options.conversationId));
     const asked = { id: call.id, name: entry.name, input };
     let decision = await this.judge(asked, entry, options, flow);
-    if (decision.verdict === 'allow' && (await this.#reachesOthers(running, accepted, flow))) decision = await this.judge(asked, entry, { ...options, userText: [] }, flow);
+    // Of a tool that names no sensitive arguments a call is the user's only as far as its preview shows; others wait for nothing.
+    const isShown = flow?.untrusted !== undefined && entry.preview !== undefined && entry.sensitive === undefined && isUsersOwn(entry, input, options.userText);
+    if (decision.verdict === 'allow' && isShown && (await this.#reachesOthers(running, accepted))) decision = await this.judge(asked, entry, { ...options, userText: [] }, flow);
     // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
     const missing = decision.verdict === 'deny' || entry.providers.length === 0 || this.#isRouted(entry) ? undefined : missingCredentials(entry, env ?? environment());
     const complete: Decision = missing === undefined ? decision : { ...decision, verdict: 'deny' as const, ...missing };
@@ -148,13 +150,10 @@ export class CallChecker {
     return { decision: complete, decidedAt: clock.elapsed() };
   }
 
-  /** Returns true if a call that counts as the user's, of a tool that names no sensitive arguments, shows a recipient whom the user did not name. */
-  async #reachesOthers(running: RunningCall, accepted: AcceptedInput, flow: Flow | undefined): Promise<boolean> {
-    const { entry, input } = accepted;
-    const { userText } = running.options;
-    if (flow?.untrusted === undefined || entry.preview === undefined || entry.sensitive !== undefined || !isUsersOwn(entry, input, userText)) return false;
+  /** Returns true if the preview of a call shows a recipient whom the user did not name. */
+  async #reachesOthers(running: RunningCall, accepted: AcceptedInput): Promise<boolean> {
     const { preview } = await previewOf(this.#frame, running, accepted);
-    return preview === undefined || !areNamed(preview.recipients ?? [], userText);
+    return preview === undefined || !areNamed(preview.recipients ?? [], running.options.userText);
   }
 
   /**

@@ -264,10 +264,10 @@ export class ToolExecutor {
   }
 
   /** Returns the scopes that a user may be offered for calls like a pending one, the narrowest first. */
-  async grantChoices({ toolName, input, conversationId }: PendingApproval): Promise<readonly GrantChoice[]> {
+  async grantChoices({ toolName, input, rule, conversationId }: PendingApproval): Promise<readonly GrantChoice[]> {
     const entry = this.registry.get(toolName);
     const checked = entry === undefined ? undefined : await checkInput(entry, input);
-    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, conversationId !== undefined, (await this.#state.now()).time);
+    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, rule, conversationId !== undefined, (await this.#state.now()).time);
   }
 
   /** Returns the grants that count, of all or of those that are named, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */

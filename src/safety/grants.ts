@@ -40,6 +40,8 @@ const PREFIX = 'grant:';
 /** Grants of one tool, principal and conversation; a user who gives more wants a rule. */
 const MOST_OF_ONE = 100;
 const MOST_ATTEMPTS = 20;
+/** Rules without a name are told by their position, which a change of the policy gives to others. */
+const UNNAMED = /^rule \d+$/;
 /** Characters of a grant's key that its id begins with. */
 const KEY_IN_ID = 16;
 const MOST_REMEMBERED = 10_000;
@@ -104,6 +106,7 @@ export class Grants {
   async make(pending: PendingApproval, given: GrantScope): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
     if (asked === undefined) throw new ToolError('INVALID_APPROVAL', expectedGot('a pending call as it was asked', 'a changed one, or one signed with another key'));
+    if (UNNAMED.test(asked.rule)) throw new ToolError('INVALID_ARGUMENT', expectedGot('a grant for a rule with a name', `one for ${asked.rule}`, 'Give the rule a name: another one may stand in its place tomorrow.'));
     const scope = checkScope(given, asked.conversationId !== undefined);
     const { time, identity } = await this.#store.now();
     const latest = time + LIMITS.timerMs;
@@ -273,8 +276,8 @@ export interface GrantChoice {
 const HOUR_MS = 3_600_000;
 
 /** Returns the narrowest sensible scopes for calls like one that is asked about, the narrowest first; none for tools that require consent. */
-export function grantChoices(entry: ToolEntry, input: unknown, hasConversation: boolean, now: number): readonly GrantChoice[] {
-  if (entry.requiresConsent) return [];
+export function grantChoices(entry: ToolEntry, input: unknown, rule: string, hasConversation: boolean, now: number): readonly GrantChoice[] {
+  if (entry.requiresConsent || UNNAMED.test(rule)) return [];
   const frame = hasConversation ? {} : { conversation: false, until: now + HOUR_MS };
   const end = hasConversation ? 'for the rest of this conversation' : 'for an hour';
   const writes = touchesOf(entry, input)?.writes ?? [];

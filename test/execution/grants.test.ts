@@ -254,6 +254,13 @@ describe('a grant', () => {
     expect(started).toBe(0);
   });
 
+  it('is given for no rule without a name, in whose place another may stand later', async () => {
+    const { executor, pendingOf } = setUp({ policy: { rules: [{ verdict: 'confirm', tools: 'put' }] } });
+    const pending = await pendingOf('a');
+    expect([pending.rule, await executor.grantChoices(pending)]).toEqual(['rule 1', []]);
+    await expect(executor.grant(pending, {})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('Give the rule a name') as string });
+  });
+
   it('answers no question of an operator’s rule: none can be named like a built-in one', () => {
     const registry = new ToolMetadataRegistry();
     for (const name of ['axes', 'flow-influenced', 'flow-leaks', 'grant']) expect(() => new SafetyPolicy({ registry, rules: [{ name, verdict: 'confirm' }] })).toThrow('a name that no built-in rule has');
