@@ -235,7 +235,9 @@ export class ToolExecutor {
       const entry = this.registry.get(call.name);
       const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
       const judged = { id: call.id, name: call.name, input: checked?.ok === true ? checked.value : call.input };
-      const decision = await this.#checker.judge(judged, entry, context, flow);
+      let decision = await this.#checker.judge(judged, entry, context, flow);
+      // Without a conversation nothing is known of what was read when it runs.
+      if (decision.verdict === 'allow' && context.conversationId === undefined) decision = await this.#checker.judge(judged, entry, context, undefined);
       if (checked?.ok === true && decision.verdict !== 'deny') flow = flowAfter(flow, judged, entry);
       const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
       dryRuns.push(Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun));

@@ -60,6 +60,13 @@ describe('what was read in a conversation', () => {
     expect(await statusOf(executorOn(store), send('s'))).toBe('approval_required');
   });
 
+  it('is not known of a dry run without a conversation, as it is not when the calls run', async () => {
+    const executor = executorOn();
+    const verdictOf = async (options: object) => (await executor.dryRun([send('1')], options)).map(({ decision }) => decision.verdict);
+    expect([await verdictOf({}), await statusOf(executor, send('1'), {})]).toEqual([['confirm'], 'approval_required']);
+    expect([await verdictOf(IN), await statusOf(executor, send('2'))]).toEqual([['allow'], 'ok']);
+  });
+
   it('does not bear on calls that were made together with the one that reads', async () => {
     const executor = executorOn();
     const together = await executor.executeAll([fetchCall, send('2')], IN);
