@@ -84,6 +84,9 @@ export class Demo {
   }
 }
 
+/** A process whose parent was killed would stay: its standard input ends then. */
+const END_WITH_PARENT = `data:text/javascript,${encodeURIComponent("process.stdin.on('end', () => process.exit()).resume();")}`;
+
 /** The server with every feature, over the network; it can be killed and started again at its address. */
 export class NetworkServer {
   readonly #kind: 'sse' | 'streamableHttp';
@@ -107,7 +110,7 @@ export class NetworkServer {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [officialFile('everything'), this.#kind], { env: { ...process.env, PORT: String(this.#port) }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, ['--import', END_WITH_PARENT, officialFile('everything'), this.#kind], { env: { ...process.env, PORT: String(this.#port) }, stdio: ['pipe', 'ignore', 'pipe'] });
     this.#process = child;
     let said = '';
     // It is read to the end: a server that cannot write what it has to say dies of it.
