@@ -36,7 +36,7 @@ interface Count {
 }
 
 const runs = await MutantRuns.open();
-if (runs === undefined) console.log('Not run: dist is missing. Run `npm run build` first for the half that runs the tools.');
+if (runs === undefined) console.log('Not run: dist is missing, which the half that runs the tools needs. Run `npm run build` first.');
 const counts = new Map<string, Count>();
 const originals = { traced: {} as Record<string, number>, ran: {} as Record<string, number> };
 const add = (to: Record<string, number>, verdict: string) => (to[verdict] = (to[verdict] ?? 0) + 1);
