@@ -165,7 +165,7 @@ export class Expressions {
         continue;
       }
       const value = this.evaluate(property['value'], s, key ?? '');
-      if (value.t === 'fn' && key !== undefined && value.node === property['value']) this.calls.methodsOfObjects.set(key, (this.calls.methodsOfObjects.get(key) ?? new Map<Node, Fn>()).set(value.node, { ...value, bound: { self: object, args: [] } }));
+      if (m.epoch === 0 && value.t === 'fn' && key !== undefined && value.node === property['value']) this.calls.methodsOfObjects.set(key, (this.calls.methodsOfObjects.get(key) ?? new Map<Node, Fn>()).set(value.node, { ...value, bound: { self: object, args: [] } }));
       if (key === undefined) object.rest = object.rest === undefined ? value : join(object.rest, value);
       else if (key !== '__proto__') m.write(object, key, value, place, { making: true });
     }

@@ -56,6 +56,7 @@ export class Machine {
   /** Runs a function; set by the interpreter. */
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
   #trail: (() => void)[] = [];
+  readonly #choices = new WeakMap<Condition, string>();
   #ids = 0;
 
   constructor(readonly program: Program, readonly deadline: number, private readonly now: () => number) {}
@@ -242,10 +243,17 @@ export class Machine {
     if (this.epoch > array.born) this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
     const { items, open } = array;
     this.#undoable(() => ([array.items, array.open] = [items, open]));
-    const sometimes = this.conditions.length > array.depth;
-    array.open ||= sometimes;
-    const more = sometimes ? values.map((value) => withTags(value, ['sometimes'])) : values;
+    array.open ||= this.conditions.length > array.depth;
+    const choice = this.conditions.slice(array.depth).findLast(({ special, kind }) => special || kind !== 'test');
+    const more = choice === undefined ? values : values.map((value) => withTags(value, [this.#choiceOf(choice)]));
     array.items = call === 'unshift' ? [...more, ...items] : [...items, ...more].slice(0, 2_000);
+  }
+
+  /** Returns the tag of values that are added under a condition, the same for all under it. */
+  #choiceOf(condition: Condition): string {
+    let tag = this.#choices.get(condition);
+    if (tag === undefined) this.#choices.set(condition, (tag = `choice:${this.id()}`));
+    return tag;
   }
 
   /** Marks the read of what an array, Map or Set holds. */

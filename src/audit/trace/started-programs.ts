@@ -3,7 +3,7 @@ import type { AuditKnowledge } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 import { ELSEWHERE_PROGRAMS, holesAsWords, programName, readable } from './call-names.js';
 import type { Condition, Machine, Place } from './machine.js';
-import { HOLE, UNDEFINED, constant, options, tagsOf, textOf, textsOf, truth, type Obj, type Value } from './values.js';
+import { HOLE, UNDEFINED, constant, options, tagsOf, textOf, textsOf, truth, type Const, type Obj, type Value } from './values.js';
 
 /** One of several alternatives, of which it is not known which is taken. */
 export const LATER: Condition = { tags: [], special: false, kind: 'later' };
@@ -17,12 +17,11 @@ export function startProgram(m: Machine, known: AuditKnowledge | undefined, name
     const starts = lists.map((one) => [m.entries.length, m.under(LATER, () => run(one))] as const);
     return m.settle(m.conditions.length, starts.map(([start]) => start));
   }
-  // Without the options that are given sometimes: what it does where nobody asks for anything else, as for a dry run.
   const [list] = lists;
-  const usual = list?.items.filter((item) => item.t !== 'const' || !String(item.v).startsWith('-') || !item.tags.includes('sometimes'));
-  if (list !== undefined && usual !== undefined && usual.length < list.items.length) {
+  const usual = list === undefined ? undefined : withoutChoices(list.items);
+  if (list !== undefined && usual !== undefined) {
     run({ ...list, items: usual });
-    return m.under(LATER, () => run({ ...list, items: list.items.map((item) => (item.t === 'const' ? constant(item.v, item.tags.filter((tag) => tag !== 'sometimes')) : item)) }));
+    return m.under(LATER, () => run({ ...list, items: list.items.map((item) => (isOption(item) ? constant(item.v, item.tags.filter((tag) => !tag.startsWith('choice:'))) : item)) }));
   }
   const given = list === undefined ? second : (third ?? UNDEFINED);
   const shell = name.startsWith('exec') && !name.startsWith('execFile');
@@ -55,6 +54,18 @@ export function startProgram(m: Machine, known: AuditKnowledge | undefined, name
     }
   }
   if (programs.length > 1) m.settle(depth, starts);
+}
+
+const isOption = (item: Value): item is Const => item.t === 'const' && String(item.v).startsWith('-');
+const choiceIn = (item: Value): string | undefined => tagsOf(item).find((tag) => tag.startsWith('choice:'));
+
+/**
+ * Returns the words of a program without the options that are given sometimes, as for a dry run, and without what is given together
+ * with them: what is left is asked for by whoever chooses nothing. Undefined where no option is a choice.
+ */
+function withoutChoices(items: readonly Value[]): Value[] | undefined {
+  const choices = new Set(items.filter(isOption).flatMap((item) => choiceIn(item) ?? []));
+  return choices.size === 0 ? undefined : items.filter((item) => !choices.has(choiceIn(item) ?? ''));
 }
 
 /** Records what the tool's argument itself decides, as the text of a command: it may be anything. */

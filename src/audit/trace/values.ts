@@ -174,7 +174,7 @@ export function toPlain(value: Value, depth = 4): Plain {
   }
 }
 
-/** What a computed name gives: nothing is known of it, and calling it is told. */
+/** The value of a computed name: nothing is known of it, and calling it is told. */
 export const unread = (what: string): Value => unknown([`unread:${what}`]);
 
 export const isCallable = (value: Value): boolean => value.t === 'fn' || value.t === 'host' || (value.t === 'union' && value.of.some(isCallable));

@@ -71,6 +71,8 @@ describe('a call is followed', () => {
     ['to the arguments of a program', `await run(['config', 'use-context', args.name]);`, `const run = (words) => promisify(execFile)('kubectl', words);`, ['kubectl config use-context …']],
     ['to a program that reads', `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`, '', []],
     ['to a program with an option of which somebody may ask', `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`, '', ['kubectl apply …']],
+    ['to a program that lists with an option, and with a value that is given beside it', `const words = ['tag']; if (args.pattern) { words.push('--list'); words.push(args.pattern); } else words.push('-l'); spawn('git', words);`, '', []],
+    ['to a program that is told to list, or what to make', `const words = ['tag']; if (args.pattern) words.push('--list', args.pattern); if (args.name) words.push(args.name); spawn('git', words);`, '', ['git tag …']],
     ['to one of two lists of words that change something', `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`, '', ['simctl status_bar clear status_bar']],
     ['to a program whose path a variable may change', `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`, '', ['idb ui tap 1']],
     ['to one program at several places', `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`, '', ['adb install a.apk']],
