@@ -23,7 +23,11 @@ const tooldex = {
           for (const comment of sourceCode.getAllComments()) {
             if (comment.type !== 'Block' || !comment.value.startsWith('*')) continue;
             const [word] = /[^\s*,;:.]+/u.exec(comment.value) ?? [''];
-            if (DANGLING.has(word) || /^[a-z]/u.test(word)) report({ loc: comment.loc, message: `Expected a doc comment that begins with a verb in the third person or a noun, got "${word} …". Write a whole sentence.` });
+            if (DANGLING.has(word) || /^[a-z]/u.test(word))
+              report({
+                loc: comment.loc,
+                message: `Expected a doc comment that begins with a verb in the third person or a noun, got "${word} …". Write a whole sentence.`,
+              });
           }
         },
       }),
@@ -32,20 +36,41 @@ const tooldex = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', 'docs/examples', 'docs/reference', 'docs/.vitepress/{cache,dist}', 'test/fixtures', 'test/types/{both,exported,javascript,standard,legacy}', 'test/legacy', 'test/bench/peers'] },
+  {
+    ignores: [
+      'dist',
+      'node_modules',
+      'docs/examples',
+      'docs/reference',
+      'docs/.vitepress/{cache,dist}',
+      'test/fixtures',
+      'test/types/{both,exported,javascript,standard,legacy}',
+      'test/legacy',
+      'test/bench/peers',
+    ],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-      '@typescript-eslint/no-unused-vars': ['error', { varsIgnorePattern: '^_', argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { varsIgnorePattern: '^_', argsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
       'no-restricted-syntax': [
         'error',
         {
           selector: 'NewExpression[callee.name="RegExp"], CallExpression[callee.name="RegExp"]',
-          message: 'No regular expression is built from text at run time: patterns of users can be made catastrophic.',
+          message:
+            'No regular expression is built from text at run time: patterns of users can be made catastrophic.',
         },
       ],
     },
@@ -57,13 +82,23 @@ export default tseslint.config(
   },
   {
     // The folders whose doc comments are whole sentences; the list only grows.
-    files: ['src/{capability,chat,cli,core,execution,host,http,interop,json-schema,mcp,providers,registry,safety,search,selection,state,testing,tool}/**/*.ts', 'tools/**/*.ts'],
+    files: [
+      'src/{capability,chat,cli,core,execution,host,http,interop,json-schema,mcp,providers,registry,safety,search,selection,state,testing,tool}/**/*.ts',
+      'tools/**/*.ts',
+    ],
     plugins: { tooldex },
     rules: { 'tooldex/doc-comment': 'error' },
   },
-  { files: ['*.js', '.ci/*.mjs', 'docs/{.vitepress,scripts}/**/*.js'], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ['*.js', '.ci/*.mjs', 'docs/{.vitepress,scripts}/**/*.js'],
+    ...tseslint.configs.disableTypeChecked,
+  },
   {
     files: ['test/**/*.ts'],
-    rules: { '@typescript-eslint/no-unsafe-assignment': 'off', '@typescript-eslint/no-unsafe-member-access': 'off', '@typescript-eslint/require-await': 'off' },
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
   },
 );

@@ -10,7 +10,10 @@ import { PAGE_FILES } from './src/http/page-files.js';
 /** Puts the page's files into the package as data in place of the module that bundles it from its sources. */
 const embedPage: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'embed-page',
-  setup: (build) => build.onLoad({ filter: /[\\/]page-files\.ts$/ }, () => ({ contents: `export const PAGE_FILES = Object.freeze(${JSON.stringify(PAGE_FILES)});` })),
+  setup: (build) =>
+    build.onLoad({ filter: /[\\/]page-files\.ts$/ }, () => ({
+      contents: `export const PAGE_FILES = Object.freeze(${JSON.stringify(PAGE_FILES)});`,
+    })),
 };
 
 /** Puts the JSON Schema of manifests into the package, for editors. */
@@ -19,12 +22,29 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
   setup: (build) =>
     build.onEnd(async () => {
       await mkdir('dist', { recursive: true });
-      await writeFile('dist/manifest.schema.json', `${JSON.stringify(manifestJsonSchema, null, 2)}\n`);
+      await writeFile(
+        'dist/manifest.schema.json',
+        `${JSON.stringify(manifestJsonSchema, null, 2)}\n`,
+      );
     }),
 };
 
 const ROOT_ENTRY = 'src/index.ts';
-const ENTRIES = { index: ROOT_ENTRY, tools: 'tools/index.ts', providers: 'src/providers.ts', state: 'src/state.ts', testing: 'src/testing.ts', capability: 'src/capability.ts', http: 'src/http.ts', mcp: 'src/mcp.ts', interop: 'src/interop.ts', chat: 'src/chat.ts', load: 'src/load.ts', audit: 'src/audit.ts', 'audit/observe': 'src/audit-observe.ts' };
+const ENTRIES = {
+  index: ROOT_ENTRY,
+  tools: 'tools/index.ts',
+  providers: 'src/providers.ts',
+  state: 'src/state.ts',
+  testing: 'src/testing.ts',
+  capability: 'src/capability.ts',
+  http: 'src/http.ts',
+  mcp: 'src/mcp.ts',
+  interop: 'src/interop.ts',
+  chat: 'src/chat.ts',
+  load: 'src/load.ts',
+  audit: 'src/audit.ts',
+  'audit/observe': 'src/audit-observe.ts',
+};
 /**
  * Puts what the root entry point loads into one chunk, but for what the command line needs to show its help: reading 34 files took a quarter of the time of `import 'tooldex'`.
  *
@@ -38,11 +58,16 @@ const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative('.', path);
       if (!entries.includes(file) && !LOADED_ON_DEMAND.test(file)) return undefined;
-      return { contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(resolve(ROOT_ENTRY))};`, loader: 'ts', resolveDir: dirname(path) };
+      return {
+        contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(resolve(ROOT_ENTRY))};`,
+        loader: 'ts',
+        resolveDir: dirname(path),
+      };
     });
   },
 };
-const LOADED_ON_DEMAND = /^src\/(?:audit\/run\/child|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
+const LOADED_ON_DEMAND =
+  /^src\/(?:audit\/run\/child|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
 
 const TYPES = 'dist/types';
 
@@ -54,12 +79,20 @@ function emitDeclarations(): Promise<void> {
   const compiler = ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.build.json'];
   const { status, stdout } = spawnSync(process.execPath, compiler, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`The declarations are not emitted:\n${stdout}`);
-  const reached = new Set(Object.values(ENTRIES).map((entry) => join(TYPES, entry.replace(/\.ts$/, '.d.ts'))));
+  const reached = new Set(
+    Object.values(ENTRIES).map((entry) => join(TYPES, entry.replace(/\.ts$/, '.d.ts'))),
+  );
   for (const file of reached) {
     const text = readFileSync(file, 'utf8').replace(ARRAY_OF_BUFFER, '$1');
     writeFileSync(file, text);
-    for (const [, specifier] of text.matchAll(RELATIVE)) reached.add(join(dirname(file), specifier!.replace(/\.js$/, '.d.ts')));
-    writeFileSync(file.replace(/\.d\.ts$/, '.d.cts'), text.replace(RELATIVE, (found) => found.replace(/\.js(?=')/, '.cjs').replace(/\.js(?=")/, '.cjs')));
+    for (const [, specifier] of text.matchAll(RELATIVE))
+      reached.add(join(dirname(file), specifier!.replace(/\.js$/, '.d.ts')));
+    writeFileSync(
+      file.replace(/\.d\.ts$/, '.d.cts'),
+      text.replace(RELATIVE, (found) =>
+        found.replace(/\.js(?=')/, '.cjs').replace(/\.js(?=")/, '.cjs'),
+      ),
+    );
   }
   for (const file of globSync(`${TYPES}/**/*.d.ts`)) if (!reached.has(file)) rmSync(file);
   return Promise.resolve();
@@ -77,16 +110,33 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'bundle-libraries',
   setup: (build) => {
     // The programs are ES modules; a library of the command line cannot be CommonJS.
-    if (build.initialOptions.format === 'cjs') for (const program of ['cli', 'audit/child']) delete (build.initialOptions.entryPoints as Record<string, string>)[program];
+    if (build.initialOptions.format === 'cjs')
+      for (const program of ['cli', 'audit/child'])
+        delete (build.initialOptions.entryPoints as Record<string, string>)[program];
     // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
-    build.onLoad({ filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replace(/\brequire\(('node:[\w/]+')\)/g, 'globalThis.process.getBuiltinModule($1)'),
-    }));
+    build.onLoad(
+      { filter: /[\\/]node_modules[\\/]commander[\\/]lib[\\/]\w+\.js$/ },
+      ({ path }) => ({
+        contents: readFileSync(path, 'utf8').replace(
+          /\brequire\(('node:[\w/]+')\)/g,
+          'globalThis.process.getBuiltinModule($1)',
+        ),
+      }),
+    );
     // It looks for a package that tinyglobby does not need, in a way that CommonJS does not have.
-    build.onLoad({ filter: /[\\/]node_modules[\\/]fdir[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => ({ contents: readFileSync(path, 'utf8').replace(/createRequire\(import\.meta\.url\)/, 'undefined') }));
+    build.onLoad({ filter: /[\\/]node_modules[\\/]fdir[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(
+        /createRequire\(import\.meta\.url\)/,
+        'undefined',
+      ),
+    }));
     build.onEnd(({ metafile }) => {
-      const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) => Object.keys(output.inputs));
-      for (const input of inputs) for (const [, name] of input.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)) bundled.add(name!);
+      const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) =>
+        Object.keys(output.inputs),
+      );
+      for (const input of inputs)
+        for (const [, name] of input.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g))
+          bundled.add(name!);
     });
   },
 };
@@ -95,7 +145,10 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
 function importFilesFromCommonJs(): void {
   for (const file of globSync('dist/*.cjs')) {
     const text = readFileSync(file, 'utf8');
-    const next = text.replace(/Promise\.resolve\(\)\.then\(\(\) => _interopRequireWildcard\(require\((\w+\.pathToFileURL\.call\(void 0, path\)\.href)\)\)\)/g, 'import($1)');
+    const next = text.replace(
+      /Promise\.resolve\(\)\.then\(\(\) => _interopRequireWildcard\(require\((\w+\.pathToFileURL\.call\(void 0, path\)\.href)\)\)\)/g,
+      'import($1)',
+    );
     if (next !== text) writeFileSync(file, next);
   }
 }
@@ -104,7 +157,8 @@ function importFilesFromCommonJs(): void {
 function writeLicences(): void {
   const texts = [...bundled].sort().map((name) => {
     const file = readdirSync(`node_modules/${name}`).find((each) => /^licen[cs]e/i.test(each));
-    if (file === undefined) throw new Error(`Expected a licence of ${name}, got none. Do not bundle it.`);
+    if (file === undefined)
+      throw new Error(`Expected a licence of ${name}, got none. Do not bundle it.`);
     return `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8').trim()}\n`;
   });
   writeFileSync('dist/THIRD-PARTY-LICENSES.txt', texts.join('\n'));

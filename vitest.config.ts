@@ -1,7 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const builtPackage = ['test/docs/**/*.test.ts', 'test/package/**/*.test.ts', 'test/types/**/*.test.ts'];
+const builtPackage = [
+  'test/docs/**/*.test.ts',
+  'test/package/**/*.test.ts',
+  'test/types/**/*.test.ts',
+];
 
 export default defineConfig({
   // Lowers standard decorators: Node 20 does not parse them.
@@ -15,9 +19,25 @@ export default defineConfig({
     globalSetup: 'test/temporary-folder.ts',
     projects: [
       // One module cache for all files of a worker: loading the sources again for each took two minutes. No file may leave anything behind.
-      { extends: true, test: { name: 'source', isolate: false, include: ['test/**/*.test.ts'], exclude: [...builtPackage, '**/node_modules/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'source',
+          isolate: false,
+          include: ['test/**/*.test.ts'],
+          exclude: [...builtPackage, '**/node_modules/**'],
+        },
+      },
       // These look at dist, as a user's project would.
-      { extends: true, test: { name: 'package', include: builtPackage, globalSetup: 'test/package/build-if-stale.ts', maxConcurrency: 2 } },
+      {
+        extends: true,
+        test: {
+          name: 'package',
+          include: builtPackage,
+          globalSetup: 'test/package/build-if-stale.ts',
+          maxConcurrency: 2,
+        },
+      },
     ],
   },
 });

@@ -30,35 +30,60 @@ export interface MetadataContradicted {
  * @param root the folder to which places in the code are relative.
  * @returns a function that ends it.
  */
-export function observeCalls(executor: { readonly use: (around: Around) => () => void }, listener: (event: MetadataContradicted) => void, root: string = process.cwd()): () => void {
+export function observeCalls(
+  executor: { readonly use: (around: Around) => () => void },
+  listener: (event: MetadataContradicted) => void,
+  root: string = process.cwd(),
+): () => void {
   return executor.use(({ tool, id }, run) => {
     if (tool.accessMode !== 'readonly') return run();
     const told = new Set<string>();
-    return recordCall(id, (seen) => {
-      for (const effect of effectsOfSeen(seen, [root])) {
-        const key = `${effect.call} ${effect.at}`;
-        if (effect.access !== 'write' || told.has(key)) continue;
-        told.add(key);
-        try {
-          listener(Object.freeze({ type: 'metadata-contradicted', toolName: tool.name, callId: id, at: Date.now(), effect }));
-        } catch {
-          // A listener must not stop what happens.
+    return recordCall(
+      id,
+      (seen) => {
+        for (const effect of effectsOfSeen(seen, [root])) {
+          const key = `${effect.call} ${effect.at}`;
+          if (effect.access !== 'write' || told.has(key)) continue;
+          told.add(key);
+          try {
+            listener(
+              Object.freeze({
+                type: 'metadata-contradicted',
+                toolName: tool.name,
+                callId: id,
+                at: Date.now(),
+                effect,
+              }),
+            );
+          } catch {
+            // A listener must not stop what happens.
+          }
         }
-      }
-    }, run);
+      },
+      run,
+    );
   });
 }
 
 /** True where Node preloads this entry point: then it tells by itself, on standard error, of every executor that is made. */
-const isPreloaded = !isConfined && [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((argument) => /audit[/-]observe/.test(argument));
+const isPreloaded =
+  !isConfined &&
+  [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some((argument) =>
+    /audit[/-]observe/.test(argument),
+  );
 if (isPreloaded) {
   const told = new Set<string>();
   subscribe('tooldex:executor', (message) => {
-    observeCalls((message as { readonly executor: Parameters<typeof observeCalls>[0] }).executor, ({ toolName, effect }) => {
-      const key = `${toolName} ${effect.kind}`;
-      if (told.has(key)) return;
-      told.add(key);
-      process.stderr.write(`tooldex: ${toolName} declares that it only reads, and was seen to do ${effect.call} (${effect.kind}) at ${effect.at}\n`);
-    });
+    observeCalls(
+      (message as { readonly executor: Parameters<typeof observeCalls>[0] }).executor,
+      ({ toolName, effect }) => {
+        const key = `${toolName} ${effect.kind}`;
+        if (told.has(key)) return;
+        told.add(key);
+        process.stderr.write(
+          `tooldex: ${toolName} declares that it only reads, and was seen to do ${effect.call} (${effect.kind}) at ${effect.at}\n`,
+        );
+      },
+    );
   });
 }

@@ -1,4 +1,10 @@
-export { auditTools, expectHonest, type AuditOptions, type AuditReport, type HonestOptions } from './audit/judge/audit-tools.js';
+export {
+  auditTools,
+  expectHonest,
+  type AuditOptions,
+  type AuditReport,
+  type HonestOptions,
+} from './audit/judge/audit-tools.js';
 export { auditMcpServer, type McpAuditOptions } from './audit/judge/audit-mcp-server.js';
 export type { AuditFinding, ToolAudit } from './audit/judge/judge-tool.js';
 export type { Effect } from './audit/effect.js';

@@ -1,12 +1,31 @@
-export { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from './core/enums.js';
+export {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+} from './core/enums.js';
 export { isToolError, ToolError, type Issue, type ToolErrorCode } from './core/errors.js';
 export { askUser, fail, halt, ok, type ToolResult } from './tool/outcome.js';
 export { audio, file, image, resourceLink, text, type ContentPart } from './tool/content.js';
 export type { AskUserOptions } from './tool/question.js';
 export { tool, type ToolDecorator } from './tool/tool-decorator.js';
 export { toolkit } from './tool/toolkit.js';
-export { defineTool, type Execute, type ToolDefinition, type ToolEntry } from './tool/tool-definition.js';
-export { toolsFromJson, toolToJson, type RestoredTools, type ToolHandler, type ToolJson } from './tool/tool-data.js';
+export {
+  defineTool,
+  type Execute,
+  type ToolDefinition,
+  type ToolEntry,
+} from './tool/tool-definition.js';
+export {
+  toolsFromJson,
+  toolToJson,
+  type RestoredTools,
+  type ToolHandler,
+  type ToolJson,
+} from './tool/tool-data.js';
 export type { ToolSource } from './tool/find-definitions.js';
 export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
@@ -18,7 +37,14 @@ export type { DerivedSet } from './registry/derived-sets.js';
 export { MatchingMetrics } from './registry/matching-metrics.js';
 export type { RegistrySummary } from './registry/registry-summary.js';
 export type { ToolFilter } from './registry/tool-filter.js';
-export { ToolMetadataRegistry, type RegisterOptions, type RegistryChange, type RegistryOptions, type SearchOptions, type ToolUse } from './registry/tool-metadata-registry.js';
+export {
+  ToolMetadataRegistry,
+  type RegisterOptions,
+  type RegistryChange,
+  type RegistryOptions,
+  type SearchOptions,
+  type ToolUse,
+} from './registry/tool-metadata-registry.js';
 export type { Usage, UsageData } from './search/usage-history.js';
 export type { KeywordMatchResult } from './search/keyword-index.js';
 export type { SearchResult } from './search/search-index.js';
@@ -31,7 +57,20 @@ export type { RenderedTool } from './tool/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';
 export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.js';
 export type { PolicyRule } from './safety/policy-rule.js';
-export type { CallContext, CheckedCall, Confirm, Decision, GrantScope, Pending, PendingApproval, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from './safety/calls.js';
+export type {
+  CallContext,
+  CheckedCall,
+  Confirm,
+  Decision,
+  GrantScope,
+  Pending,
+  PendingApproval,
+  PendingManualCall,
+  PendingQuestion,
+  Policy,
+  ToolCall,
+  ToolOutcome,
+} from './safety/calls.js';
 export { Approvals, type Approval } from './safety/approvals.js';
 export type { Grant } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
@@ -42,6 +81,10 @@ export { shareUsage } from './registry/share-usage.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around, AroundCall } from './execution/around.js';
 export { ToolExecutor } from './execution/tool-executor.js';
-export type { ExecuteOptions, Telemetry, ToolExecutorOptions } from './execution/executor-options.js';
+export type {
+  ExecuteOptions,
+  Telemetry,
+  ToolExecutorOptions,
+} from './execution/executor-options.js';
 export type { Budget } from './execution/budgets.js';
 export { openTelemetry } from './execution/telemetry.js';

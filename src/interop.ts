@@ -1,12 +1,33 @@
-export { toOpenAITools, type OpenAIChatTool, type OpenAIResponsesTool } from './interop/export/to-openai-tools.js';
+export {
+  toOpenAITools,
+  type OpenAIChatTool,
+  type OpenAIResponsesTool,
+} from './interop/export/to-openai-tools.js';
 export { toAnthropicTools, type AnthropicTool } from './interop/export/to-anthropic-tools.js';
 export { toGeminiTools, type GeminiTool } from './interop/export/to-gemini-tools.js';
-export { annotationsOf, axesFromAnnotations, toMcpTools, type McpTool, type ToolAnnotations } from './interop/export/to-mcp-tools.js';
+export {
+  annotationsOf,
+  axesFromAnnotations,
+  toMcpTools,
+  type McpTool,
+  type ToolAnnotations,
+} from './interop/export/to-mcp-tools.js';
 export type { ExportInput, ExportOptions } from './interop/export/exported-tools.js';
 export type { CallResult, ModelCall, ModelTools } from './interop/export/model-calls.js';
-export { toAISDKTools, type AISDKTool, type AISDKToolSet } from './interop/frameworks/to-ai-sdk-tools.js';
+export {
+  toAISDKTools,
+  type AISDKTool,
+  type AISDKToolSet,
+} from './interop/frameworks/to-ai-sdk-tools.js';
 export { fromAISDKTools } from './interop/frameworks/from-ai-sdk-tools.js';
-export { fromLangChainTools, toLangChainTools, type LangChainTool } from './interop/frameworks/langchain-tools.js';
-export { toOpenAIAgentsTools, type OpenAIAgentsTool } from './interop/frameworks/to-openai-agents-tools.js';
+export {
+  fromLangChainTools,
+  toLangChainTools,
+  type LangChainTool,
+} from './interop/frameworks/langchain-tools.js';
+export {
+  toOpenAIAgentsTools,
+  type OpenAIAgentsTool,
+} from './interop/frameworks/to-openai-agents-tools.js';
 export type { ImportOptions } from './interop/frameworks/import-tools.js';
 export type { CallExecutor, FrameworkOptions } from './interop/frameworks/guarded-calls.js';

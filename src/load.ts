@@ -1,1 +1,6 @@
-export { loadTools, type LoadedTools, type LoadOptions, type LoadProblem } from './load/load-tools.js';
+export {
+  loadTools,
+  type LoadedTools,
+  type LoadOptions,
+  type LoadProblem,
+} from './load/load-tools.js';

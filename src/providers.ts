@@ -2,7 +2,13 @@ export { exponentialBackoff } from './providers/exponential-backoff.js';
 export type { Attempt, Provider, ProviderFactory, ProviderSnapshot } from './providers/provider.js';
 export { ProviderRouter, type CallOptions, type Routed } from './providers/provider-router.js';
 export { providerHealthName } from './providers/provider-slot.js';
-export { RollingHealth, type HealthLog, type HealthRecord, type HealthSummary, type Sample } from './providers/rolling-health.js';
+export {
+  RollingHealth,
+  type HealthLog,
+  type HealthRecord,
+  type HealthSummary,
+  type Sample,
+} from './providers/rolling-health.js';
 export type { ProviderRouterOptions, RoutingOptions } from './providers/router-options.js';
 export { SharedHealth } from './providers/shared-health.js';
 export type { ToolContext, ToolProvider } from './tool/tool-options.js';

@@ -1,6 +1,13 @@
 export { MemoryBlobStore, type BlobStore } from './state/blob-store.js';
 export { DirectoryBlobStore } from './state/directory-blob-store.js';
-export type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, StateStore, StoreMoment } from './state/state-store.js';
+export type {
+  AppendOptions,
+  Increment,
+  IncrementOptions,
+  LifetimeOptions,
+  StateStore,
+  StoreMoment,
+} from './state/state-store.js';
 export { MemoryStateStore } from './state/memory-state-store.js';
 export { RedisStateStore } from './state/redis/redis-state-store.js';
 export type { RedisStateStoreOptions } from './state/redis/redis-options.js';

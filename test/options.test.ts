@@ -3,11 +3,37 @@ import { isToolError, issuesOf } from '../src/core/errors.js';
 import { createDiscoveryApp, serve } from '../src/http.js';
 import { CapabilityRegistry, loadFunctionMap, loadManifest } from '../src/capability.js';
 import { chat, Session } from '../src/chat.js';
-import { createToolSearchTool, SafetyPolicy, selectTools, ToolExecutor, ToolMetadataRegistry } from '../src/index.js';
-import { fromAISDKTools, fromLangChainTools, toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toMcpTools, toOpenAIAgentsTools, toOpenAITools } from '../src/interop.js';
+import {
+  createToolSearchTool,
+  SafetyPolicy,
+  selectTools,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../src/index.js';
+import {
+  fromAISDKTools,
+  fromLangChainTools,
+  toAISDKTools,
+  toAnthropicTools,
+  toGeminiTools,
+  toLangChainTools,
+  toMcpTools,
+  toOpenAIAgentsTools,
+  toOpenAITools,
+} from '../src/interop.js';
 import { createMcpServer, DefinitionPins, McpDiscovery } from '../src/mcp.js';
-import { exponentialBackoff, ProviderRouter, RollingHealth, SharedHealth } from '../src/providers.js';
-import { DirectoryBlobStore, MemoryBlobStore, MemoryStateStore, RedisStateStore } from '../src/state.js';
+import {
+  exponentialBackoff,
+  ProviderRouter,
+  RollingHealth,
+  SharedHealth,
+} from '../src/providers.js';
+import {
+  DirectoryBlobStore,
+  MemoryBlobStore,
+  MemoryStateStore,
+  RedisStateStore,
+} from '../src/state.js';
 import { Approvals } from '../src/safety/approvals.js';
 
 const registry = new ToolMetadataRegistry();
@@ -18,49 +44,133 @@ const executor = new ToolExecutor({ registry });
 const capabilities = await CapabilityRegistry.load();
 
 /** Everything that takes options: what is called, options that would be accepted, and an option with a value of a wrong type. */
-const TAKERS: readonly (readonly [name: string, call: (options: never) => unknown, good: Readonly<Record<string, unknown>>, option: string, wrong: unknown])[] = [
+const TAKERS: readonly (readonly [
+  name: string,
+  call: (options: never) => unknown,
+  good: Readonly<Record<string, unknown>>,
+  option: string,
+  wrong: unknown,
+])[] = [
   ['ToolExecutor', (options) => new ToolExecutor(options), { registry }, 'timeoutMs', '5'],
   ['SafetyPolicy', (options) => new SafetyPolicy(options), { registry }, 'mode', 'lax'],
-  ['a rule of a SafetyPolicy', (rule) => new SafetyPolicy({ registry, rules: [rule] }), { verdict: 'allow' }, 'principals', 5],
+  [
+    'a rule of a SafetyPolicy',
+    (rule) => new SafetyPolicy({ registry, rules: [rule] }),
+    { verdict: 'allow' },
+    'principals',
+    5,
+  ],
   ['Approvals', (options) => new Approvals(options), {}, 'ttlMs', 0],
   ['selectTools', (options) => selectTools(registry, options), { text: 'x' }, 'maxTools', -1],
-  ['createToolSearchTool', (options) => createToolSearchTool(registry, options), {}, 'maxResults', 0],
+  [
+    'createToolSearchTool',
+    (options) => createToolSearchTool(registry, options),
+    {},
+    'maxResults',
+    0,
+  ],
   ['registry.search', (options) => registry.search('x', options), {}, 'limit', 'ten'],
-  ['registry.getToolsMatchingTextScored', (options) => registry.getToolsMatchingTextScored('x', options), {}, 'minScore', 'high'],
+  [
+    'registry.getToolsMatchingTextScored',
+    (options) => registry.getToolsMatchingTextScored('x', options),
+    {},
+    'minScore',
+    'high',
+  ],
   ['registry.filter', (options) => registry.filter(options), {}, 'category', 5],
   ['chat', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'maxTurns', 0],
-  ['a chat, what it is run on', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'prompt', 5],
+  [
+    'a chat, what it is run on',
+    (options) => chat(options),
+    { model, tools: noTools, messages: noTools },
+    'prompt',
+    5,
+  ],
   ['Session.create', (options) => Session.create(options), {}, 'id', 'no blanks'],
-  ['CapabilityRegistry.load', (options) => CapabilityRegistry.load(options), {}, 'onInvalid', 'ignore'],
+  [
+    'CapabilityRegistry.load',
+    (options) => CapabilityRegistry.load(options),
+    {},
+    'onInvalid',
+    'ignore',
+  ],
   ['capabilities.tools', (query) => capabilities.tools(query), {}, 'minSuccessRate', 80],
   ['capabilities.skills', (query) => capabilities.skills(query), {}, 'capability', ' '],
   ['capabilities.tasks', (query) => capabilities.tasks(query), {}, 'available', 'yes'],
   ['capabilities.jobs', (query) => capabilities.jobs(query), {}, 'requireCalls', 1],
   ['loadManifest', (options) => loadManifest('x.json', options), {}, 'persona', 5],
   ['loadFunctionMap', (options) => loadFunctionMap(options), { files: 'x.json' }, 'definitions', 5],
-  ['McpDiscovery.discover', (options) => new McpDiscovery({ servers: {} }, options), {}, 'onEvent', 5],
+  [
+    'McpDiscovery.discover',
+    (options) => new McpDiscovery({ servers: {} }, options),
+    {},
+    'onEvent',
+    5,
+  ],
   ['DefinitionPins', (options) => new DefinitionPins(options), {}, 'onNew', 'ask'],
   ['exponentialBackoff', (options) => exponentialBackoff(1, options), {}, 'baseMs', -1],
-  ['ProviderRouter', (options) => new ProviderRouter(options), { toolName: 'x', providers: [], factories: {} }, 'failuresToEject', 0],
+  [
+    'ProviderRouter',
+    (options) => new ProviderRouter(options),
+    { toolName: 'x', providers: [], factories: {} },
+    'failuresToEject',
+    0,
+  ],
   ['RollingHealth', (options) => new RollingHealth(options), {}, 'size', 1.5],
   ['SharedHealth', (options) => new SharedHealth(options), { store }, 'writer', ' '],
   ['MemoryBlobStore', (options) => new MemoryBlobStore(options), {}, 'ttlMs', 0],
   ['DirectoryBlobStore', (options) => new DirectoryBlobStore('.', options), {}, 'clock', 5],
   ['MemoryStateStore', (options) => new MemoryStateStore(options), {}, 'clock', 5],
-  ['RedisStateStore.connect', (options) => RedisStateStore.connect(options), { url: 'redis://localhost:1' }, 'prefix', 5],
-  ['store.compareAndSet', (options) => store.compareAndSet('k', undefined, 'v', options), {}, 'ttlMs', 0],
+  [
+    'RedisStateStore.connect',
+    (options) => RedisStateStore.connect(options),
+    { url: 'redis://localhost:1' },
+    'prefix',
+    5,
+  ],
+  [
+    'store.compareAndSet',
+    (options) => store.compareAndSet('k', undefined, 'v', options),
+    {},
+    'ttlMs',
+    0,
+  ],
   ['store.increment', (options) => store.increment('k', 1, options), {}, 'mustExist', 'yes'],
   ['toOpenAITools', (options) => toOpenAITools(noTools, options), {}, 'level', 'half'],
   ['toAnthropicTools', (options) => toAnthropicTools(noTools, options), {}, 'level', 'half'],
   ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'schema', 'xml'],
   ['toMcpTools', (options) => toMcpTools(noTools, options), {}, 'level', 'half'],
   ['toAISDKTools', (options) => toAISDKTools(noTools, options), {}, 'executor', {}],
-  ['toLangChainTools', (options) => toLangChainTools(noTools, options), { executor }, 'confirm', true],
-  ['toOpenAIAgentsTools', (options) => toOpenAIAgentsTools(noTools, options), { executor }, 'principal', 5],
+  [
+    'toLangChainTools',
+    (options) => toLangChainTools(noTools, options),
+    { executor },
+    'confirm',
+    true,
+  ],
+  [
+    'toOpenAIAgentsTools',
+    (options) => toOpenAIAgentsTools(noTools, options),
+    { executor },
+    'principal',
+    5,
+  ],
   ['fromAISDKTools', (options) => fromAISDKTools({}, options), {}, 'trusted', 'yes'],
-  ['fromLangChainTools', (options) => fromLangChainTools(noTools, options), {}, 'overrides', { x: 1 }],
+  [
+    'fromLangChainTools',
+    (options) => fromLangChainTools(noTools, options),
+    {},
+    'overrides',
+    { x: 1 },
+  ],
   ['createMcpServer', (options) => createMcpServer(registry, options), {}, 'maxTools', 0],
-  ['createDiscoveryApp', (options) => createDiscoveryApp(capabilities, options), {}, 'allowedOrigins', ['no origin']],
+  [
+    'createDiscoveryApp',
+    (options) => createDiscoveryApp(capabilities, options),
+    {},
+    'allowedOrigins',
+    ['no origin'],
+  ],
   ['serve', (options) => serve(capabilities, options), {}, 'maxListeners', -1],
 ];
 
@@ -81,7 +191,9 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
   it('with a misspelt name are refused, and the right name is suggested', async () => {
     const options = { ...good, [misspelt]: 1 };
     const error = await refusalOf(call, options);
-    expect(error.message).toContain(`Expected a known option, got ${JSON.stringify(misspelt)}. Did you mean ${JSON.stringify(option)}?`);
+    expect(error.message).toContain(
+      `Expected a known option, got ${JSON.stringify(misspelt)}. Did you mean ${JSON.stringify(option)}?`,
+    );
     expect(issuesOf(error)).toHaveLength(1);
     expect(options).toEqual({ ...good, [misspelt]: 1 });
   });
@@ -89,12 +201,17 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
   it('of a wrong type are refused by their path, with what was expected and what came, beside every other issue', async () => {
     const options = Object.freeze({ ...good, [option]: wrong, '': 1 });
     const error = await refusalOf(call, options);
-    expect(issuesOf(error).map(({ path }) => path[0])).toEqual(expect.arrayContaining([option, undefined]));
+    expect(issuesOf(error).map(({ path }) => path[0])).toEqual(
+      expect.arrayContaining([option, undefined]),
+    );
     for (const { message } of issuesOf(error)) expect(message).toMatch(/^Expected .+, got .+[.?]$/);
     expect(error.message).toMatch(/^The .+ are refused:\n {2}/);
   });
 
-  it.each([null, 5, 'text', [[]], new Map()])('are refused when they are no plain object: %s', async (options) => {
-    await refusalOf(call, options as object);
-  });
+  it.each([null, 5, 'text', [[]], new Map()])(
+    'are refused when they are no plain object: %s',
+    async (options) => {
+      await refusalOf(call, options as object);
+    },
+  );
 });

@@ -25,7 +25,18 @@ export function program(source: string): string {
   if (file === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'tooldex-program-'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
-    buildSync({ entryPoints: [join(ROOT, source)], outdir: folder, outExtension: { '.js': '.mjs' }, bundle: true, splitting: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error' });
+    buildSync({
+      entryPoints: [join(ROOT, source)],
+      outdir: folder,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      packages: 'external',
+      logLevel: 'error',
+    });
     file = join(folder, basename(source).replace(/\.ts$/, '.mjs'));
     built.set(source, file);
   }

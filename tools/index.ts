@@ -16,8 +16,28 @@ import { createWebTools } from './web/index.js';
 export { CountLines, OutlineFile, SearchText } from './code/index.js';
 export { Calculate, EncodeText, HashText, RandomId } from './compute/index.js';
 export { CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats } from './data/index.js';
-export { DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from './files/index.js';
-export { GitBlame, GitBranches, GitCommit, GitDiff, GitLog, GitPush, GitRepository, GitShow, GitStatus, GitSwitch } from './git/index.js';
+export {
+  DeleteFile,
+  EditFile,
+  FileInfo,
+  FindFiles,
+  ListDirectory,
+  MoveFile,
+  ReadFile,
+  WriteFile,
+} from './files/index.js';
+export {
+  GitBlame,
+  GitBranches,
+  GitCommit,
+  GitDiff,
+  GitLog,
+  GitPush,
+  GitRepository,
+  GitShow,
+  GitStatus,
+  GitSwitch,
+} from './git/index.js';
 export { NoteAdd, NoteDelete, NoteList, NoteSearch, NoteStore } from './notes/index.js';
 export { RunProgram, RunShell } from './shell/index.js';
 export { DiskUsage, EnvironmentVariables, SystemInfo } from './system/index.js';
@@ -42,7 +62,12 @@ export interface DefaultToolsOptions {
 
 /** All bundled tools, in a stable order, sharing one wall each for files, programs and the web. Makes no I/O. */
 export function createDefaultTools(options: DefaultToolsOptions = {}): readonly ToolSource[] {
-  const { root = process.cwd(), allowedPrograms = DEFAULT_PROGRAMS, allowPrivateNetwork = false, now = Date.now } = options;
+  const {
+    root = process.cwd(),
+    allowedPrograms = DEFAULT_PROGRAMS,
+    allowPrivateNetwork = false,
+    now = Date.now,
+  } = options;
   const files = new FileWall(root);
   const programs = new ProgramWall({ root, allowedPrograms });
   return [

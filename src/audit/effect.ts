@@ -1,7 +1,17 @@
 import { AccessMode, SideEffect } from '../core/enums.js';
 
 /** The kinds of effect that a tool can have, on what it reads and on what it changes. */
-export type EffectKind = 'fs-read' | 'fs-write' | 'net-read' | 'net-write' | 'process-spawn' | 'db-read' | 'db-write' | 'memory-state' | 'browser-action' | 'env-read';
+export type EffectKind =
+  | 'fs-read'
+  | 'fs-write'
+  | 'net-read'
+  | 'net-write'
+  | 'process-spawn'
+  | 'db-read'
+  | 'db-write'
+  | 'memory-state'
+  | 'browser-action'
+  | 'env-read';
 
 /** What one call of a function does outside the function, before it is known where the call stands. */
 export interface CallEffect {
@@ -53,21 +63,77 @@ interface KindMeaning {
 }
 
 const { READONLY, WRITE, EXECUTE } = AccessMode;
-const reads = (words: string, ...sideEffects: readonly SideEffect[]): Meaning => ({ words, accessMode: READONLY, sideEffects });
-const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({ words, accessMode: WRITE, sideEffects: [SideEffect.WRITE, ...places] });
+const reads = (words: string, ...sideEffects: readonly SideEffect[]): Meaning => ({
+  words,
+  accessMode: READONLY,
+  sideEffects,
+});
+const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
+  words,
+  accessMode: WRITE,
+  sideEffects: [SideEffect.WRITE, ...places],
+});
 
 /** The one table from effects to metadata; execution category, danger and annotations follow from it. What only reads this machine is no side effect. */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
-  'fs-read': { outside: false, reads: reads('reads files'), writes: writes('changes files', SideEffect.FILESYSTEM) },
-  'fs-write': { outside: false, reads: reads('looks at files'), writes: writes('changes files', SideEffect.FILESYSTEM) },
-  'net-read': { outside: true, reads: reads('reads from a service', SideEffect.READ_EXTERNAL_SERVICE), writes: writes('changes something at a service', SideEffect.NETWORK) },
-  'net-write': { outside: true, reads: reads('reads from a service', SideEffect.READ_EXTERNAL_SERVICE), writes: writes('changes something at a service', SideEffect.NETWORK) },
-  'process-spawn': { outside: null, reads: reads('runs a program that reads'), writes: { words: 'runs a program that changes something', accessMode: EXECUTE, sideEffects: [SideEffect.SYSTEM] } },
-  'db-read': { outside: null, reads: reads('reads a database', SideEffect.DATABASE), writes: writes('changes a database', SideEffect.DATABASE) },
-  'db-write': { outside: null, reads: reads('reads a database', SideEffect.DATABASE), writes: writes('changes a database', SideEffect.DATABASE) },
-  'memory-state': { outside: false, reads: reads('reads memory'), writes: writes('changes memory that later calls see') },
-  'browser-action': { outside: true, reads: reads('looks at a page', SideEffect.READ_EXTERNAL_SERVICE), writes: writes('acts in a browser', SideEffect.NETWORK) },
-  'env-read': { outside: false, reads: reads('reads the environment'), writes: { words: 'changes the environment', accessMode: EXECUTE, sideEffects: [SideEffect.SYSTEM] } },
+  'fs-read': {
+    outside: false,
+    reads: reads('reads files'),
+    writes: writes('changes files', SideEffect.FILESYSTEM),
+  },
+  'fs-write': {
+    outside: false,
+    reads: reads('looks at files'),
+    writes: writes('changes files', SideEffect.FILESYSTEM),
+  },
+  'net-read': {
+    outside: true,
+    reads: reads('reads from a service', SideEffect.READ_EXTERNAL_SERVICE),
+    writes: writes('changes something at a service', SideEffect.NETWORK),
+  },
+  'net-write': {
+    outside: true,
+    reads: reads('reads from a service', SideEffect.READ_EXTERNAL_SERVICE),
+    writes: writes('changes something at a service', SideEffect.NETWORK),
+  },
+  'process-spawn': {
+    outside: null,
+    reads: reads('runs a program that reads'),
+    writes: {
+      words: 'runs a program that changes something',
+      accessMode: EXECUTE,
+      sideEffects: [SideEffect.SYSTEM],
+    },
+  },
+  'db-read': {
+    outside: null,
+    reads: reads('reads a database', SideEffect.DATABASE),
+    writes: writes('changes a database', SideEffect.DATABASE),
+  },
+  'db-write': {
+    outside: null,
+    reads: reads('reads a database', SideEffect.DATABASE),
+    writes: writes('changes a database', SideEffect.DATABASE),
+  },
+  'memory-state': {
+    outside: false,
+    reads: reads('reads memory'),
+    writes: writes('changes memory that later calls see'),
+  },
+  'browser-action': {
+    outside: true,
+    reads: reads('looks at a page', SideEffect.READ_EXTERNAL_SERVICE),
+    writes: writes('acts in a browser', SideEffect.NETWORK),
+  },
+  'env-read': {
+    outside: false,
+    reads: reads('reads the environment'),
+    writes: {
+      words: 'changes the environment',
+      accessMode: EXECUTE,
+      sideEffects: [SideEffect.SYSTEM],
+    },
+  },
 };
 
 /** Returns what an effect means; one that is not known counts as a write. */
@@ -78,7 +144,10 @@ export function meaningOf({ access, kind }: Effect): Meaning {
 /** Returns what an effect does, in words: `changes files (fs.writeFile) where "filename" says so`. */
 export function doingOf(effect: Effect): string {
   const { access, argument, call, certainty } = effect;
-  const words = access === 'unknown' || (certainty === 'may' && argument === undefined) ? `perhaps ${meaningOf(effect).words}` : meaningOf(effect).words;
+  const words =
+    access === 'unknown' || (certainty === 'may' && argument === undefined)
+      ? `perhaps ${meaningOf(effect).words}`
+      : meaningOf(effect).words;
   return `${words} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
 }
 

@@ -5,7 +5,12 @@ import { invalidArgument } from '../core/issues.js';
 import { anObject, checkOptions, oneOrMore, text, type FieldsOf } from '../core/options.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import { ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from './state/capability-items.js';
+import type {
+  CapabilityJob,
+  CapabilitySkill,
+  CapabilityTask,
+  CapabilityTool,
+} from './state/capability-items.js';
 import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
@@ -78,12 +83,23 @@ export interface JobQuery extends WorkQuery, HealthQuery {
 /** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
 const wanted = oneOrMore(text().transform(comparable)).optional();
 /** A condition that any of a few known values meets, written in any case. */
-const anyOf = <T extends string>(values: readonly T[]) => oneOrMore(z.preprocess((value) => (typeof value === 'string' ? comparable(value) : value), z.enum(values)) as unknown as z.ZodType<T, T>).optional();
+const anyOf = <T extends string>(values: readonly T[]) =>
+  oneOrMore(
+    z.preprocess(
+      (value) => (typeof value === 'string' ? comparable(value) : value),
+      z.enum(values),
+    ) as unknown as z.ZodType<T, T>,
+  ).optional();
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
 const healthShape = {
   // A rate of 80 is refused: it may mean 80 %, or be a slip.
-  minSuccessRate: z.custom<number>((value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1').optional(),
+  minSuccessRate: z
+    .custom<number>(
+      (value) => typeof value === 'number' && value >= 0 && value <= 1,
+      'a number from 0 to 1',
+    )
+    .optional(),
   requireCalls: z.boolean().default(false),
 };
 const toolSchema = z.strictObject({
@@ -96,9 +112,25 @@ const toolSchema = z.strictObject({
   safetyLevel: anyOf(['low', 'medium', 'high']),
   filter: anObject<ToolFilter>('conditions of the filter').optional(),
 } satisfies FieldsOf<ToolQuery>);
-const skillSchema = z.strictObject({ ...common, tool: wanted, capability: wanted, requiredCapability: wanted } satisfies FieldsOf<SkillQuery>);
-const taskSchema = z.strictObject({ ...common, tool: wanted, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>);
-const jobSchema = z.strictObject({ ...common, ...healthShape, tool: wanted, skill: wanted, requiredCapability: wanted } satisfies FieldsOf<JobQuery>);
+const skillSchema = z.strictObject({
+  ...common,
+  tool: wanted,
+  capability: wanted,
+  requiredCapability: wanted,
+} satisfies FieldsOf<SkillQuery>);
+const taskSchema = z.strictObject({
+  ...common,
+  tool: wanted,
+  skill: wanted,
+  tag: wanted,
+} satisfies FieldsOf<TaskQuery>);
+const jobSchema = z.strictObject({
+  ...common,
+  ...healthShape,
+  tool: wanted,
+  skill: wanted,
+  requiredCapability: wanted,
+} satisfies FieldsOf<JobQuery>);
 const WHAT = 'conditions of the query';
 
 /** The test of a condition; `undefined` for one that was not given. */
@@ -108,8 +140,15 @@ type Test<Item> = ((item: Item) => boolean) | undefined;
  * Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the
  * answer.
  */
-export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): (tool: CapabilityTool) => boolean {
-  const { provider, version, capability, sideEffect, safetyLevel, filter, ...rest } = checkOptions(toolSchema, query ?? null, WHAT);
+export function compileToolQuery(
+  query: ToolQuery,
+  ledger: HealthLedger,
+): (tool: CapabilityTool) => boolean {
+  const { provider, version, capability, sideEffect, safetyLevel, filter, ...rest } = checkOptions(
+    toolSchema,
+    query ?? null,
+    WHAT,
+  );
   const meetsVersion = version && versionFilter(version);
   const passes = filter && compileFilter(filter);
   return every<CapabilityTool>(
@@ -127,23 +166,45 @@ export function compileToolQuery(query: ToolQuery, ledger: HealthLedger): (tool:
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
-  const { personas, tool, available, capability, requiredCapability } = checkOptions(skillSchema, query ?? null, WHAT);
-  return every<CapabilitySkill>(ofOwners(personas), hasAll(tool, needsTools), hasAll(capability, (skill) => skill.capabilityTags), hasAll(requiredCapability, (skill) => skill.requiredCapabilities), isAvailable(available));
+  const { personas, tool, available, capability, requiredCapability } = checkOptions(
+    skillSchema,
+    query ?? null,
+    WHAT,
+  );
+  return every<CapabilitySkill>(
+    ofOwners(personas),
+    hasAll(tool, needsTools),
+    hasAll(capability, (skill) => skill.capabilityTags),
+    hasAll(requiredCapability, (skill) => skill.requiredCapabilities),
+    isAvailable(available),
+  );
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
   const { personas, tool, available, skill, tag } = checkOptions(taskSchema, query ?? null, WHAT);
-  return every<CapabilityTask>(ofOwners(personas), hasAll(tool, needsTools), hasAll(skill, (task) => task.requiredSkills), hasAll(tag, (task) => task.tags), isAvailable(available));
+  return every<CapabilityTask>(
+    ofOwners(personas),
+    hasAll(tool, needsTools),
+    hasAll(skill, (task) => task.requiredSkills),
+    hasAll(tag, (task) => task.tags),
+    isAvailable(available),
+  );
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
-  const { personas, tool, available, skill, requiredCapability, ...health } = checkOptions(jobSchema, query ?? null, WHAT);
+  const { personas, tool, available, skill, requiredCapability, ...health } = checkOptions(
+    jobSchema,
+    query ?? null,
+    WHAT,
+  );
   const schedulers = parsePersonas(personas).wanted;
   return every<CapabilityJob>(
     ofOwners(personas),
-    schedulers.size === 0 ? undefined : (job) => job.personas.some((persona) => schedulers.has(personaKey(persona))),
+    schedulers.size === 0
+      ? undefined
+      : (job) => job.personas.some((persona) => schedulers.has(personaKey(persona))),
     hasAll(tool, needsTools),
     hasAll(skill, (job) => job.requiredSkills),
     hasAll(requiredCapability, (job) => job.requiredCapabilities),
@@ -157,7 +218,9 @@ function every<Item>(...tests: readonly Test<Item>[]): (item: Item) => boolean {
   return (item) => given.every((test) => test(item));
 }
 
-function ofOwners(personas: readonly string[] | undefined): Test<{ readonly owner: string | null }> {
+function ofOwners(
+  personas: readonly string[] | undefined,
+): Test<{ readonly owner: string | null }> {
   const whose = parsePersonas(personas);
   return personas && (({ owner }) => ownerMatches(whose, owner));
 }
@@ -166,16 +229,29 @@ function isAvailable(asked: boolean | undefined): Test<{ readonly available: boo
   return asked === undefined ? undefined : ({ available }) => available === asked;
 }
 
-const needsTools = ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) => requiredTools;
+const needsTools = ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) =>
+  requiredTools;
 
 /** Tests that all wanted values are among those of an item, in any case. */
-function hasAll<Item>(asked: readonly string[] | undefined, valuesOf: (item: Item) => readonly (string | { readonly name: string })[]): Test<Item> {
-  return asked && ((item) => {
-    const values = valuesOf(item);
-    let known = comparableSets.get(values);
-    if (known === undefined) comparableSets.set(values, (known = new Set(values.map((value) => comparable(typeof value === 'string' ? value : value.name)))));
-    return asked.every((value) => known.has(value));
-  });
+function hasAll<Item>(
+  asked: readonly string[] | undefined,
+  valuesOf: (item: Item) => readonly (string | { readonly name: string })[],
+): Test<Item> {
+  return (
+    asked &&
+    ((item) => {
+      const values = valuesOf(item);
+      let known = comparableSets.get(values);
+      if (known === undefined)
+        comparableSets.set(
+          values,
+          (known = new Set(
+            values.map((value) => comparable(typeof value === 'string' ? value : value.name)),
+          )),
+        );
+      return asked.every((value) => known.has(value));
+    })
+  );
 }
 
 /** The sets of frozen lists that items keep: they are read with every query. */
@@ -186,7 +262,13 @@ function comparable(value: string): string {
 }
 
 /** Tests the success rate of an item, which is `null` without calls. */
-function succeeds<Item>({ minSuccessRate, requireCalls }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean }, rateOf: (item: Item) => number | null): Test<Item> {
+function succeeds<Item>(
+  {
+    minSuccessRate,
+    requireCalls,
+  }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean },
+  rateOf: (item: Item) => number | null,
+): Test<Item> {
   if (minSuccessRate === undefined && !requireCalls) return undefined;
   return (item) => {
     const rate = rateOf(item);
@@ -210,7 +292,9 @@ type VersionTest = (version: semver.SemVer) => boolean;
  *
  * @throws ToolError `INVALID_ARGUMENT` naming an invalid constraint.
  */
-export function versionFilter(constraint: string | readonly string[]): (version: string | undefined) => boolean {
+export function versionFilter(
+  constraint: string | readonly string[],
+): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
   /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
@@ -227,7 +311,8 @@ export function versionFilter(constraint: string | readonly string[]): (version:
 
 /** Returns a version in full, whatever parts of it were written; `undefined` for an invalid one. */
 function parseVersion(version: string | undefined): semver.SemVer | undefined {
-  const parts = version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
+  const parts =
+    version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
   // Numbers written as `01.2` are no Semantic Version, but their meaning is clear.
@@ -236,12 +321,14 @@ function parseVersion(version: string | undefined): semver.SemVer | undefined {
 
 /** Returns the tests of a constraint; none for a blank one. */
 function compileConstraint(constraint: string): readonly VersionTest[] {
-  const invalid = () => invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
+  const invalid = () =>
+    invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
   if (constraint.length > LONGEST) throw invalid();
   if (constraint.replaceAll(',', '').trim() === '') return [];
   const compilePiece = (piece: string): VersionTest => {
     const excluded = /^!=\s*(?=[\dvxX*])/.exec(piece);
-    const text = excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
+    const text =
+      excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
     try {
       // Versions before a release count as any other: a catalogue shows what it has.
       const range = new semver.Range(text, { includePrerelease: true });
@@ -251,7 +338,10 @@ function compileConstraint(constraint: string): readonly VersionTest[] {
     }
   };
   const alternatives = constraint.split('||').map((alternative) => {
-    const pieces = alternative.split(',').map((piece) => piece.trim()).filter((piece) => piece !== '');
+    const pieces = alternative
+      .split(',')
+      .map((piece) => piece.trim())
+      .filter((piece) => piece !== '');
     if (pieces.length === 0) throw invalid();
     return pieces.map(compilePiece);
   });

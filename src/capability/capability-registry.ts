@@ -10,15 +10,44 @@ import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool, LiveFacts, OwnedNames } from './state/capability-items.js';
+import type {
+  CapabilityJob,
+  CapabilitySkill,
+  CapabilityTask,
+  CapabilityTool,
+  LiveFacts,
+  OwnedNames,
+} from './state/capability-items.js';
 import { loadSource, toldContent, type SourceContent } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import { type CapabilityFinding, ToolManifestValidationError } from './manifest/manifest-issue.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
-import { compileJobQuery, compileSkillQuery, compileTaskQuery, compileToolQuery, type JobQuery, type SkillQuery, type TaskQuery, type ToolQuery } from './capability-query.js';
-import { checkCapabilityOptions, readPersona, requireRecord, type CapabilityOptions, type CheckedCapabilityOptions } from './registry-options.js';
-import { buildState, differenceOf, sameInputs, type CapabilityChange, type CapabilityState, type Inputs } from './state/build-state.js';
+import {
+  compileJobQuery,
+  compileSkillQuery,
+  compileTaskQuery,
+  compileToolQuery,
+  type JobQuery,
+  type SkillQuery,
+  type TaskQuery,
+  type ToolQuery,
+} from './capability-query.js';
+import {
+  checkCapabilityOptions,
+  readPersona,
+  requireRecord,
+  type CapabilityOptions,
+  type CheckedCapabilityOptions,
+} from './registry-options.js';
+import {
+  buildState,
+  differenceOf,
+  sameInputs,
+  type CapabilityChange,
+  type CapabilityState,
+  type Inputs,
+} from './state/build-state.js';
 import { ManifestFolder } from './state/manifest-folder.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
@@ -69,12 +98,27 @@ export class CapabilityRegistry {
   private constructor(options: CheckedCapabilityOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#folder = options.root === undefined ? undefined : new ManifestFolder(options.root, options.executeOf);
-    this.#ledger = new HealthLedger(options.health ?? new RollingHealth({ clock: this.#clock }), this.#clock);
+    this.#folder =
+      options.root === undefined ? undefined : new ManifestFolder(options.root, options.executeOf);
+    this.#ledger = new HealthLedger(
+      options.health ?? new RollingHealth({ clock: this.#clock }),
+      this.#clock,
+    );
     this.#live = { ledger: this.#ledger, env: options.env ?? process.env };
-    this.#inputs = { code: options.code, handlers: options.handlers, files: [], sources: [], findings: [] };
+    this.#inputs = {
+      code: options.code,
+      handlers: options.handlers,
+      files: [],
+      sources: [],
+      findings: [],
+    };
     this.#state = buildState({ ...this.#inputs, code: [], handlers: [] }, 0, this.#live);
-    this.#stopHearing = options.sources.flatMap((source, index) => source.onChange?.((tools) => this.#hear(index, toldContent(source.name, tools, this.#inputs.sources[index]))) ?? []);
+    this.#stopHearing = options.sources.flatMap(
+      (source, index) =>
+        source.onChange?.((tools) =>
+          this.#hear(index, toldContent(source.name, tools, this.#inputs.sources[index])),
+        ) ?? [],
+    );
   }
 
   /**
@@ -144,7 +188,8 @@ export class CapabilityRegistry {
     let stopTimer: (() => void) | undefined;
     let stopped = false;
     const wait = () => {
-      if (!stopped) stopTimer = this.#clock.after(intervalMs, () => void this.refresh().then(wait, wait));
+      if (!stopped)
+        stopTimer = this.#clock.after(intervalMs, () => void this.refresh().then(wait, wait));
     };
     wait();
     return () => {
@@ -193,9 +238,19 @@ export class CapabilityRegistry {
    * @param options `limit` (default 10), which tools it `accepts` (default all), and the persona whose past use counts.
    */
   async search(text: string, options: SearchOptions = {}): Promise<CapabilityHits> {
-    const { limit, accepts, persona: name } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
+    const {
+      limit,
+      accepts,
+      persona: name,
+    } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
     const persona = readPersona(name);
-    return this.#search.find(() => this.#state, requireText(text), limit, accepts, () => this.#views.usageOf(this.#state, persona));
+    return this.#search.find(
+      () => this.#state,
+      requireText(text),
+      limit,
+      accepts,
+      () => this.#views.usageOf(this.#state, persona),
+    );
   }
 
   /** Returns the skills that meet a query, in the order of `tools`. */
@@ -247,7 +302,8 @@ export class CapabilityRegistry {
    * @param options the persona for which the executor works: its calls are counted for the tools as that persona sees them.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
-    if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function') throw invalidArgument('an executor that tells what it does', executor);
+    if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function')
+      throw invalidArgument('an executor that tells what it does', executor);
     const persona = personaIn(options);
     const counted = this.#ledger.countsIn(executor.health);
     return executor.on((event) => {
@@ -262,7 +318,12 @@ export class CapabilityRegistry {
    * registries made before a change.
    */
   policyRules(): readonly PolicyRule[] {
-    return Object.freeze([personaRule(() => this.#state, (entry) => this.#views.wasOffered(entry))]);
+    return Object.freeze([
+      personaRule(
+        () => this.#state,
+        (entry) => this.#views.wasOffered(entry),
+      ),
+    ]);
   }
 
   #start(force: boolean): Promise<CapabilityChange> {
@@ -293,20 +354,48 @@ export class CapabilityRegistry {
     this.#told.clear();
     const [folder, sources] = await Promise.all([
       this.#folder?.read(force),
-      Promise.all(this.#options.sources.map((source, index) => loadSource(source, force, this.#inputs.sources[index], this.#clock))),
+      Promise.all(
+        this.#options.sources.map((source, index) =>
+          loadSource(source, force, this.#inputs.sources[index], this.#clock),
+        ),
+      ),
     ]);
-    if (loading && folder?.exists === false) throw new ToolError('INVALID_ARGUMENT', expectedGot('root as a folder with manifests', `${describeValue(this.#options.root)}, where there is none`));
-    return this.#take({ code: this.#options.code, handlers: this.#options.handlers, files: folder?.files ?? [], sources: this.#withTold(sources), findings: folder?.findings ?? [] }, loading);
+    if (loading && folder?.exists === false)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          'root as a folder with manifests',
+          `${describeValue(this.#options.root)}, where there is none`,
+        ),
+      );
+    return this.#take(
+      {
+        code: this.#options.code,
+        handlers: this.#options.handlers,
+        files: folder?.files ?? [],
+        sources: this.#withTold(sources),
+        findings: folder?.findings ?? [],
+      },
+      loading,
+    );
   }
 
   #take(inputs: Inputs, loading: boolean): CapabilityChange {
     const before = this.#state;
-    if (!loading && sameInputs(this.#inputs, inputs)) return Object.freeze({ revision: before.revision, changed: false, ...differenceOf(before.contents, before.contents) });
+    if (!loading && sameInputs(this.#inputs, inputs))
+      return Object.freeze({
+        revision: before.revision,
+        changed: false,
+        ...differenceOf(before.contents, before.contents),
+      });
     const built = buildState(inputs, before.revision, this.#live, before);
     if (loading && this.#options.onInvalid === 'throw') requireNoErrors(built.findings);
     const difference = differenceOf(before.contents, built.contents);
-    const differs = [difference.added, difference.edited, difference.removed].some((refs) => refs.length > 0);
-    const changed = loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
+    const differs = [difference.added, difference.edited, difference.removed].some(
+      (refs) => refs.length > 0,
+    );
+    const changed =
+      loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
     // From here on nothing is awaited: readers see all of the change or nothing.
     this.#inputs = inputs;
     this.#state = changed ? Object.freeze({ ...built, revision: before.revision + 1 }) : built;
@@ -325,14 +414,28 @@ export class CapabilityRegistry {
     return this.#state.tools.seenBy(persona, name) ?? (owned.length === 1 ? owned[0] : undefined);
   }
 
-  #require<Item extends { readonly owner: string | null; readonly name: string }>(items: OwnedNames<Item>, kind: string, name: unknown, options: Persona): Item {
+  #require<Item extends { readonly owner: string | null; readonly name: string }>(
+    items: OwnedNames<Item>,
+    kind: string,
+    name: unknown,
+    options: Persona,
+  ): Item {
     const persona = personaIn(options);
     const item = typeof name === 'string' ? items.seenBy(persona, name) : undefined;
     if (item !== undefined) return item;
-    const suggestions = typeof name === 'string' ? suggestNames(name, items.allSeenBy(persona).map((each) => each.name)) : [];
+    const suggestions =
+      typeof name === 'string'
+        ? suggestNames(
+            name,
+            items.allSeenBy(persona).map((each) => each.name),
+          )
+        : [];
     const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.join(' or ')}?`;
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
-    throw new ToolError('INVALID_ARGUMENT', `Expected the name of a ${kind} ${whose}, got ${describeValue(name)}.${hint}`);
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      `Expected the name of a ${kind} ${whose}, got ${describeValue(name)}.${hint}`,
+    );
   }
 }
 
@@ -357,6 +460,16 @@ function personaIn(options: Persona): string | null {
 }
 
 function requireNoErrors(findings: readonly CapabilityFinding[]): void {
-  const errors = findings.filter(({ severity }) => severity === 'error').map(({ file, line, column, path, entryName, message, severity }) => ({ file, line: line ?? 1, column: column ?? 1, path, message, severity, ...(entryName === undefined ? {} : { entryName }) }));
+  const errors = findings
+    .filter(({ severity }) => severity === 'error')
+    .map(({ file, line, column, path, entryName, message, severity }) => ({
+      file,
+      line: line ?? 1,
+      column: column ?? 1,
+      path,
+      message,
+      severity,
+      ...(entryName === undefined ? {} : { entryName }),
+    }));
   if (errors.length > 0) throw new ToolManifestValidationError(errors);
 }

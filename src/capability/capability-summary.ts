@@ -1,11 +1,32 @@
 import type { Work } from '../core/clock.js';
 import type { HealthSummary, Sample } from '../providers/rolling-health.js';
 import { manifestProviderOf } from './manifest/define-entry.js';
-import { allowsPersona, ownerKey, ownerMatches, parsePersonas, personaKey } from './manifest/persona.js';
+import {
+  allowsPersona,
+  ownerKey,
+  ownerMatches,
+  parsePersonas,
+  personaKey,
+} from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
-import type { CapabilityJob, CapabilitySkill, CapabilityTask, CapabilityTool } from './state/capability-items.js';
+import type {
+  CapabilityJob,
+  CapabilitySkill,
+  CapabilityTask,
+  CapabilityTool,
+} from './state/capability-items.js';
 import type { ProviderHealth, ToolHealth } from './state/health-ledger.js';
-import type { CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, ProviderHealthWire, SkillWire, TaskWire, ToolHealthWire, ToolWire } from './wire-types.js';
+import type {
+  CapabilitySummary,
+  CompatibilityWire,
+  JobWire,
+  MetricsWire,
+  ProviderHealthWire,
+  SkillWire,
+  TaskWire,
+  ToolHealthWire,
+  ToolWire,
+} from './wire-types.js';
 
 /**
  * Describes a state as others see it; it may pause before every item.
@@ -13,23 +34,48 @@ import type { CapabilitySummary, CompatibilityWire, JobWire, MetricsWire, Provid
  * For a persona: its own and the shared tools and skills, even shared ones that its own replace; the tasks it sees; the
  * jobs that it may schedule.
  */
-export function* summarizeCapabilities({ revision, tools, skills, tasks, jobs }: CapabilityState, persona: string | null): Work<CapabilitySummary> {
+export function* summarizeCapabilities(
+  { revision, tools, skills, tasks, jobs }: CapabilityState,
+  persona: string | null,
+): Work<CapabilitySummary> {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
   // A list of tokens would not do: a persona's name may hold a comma.
-  const filter = asked === null ? parsePersonas(undefined) : { shared: true, wanted: new Set([personaKey(asked)]), excluded: new Set<string>() };
+  const filter =
+    asked === null
+      ? parsePersonas(undefined)
+      : { shared: true, wanted: new Set([personaKey(asked)]), excluded: new Set<string>() };
   const mine = ({ owner }: { readonly owner: string | null }) => ownerMatches(filter, owner);
-  const mayBeScheduled = (job: CapabilityJob) => mine(job) && (asked === null || allowsPersona(job.personas, asked));
+  const mayBeScheduled = (job: CapabilityJob) =>
+    mine(job) && (asked === null || allowsPersona(job.personas, asked));
   return Object.freeze({
     revision,
     persona: asked,
     tools: yield* each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
-    skills: yield* each(skills.all.filter(mine), (skill) => Object.freeze({ ...skillFields(skill), compatibility: compatibilityOf(skill.owner, undefined, asked) })),
-    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) => Object.freeze({ ...taskFields(task), compatibility: compatibilityOf(task.owner, undefined, asked) })),
-    jobs: yield* each(jobs.all.filter(mayBeScheduled), (job) => Object.freeze({ ...jobFields(job), compatibility: compatibilityOf(job.owner, job.personas, asked) })),
+    skills: yield* each(skills.all.filter(mine), (skill) =>
+      Object.freeze({
+        ...skillFields(skill),
+        compatibility: compatibilityOf(skill.owner, undefined, asked),
+      }),
+    ),
+    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) =>
+      Object.freeze({
+        ...taskFields(task),
+        compatibility: compatibilityOf(task.owner, undefined, asked),
+      }),
+    ),
+    jobs: yield* each(jobs.all.filter(mayBeScheduled), (job) =>
+      Object.freeze({
+        ...jobFields(job),
+        compatibility: compatibilityOf(job.owner, job.personas, asked),
+      }),
+    ),
   });
 }
 
-function* each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire): Work<readonly Wire[]> {
+function* each<Item, Wire>(
+  items: readonly Item[],
+  write: (item: Item) => Wire,
+): Work<readonly Wire[]> {
   const written: Wire[] = [];
   for (const item of items) {
     yield;
@@ -39,10 +85,21 @@ function* each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire):
 }
 
 /** Returns whether and why an item fits a persona; `null` means none in particular. */
-export function compatibilityOf(owner: string | null, allowlist: readonly string[] | undefined, persona: string | null): CompatibilityWire {
+export function compatibilityOf(
+  owner: string | null,
+  allowlist: readonly string[] | undefined,
+  persona: string | null,
+): CompatibilityWire {
   const key = ownerKey(owner);
-  const matches = persona === null || ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
-  return Object.freeze({ persona: key === '' ? null : owner, persona_specific: key !== '', matches_request: matches, allowlist: allowlist ?? NONE });
+  const matches =
+    persona === null ||
+    ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
+  return Object.freeze({
+    persona: key === '' ? null : owner,
+    persona_specific: key !== '',
+    matches_request: matches,
+    allowlist: allowlist ?? NONE,
+  });
 }
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -53,13 +110,22 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
     name,
     persona: owner,
     version: entry.version ?? null,
-    capabilities: Object.freeze(manifest?.capabilities?.map((capability) => capability.trim()).filter((capability) => capability !== '') ?? entry.capabilities),
+    capabilities: Object.freeze(
+      manifest?.capabilities
+        ?.map((capability) => capability.trim())
+        .filter((capability) => capability !== '') ?? entry.capabilities,
+    ),
     capability_tags: capabilityTags,
     auth_scopes: authScopes,
     auth: tool.authStatus,
     compatibility: compatibilityOf(owner, entry.personaAllowlist, persona),
     health: toolHealthWire(tool.health),
-    providers: manifest === null ? Object.freeze(entry.providers.map((provider) => Object.freeze(manifestProviderOf(provider)))) : (manifest.providers ?? NONE),
+    providers:
+      manifest === null
+        ? Object.freeze(
+            entry.providers.map((provider) => Object.freeze(manifestProviderOf(provider))),
+          )
+        : (manifest.providers ?? NONE),
     source,
   });
 }
@@ -67,11 +133,21 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
 /** Returns the fields of a skill that are the same in every answer. */
 export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
   const { version, capabilityTags, requiredCapabilities } = skill;
-  return { ...workFields(skill), version, capability_tags: capabilityTags, required_capabilities: requiredCapabilities };
+  return {
+    ...workFields(skill),
+    version,
+    capability_tags: capabilityTags,
+    required_capabilities: requiredCapabilities,
+  };
 }
 
 function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
-  return { ...workFields(task), summary: task.manifest.summary, required_skills: task.requiredSkills, tags: task.tags };
+  return {
+    ...workFields(task),
+    summary: task.manifest.summary,
+    required_skills: task.requiredSkills,
+    tags: task.tags,
+  };
 }
 
 /** Returns the fields of a job that are the same in every answer. */
@@ -89,25 +165,67 @@ export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
   };
 }
 
-function workFields({ owner, name, source, requiredTools, unresolved }: CapabilitySkill | CapabilityTask | CapabilityJob) {
+function workFields({
+  owner,
+  name,
+  source,
+  requiredTools,
+  unresolved,
+}: CapabilitySkill | CapabilityTask | CapabilityJob) {
   return { name, persona: owner, required_tools: requiredTools, unresolved, source };
 }
 
-function metricsWire({ total, success, failure, successRate, averageLatencyMs, p95LatencyMs, lastSampleAt }: HealthSummary): MetricsWire {
-  return Object.freeze({ total, success, failure, success_rate: successRate, average_latency_ms: averageLatencyMs, p95_latency_ms: p95LatencyMs, last_sample_at: seconds(lastSampleAt) });
+function metricsWire({
+  total,
+  success,
+  failure,
+  successRate,
+  averageLatencyMs,
+  p95LatencyMs,
+  lastSampleAt,
+}: HealthSummary): MetricsWire {
+  return Object.freeze({
+    total,
+    success,
+    failure,
+    success_rate: successRate,
+    average_latency_ms: averageLatencyMs,
+    p95_latency_ms: p95LatencyMs,
+    last_sample_at: seconds(lastSampleAt),
+  });
 }
 
 /** Returns the health of a tool in the words of the wire. */
-export function toolHealthWire({ tool, providers, lastInvocation, lastSuccessProvider }: ToolHealth): ToolHealthWire {
+export function toolHealthWire({
+  tool,
+  providers,
+  lastInvocation,
+  lastSuccessProvider,
+}: ToolHealth): ToolHealthWire {
   return Object.freeze({
     tool: Object.freeze({ ...metricsWire(tool), abandoned: tool.abandoned ?? 0 }),
-    providers: Object.freeze(Object.fromEntries(Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]))),
-    last_invocation: lastInvocation && Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
+    providers: Object.freeze(
+      Object.fromEntries(
+        Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]),
+      ),
+    ),
+    last_invocation:
+      lastInvocation &&
+      Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
     last_success_provider: lastSuccessProvider,
   });
 }
 
-function providerHealthWire({ metrics, lifetime, lastCall, consecutiveFailures, lastSuccess, lastFailure, lastCheck, backoffUntil }: ProviderHealth): ProviderHealthWire {
+function providerHealthWire({
+  metrics,
+  lifetime,
+  lastCall,
+  consecutiveFailures,
+  lastSuccess,
+  lastFailure,
+  lastCheck,
+  backoffUntil,
+}: ProviderHealth): ProviderHealthWire {
   return Object.freeze({
     metrics: metricsWire(metrics),
     router: Object.freeze({

@@ -23,10 +23,19 @@ export class CatalogueSearch {
   #running: Promise<void> | undefined;
 
   /** Searches the present state when the index is ready; both in slices of some milliseconds. */
-  async find(stateNow: () => CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usageNow: () => UsageHistory | undefined): Promise<CapabilityHits> {
+  async find(
+    stateNow: () => CapabilityState,
+    text: string,
+    limit: number,
+    accepts: (tool: CapabilityTool) => boolean,
+    usageNow: () => UsageHistory | undefined,
+  ): Promise<CapabilityHits> {
     for (;;) {
       const state = stateNow();
-      if (this.#followed !== state) await (this.#running ??= inSlices(this.#following(state)).finally(() => (this.#running = undefined)));
+      if (this.#followed !== state)
+        await (this.#running ??= inSlices(this.#following(state)).finally(
+          () => (this.#running = undefined),
+        ));
       else {
         const hits = await inSlices(this.#finding(state, text, limit, accepts, usageNow()));
         if (stateNow() === state) return hits;
@@ -34,12 +43,30 @@ export class CatalogueSearch {
     }
   }
 
-  *#finding({ ownersOf }: CapabilityState, text: string, limit: number, accepts: (tool: CapabilityTool) => boolean, usage: UsageHistory | undefined): Work<CapabilityHits> {
+  *#finding(
+    { ownersOf }: CapabilityState,
+    text: string,
+    limit: number,
+    accepts: (tool: CapabilityTool) => boolean,
+    usage: UsageHistory | undefined,
+  ): Work<CapabilityHits> {
     const owned = (entry: ToolEntry) => ownersOf.get(entry) ?? [];
-    const { best, having } = yield* this.#index.finding(text, limit, (entry) => owned(entry).some(accepts), usage);
+    const { best, having } = yield* this.#index.finding(
+      text,
+      limit,
+      (entry) => owned(entry).some(accepts),
+      usage,
+    );
     // One definition may be the tool of several owners.
-    const hits = best.flatMap(({ entry, result }) => owned(entry).filter(accepts).map((tool) => Object.freeze({ ...result, tool })));
-    return { hits: Object.freeze(hits.sort(inOrder).slice(0, limit)), having: Object.freeze(having.flatMap(owned)) };
+    const hits = best.flatMap(({ entry, result }) =>
+      owned(entry)
+        .filter(accepts)
+        .map((tool) => Object.freeze({ ...result, tool })),
+    );
+    return {
+      hits: Object.freeze(hits.sort(inOrder).slice(0, limit)),
+      having: Object.freeze(having.flatMap(owned)),
+    };
   }
 
   *#following(state: CapabilityState): Work<void> {
@@ -69,5 +96,10 @@ export class CatalogueSearch {
 
 /** Orders hits alike, wherever the tools were indexed first. */
 function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
-  return b.score - a.score || a.tool.entry.priority - b.tool.entry.priority || compareText(a.toolName, b.toolName) || compareText(ownerKey(a.tool.owner), ownerKey(b.tool.owner));
+  return (
+    b.score - a.score ||
+    a.tool.entry.priority - b.tool.entry.priority ||
+    compareText(a.toolName, b.toolName) ||
+    compareText(ownerKey(a.tool.owner), ownerKey(b.tool.owner))
+  );
 }

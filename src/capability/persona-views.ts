@@ -20,10 +20,18 @@ export class PersonaViews {
     const known = knownKey(state, persona);
     const tools = toolsOf(state, known);
     const view = this.#views.get(known);
-    if (view !== undefined && view.tools.length === tools.length && view.tools.every((tool, index) => tool === tools[index])) return view.registry;
+    if (
+      view !== undefined &&
+      view.tools.length === tools.length &&
+      view.tools.every((tool, index) => tool === tools[index])
+    )
+      return view.registry;
     const registry = new ToolMetadataRegistry();
     // Two tools may claim the same alias; a tool's own name wins, and no alias keeps a tool out.
-    registry.registerAll(tools.map(({ entry }) => entry.definition), { replace: true });
+    registry.registerAll(
+      tools.map(({ entry }) => entry.definition),
+      { replace: true },
+    );
     this.#views.set(known, { tools, registry });
     for (const { entry } of tools) this.#offered.add(entry);
     return registry;
@@ -42,7 +50,8 @@ export class PersonaViews {
 
   /** Forgets personas that are gone. */
   keepOnly(state: CapabilityState): void {
-    for (const key of this.#views.keys()) if (key !== '' && !state.personas.has(key)) this.#views.delete(key);
+    for (const key of this.#views.keys())
+      if (key !== '' && !state.personas.has(key)) this.#views.delete(key);
   }
 }
 
@@ -57,7 +66,9 @@ function knownKey(state: CapabilityState, persona: string | null): string {
 
 /** Returns the tools that a persona may call. */
 function toolsOf(state: CapabilityState, key: string): readonly CapabilityTool[] {
-  return state.tools.allSeenBy(key).filter(({ entry }) => allowsPersona(entry.personaAllowlist, nobodyIfBlank(key)));
+  return state.tools
+    .allSeenBy(key)
+    .filter(({ entry }) => allowsPersona(entry.personaAllowlist, nobodyIfBlank(key)));
 }
 
 function nobodyIfBlank(key: string): string | undefined {
@@ -70,7 +81,10 @@ function nobodyIfBlank(key: string): string | undefined {
  * It asks the present state: a permission that a manifest gave when the registry of a policy was made, and has
  * withdrawn since, is refused. Tools that were never here are left to other rules.
  */
-export function personaRule(stateNow: () => CapabilityState, wasOffered: (entry: ToolEntry) => boolean): PolicyRule {
+export function personaRule(
+  stateNow: () => CapabilityState,
+  wasOffered: (entry: ToolEntry) => boolean,
+): PolicyRule {
   return Object.freeze({
     name: 'persona-tools',
     verdict: 'deny',
@@ -79,7 +93,14 @@ export function personaRule(stateNow: () => CapabilityState, wasOffered: (entry:
       const state = stateNow();
       const key = persona === undefined ? '' : personaKey(persona);
       const same = state.ownersOf.get(entry) ?? state.tools.ownersOf(entry.name);
-      return (same.length > 0 || wasOffered(entry)) && !same.some((tool) => ['', key].includes(ownerKey(tool.owner)) && allowsPersona(tool.entry.personaAllowlist, nobodyIfBlank(key)));
+      return (
+        (same.length > 0 || wasOffered(entry)) &&
+        !same.some(
+          (tool) =>
+            ['', key].includes(ownerKey(tool.owner)) &&
+            allowsPersona(tool.entry.personaAllowlist, nobodyIfBlank(key)),
+        )
+      );
     },
   } satisfies PolicyRule);
 }

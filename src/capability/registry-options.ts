@@ -37,7 +37,10 @@ export interface CapabilityOptions {
   readonly onInvalid?: 'quarantine' | 'throw';
 }
 
-export interface CheckedCapabilityOptions extends Pick<CapabilityOptions, 'root' | 'env' | 'clock' | 'health'> {
+export interface CheckedCapabilityOptions extends Pick<
+  CapabilityOptions,
+  'root' | 'env' | 'clock' | 'health'
+> {
   readonly code: readonly ToolDefinition[];
   readonly sources: readonly CapabilitySource[];
   readonly executeOf: ExecuteOf;
@@ -62,7 +65,16 @@ const schema = z.strictObject({
  * are no tool.
  */
 export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
-  const { root, tools, sources: given, handlers, env, clock, health, onInvalid } = checkOptions(schema, options, 'options of the capability registry');
+  const {
+    root,
+    tools,
+    sources: given,
+    handlers,
+    env,
+    clock,
+    health,
+    onInvalid,
+  } = checkOptions(schema, options, 'options of the capability registry');
   const sources = [...given];
   for (const source of sources) requireSource(source);
   const names = sources.map(({ name }) => name);
@@ -84,8 +96,10 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
 
 function requireSource(source: unknown): void {
   const { name, load, onChange } = (source ?? {}) as Partial<CapabilitySource>;
-  if (typeof name !== 'string' || name.trim() === '' || typeof load !== 'function') throw invalidArgument('a source with a name and a function load', source);
-  if (onChange !== undefined && typeof onChange !== 'function') throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
+  if (typeof name !== 'string' || name.trim() === '' || typeof load !== 'function')
+    throw invalidArgument('a source with a name and a function load', source);
+  if (onChange !== undefined && typeof onChange !== 'function')
+    throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
 }
 
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });

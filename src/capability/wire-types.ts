@@ -33,13 +33,21 @@ export interface ToolWire extends ItemWire {
   readonly capability_tags: readonly string[];
   readonly auth_scopes: readonly string[];
   /** The state of the credentials; names of variables, never their values. */
-  readonly auth: { readonly required: boolean; readonly ready: boolean; readonly missing: readonly string[] };
+  readonly auth: {
+    readonly required: boolean;
+    readonly ready: boolean;
+    readonly missing: readonly string[];
+  };
   readonly health: {
     readonly tool: MetricsWire & {
       /** Calls whose work still ran when they were answered. */
       readonly abandoned: number;
       /** The calls behind the numbers, the oldest first; only in answers about one tool. */
-      readonly samples?: readonly { readonly at: number; readonly success: boolean; readonly latency_ms: number }[];
+      readonly samples?: readonly {
+        readonly at: number;
+        readonly success: boolean;
+        readonly latency_ms: number;
+      }[];
     };
     readonly providers: Readonly<
       Record<
@@ -57,13 +65,26 @@ export interface ToolWire extends ItemWire {
             readonly last_check: number | null;
             readonly backoff_until: number | null;
           };
-          readonly last_call: { readonly success: boolean; readonly latency_ms: number; readonly timestamp: number } | null;
+          readonly last_call: {
+            readonly success: boolean;
+            readonly latency_ms: number;
+            readonly timestamp: number;
+          } | null;
           /** The calls behind the numbers, the oldest first; only in answers about one tool. */
-          readonly samples?: readonly { readonly at: number; readonly success: boolean; readonly latency_ms: number }[];
+          readonly samples?: readonly {
+            readonly at: number;
+            readonly success: boolean;
+            readonly latency_ms: number;
+          }[];
         }
       >
     >;
-    readonly last_invocation: { readonly provider: string | null; readonly success: boolean; readonly latency_ms: number; readonly timestamp: number } | null;
+    readonly last_invocation: {
+      readonly provider: string | null;
+      readonly success: boolean;
+      readonly latency_ms: number;
+      readonly timestamp: number;
+    } | null;
     /** The provider that answered the last successful call. */
     readonly last_success_provider: string | null;
   };

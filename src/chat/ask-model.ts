@@ -8,7 +8,15 @@ import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';
 import type { ModelPart, ModelStep, ModelUsage } from './model-step.js';
 import type { Offer } from './offer-tools.js';
-import { assistantSchema, callsIn, cloneMessage, withUniqueIds, type AssistantMessage, type ChatMessage, type ToolCallPart } from './thread.js';
+import {
+  assistantSchema,
+  callsIn,
+  cloneMessage,
+  withUniqueIds,
+  type AssistantMessage,
+  type ChatMessage,
+  type ToolCallPart,
+} from './thread.js';
 
 export interface Answer {
   readonly message: AssistantMessage;
@@ -35,15 +43,30 @@ export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promi
  *
  * @throws what the model throws; ToolError `MODEL_FAILED` for an answer of another shape.
  */
-export async function askModel(run: ChatRun, model: ModelStep, offer: Offer, turn: number): Promise<Answer> {
-  const { engine: { system, toolChoice, blobs }, state: { messages }, signal } = run;
+export async function askModel(
+  run: ChatRun,
+  model: ModelStep,
+  offer: Offer,
+  turn: number,
+): Promise<Answer> {
+  const {
+    engine: { system, toolChoice, blobs },
+    state: { messages },
+    signal,
+  } = run;
   const names = modelNames(run.offers.names(), messages);
   let answer: Extract<ModelPart, { type: 'answer' }> | undefined;
   const parts = model({
     ...(system !== undefined && { system }),
-    messages: (await fillMessages(messages, blobs, signal)).map((message) => renamed(message, names.encode)),
-    tools: offer.tools.map(({ toolName, rendered }) => ({ ...rendered, name: names.encode(toolName) })),
-    toolChoice: typeof toolChoice === 'string' ? toolChoice : { toolName: names.encode(offer.forced!) },
+    messages: (await fillMessages(messages, blobs, signal)).map((message) =>
+      renamed(message, names.encode),
+    ),
+    tools: offer.tools.map(({ toolName, rendered }) => ({
+      ...rendered,
+      name: names.encode(toolName),
+    })),
+    toolChoice:
+      typeof toolChoice === 'string' ? toolChoice : { toolName: names.encode(offer.forced!) },
     stream: run.options.stream,
     signal,
   });
@@ -51,19 +74,55 @@ export async function askModel(run: ChatRun, model: ModelStep, offer: Offer, tur
     if (part.type === 'answer') answer = part;
     else run.tell({ type: part.type, turn, text: part.text });
   }
-  if (answer === undefined) throw new ToolError('MODEL_FAILED', expectedGot('an answer of the model', 'none before it ended'));
+  if (answer === undefined)
+    throw new ToolError(
+      'MODEL_FAILED',
+      expectedGot('an answer of the model', 'none before it ended'),
+    );
   const { finishReason, usage } = answer;
-  if (typeof finishReason !== 'string') throw new ToolError('MODEL_FAILED', expectedGot('the reason why the model ended as text', describeValue(finishReason)));
-  const taken = new Set(messages.flatMap((each) => (each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [])));
-  const message = withUniqueIds(cloneMessage(answer.message, 'the answer of the model', 'MODEL_FAILED'), taken);
-  if (!assistantSchema.safeParse(message).success) throw new ToolError('MODEL_FAILED', expectedGot("an assistant's message", `${describeValue(message)} of another shape`));
-  return { message: renamed(message as AssistantMessage, names.decode), finishReason, ...(usage && { usage }) };
+  if (typeof finishReason !== 'string')
+    throw new ToolError(
+      'MODEL_FAILED',
+      expectedGot('the reason why the model ended as text', describeValue(finishReason)),
+    );
+  const taken = new Set(
+    messages.flatMap((each) =>
+      each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
+    ),
+  );
+  const message = withUniqueIds(
+    cloneMessage(answer.message, 'the answer of the model', 'MODEL_FAILED'),
+    taken,
+  );
+  if (!assistantSchema.safeParse(message).success)
+    throw new ToolError(
+      'MODEL_FAILED',
+      expectedGot("an assistant's message", `${describeValue(message)} of another shape`),
+    );
+  return {
+    message: renamed(message as AssistantMessage, names.decode),
+    finishReason,
+    ...(usage && { usage }),
+  };
 }
 
 /** Returns the parts of an answer until the signal fires: a model that does not listen to it is left alone. */
-async function* untilStopped(parts: AsyncIterable<ModelPart>, signal: AbortSignal): AsyncGenerator<ModelPart> {
-  if (typeof (parts as Partial<AsyncIterable<ModelPart>> | undefined)?.[Symbol.asyncIterator] !== 'function') {
-    throw new ToolError('MODEL_FAILED', expectedGot("a model's function that gives parts one by one", describeValue(parts), "Write an async function* that yields { type: 'answer', message, finishReason } at the end."));
+async function* untilStopped(
+  parts: AsyncIterable<ModelPart>,
+  signal: AbortSignal,
+): AsyncGenerator<ModelPart> {
+  if (
+    typeof (parts as Partial<AsyncIterable<ModelPart>> | undefined)?.[Symbol.asyncIterator] !==
+    'function'
+  ) {
+    throw new ToolError(
+      'MODEL_FAILED',
+      expectedGot(
+        "a model's function that gives parts one by one",
+        describeValue(parts),
+        "Write an async function* that yields { type: 'answer', message, finishReason } at the end.",
+      ),
+    );
   }
   const iterator = parts[Symbol.asyncIterator]();
   try {
@@ -86,8 +145,14 @@ async function* untilStopped(parts: AsyncIterable<ModelPart>, signal: AbortSigna
 function modelNames(tools: readonly string[], messages: readonly ChatMessage[]) {
   const codec = createNameCodec(tools, GEMINI_NAME_RULE);
   const given = new Set(tools.map((name) => codec.encode(name)!));
-  const earlier = messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message).map(({ toolName }) => toolName) : []));
-  const others = createNameCodec(earlier.filter((name) => codec.encode(name) === undefined && !given.has(name)), GEMINI_NAME_RULE, given);
+  const earlier = messages.flatMap((message) =>
+    message.role === 'assistant' ? callsIn(message).map(({ toolName }) => toolName) : [],
+  );
+  const others = createNameCodec(
+    earlier.filter((name) => codec.encode(name) === undefined && !given.has(name)),
+    GEMINI_NAME_RULE,
+    given,
+  );
   return {
     encode: (name: string) => codec.encode(name) ?? others.encode(name) ?? name,
     decode: (encoded: string) => codec.decode(encoded) ?? others.decode(encoded) ?? encoded,
@@ -96,7 +161,15 @@ function modelNames(tools: readonly string[], messages: readonly ChatMessage[]) 
 
 /** Returns the message with the tools of its calls and results under other names. */
 function renamed<M extends ChatMessage>(message: M, rename: (name: string) => string): M {
-  if ((message.role !== 'assistant' && message.role !== 'tool') || typeof message.content === 'string') return message;
-  const content = message.content.map((part) => (part.type === 'tool-call' || part.type === 'tool-result' ? Object.freeze({ ...part, toolName: rename((part as ToolCallPart).toolName) }) : part));
+  if (
+    (message.role !== 'assistant' && message.role !== 'tool') ||
+    typeof message.content === 'string'
+  )
+    return message;
+  const content = message.content.map((part) =>
+    part.type === 'tool-call' || part.type === 'tool-result'
+      ? Object.freeze({ ...part, toolName: rename((part as ToolCallPart).toolName) })
+      : part,
+  );
   return Object.freeze({ ...message, content: Object.freeze(content) }) as M;
 }

@@ -2,13 +2,26 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { aFunction, checkOptions, clock, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import {
+  aFunction,
+  checkOptions,
+  clock,
+  signal,
+  wholeBetween,
+  withMethods,
+  type FieldsOf,
+} from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { isRegistry } from '../registry/is-registry.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { Approval } from '../safety/approvals.js';
-import { POLICY_MODES, type CallContext, type ToolCall, type ToolOutcome } from '../safety/calls.js';
+import {
+  POLICY_MODES,
+  type CallContext,
+  type ToolCall,
+  type ToolOutcome,
+} from '../safety/calls.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
 import type { BlobStore } from '../state/blob-store.js';
@@ -20,11 +33,19 @@ import type { ContentPart } from '../tool/content.js';
 import type { ChatMessage, ToolOutput } from './thread.js';
 
 /** Selects the tools that the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
-export type SelectTools = (turn: { readonly index: number; readonly text: string; readonly messages: readonly ChatMessage[]; readonly previous: Selection | undefined }) => Selection | Promise<Selection>;
+export type SelectTools = (turn: {
+  readonly index: number;
+  readonly text: string;
+  readonly messages: readonly ChatMessage[];
+  readonly previous: Selection | undefined;
+}) => Selection | Promise<Selection>;
 
 /** The effect of a tool's failure: the model reads the error, the run ends, or the model reads another value. */
 export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
-type OnToolError = (call: ToolCall, outcome: Extract<ToolOutcome, { status: 'error' }>) => ToolErrorDecision | Promise<ToolErrorDecision>;
+type OnToolError = (
+  call: ToolCall,
+  outcome: Extract<ToolOutcome, { status: 'error' }>,
+) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
 /** A model, tools, and how they are used. It is given with every call; no session keeps it. */
 export interface ChatEngine extends Omit<CallContext, 'mode' | 'userText' | 'flow'> {
@@ -88,24 +109,78 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const texts = z.array(z.string()).optional();
 /** Options that the chat gives itself: tools given past it would be run by the SDK, without policy and approval. */
-const OWN_OPTIONS: ReadonlySet<string> = new Set(['model', 'system', 'instructions', 'prompt', 'messages', 'tools', 'toolChoice', 'activeTools', 'experimental_activeTools', 'stopWhen', 'prepareStep', 'experimental_prepareStep', 'abortSignal']);
+const OWN_OPTIONS: ReadonlySet<string> = new Set([
+  'model',
+  'system',
+  'instructions',
+  'prompt',
+  'messages',
+  'tools',
+  'toolChoice',
+  'activeTools',
+  'experimental_activeTools',
+  'stopWhen',
+  'prepareStep',
+  'experimental_prepareStep',
+  'abortSignal',
+]);
 const schema = z.strictObject({
-  model: z.custom<LanguageModel | ModelStep>((value) => isFunction(value) || typeof value === 'string' || (isObject(value) && 'doGenerate' in value), 'a model of the AI SDK, or a function'),
-  executor: z.custom<ToolExecutor>((value) => isObject(value) && 'executeAll' in value && 'registry' in value, 'a ToolExecutor').optional(),
-  tools: z.custom<NonNullable<ChatEngine['tools']>>((value) => isObject(value) && Symbol.iterator in value, 'a ToolMetadataRegistry or a list of tools').optional(),
+  model: z.custom<LanguageModel | ModelStep>(
+    (value) =>
+      isFunction(value) || typeof value === 'string' || (isObject(value) && 'doGenerate' in value),
+    'a model of the AI SDK, or a function',
+  ),
+  executor: z
+    .custom<ToolExecutor>(
+      (value) => isObject(value) && 'executeAll' in value && 'registry' in value,
+      'a ToolExecutor',
+    )
+    .optional(),
+  tools: z
+    .custom<NonNullable<ChatEngine['tools']>>(
+      (value) => isObject(value) && Symbol.iterator in value,
+      'a ToolMetadataRegistry or a list of tools',
+    )
+    .optional(),
   system: z.string().optional(),
-  mode: z.custom<'auto' | 'manual'>((value) => value === 'auto' || value === 'manual', { error: 'one of "auto", "manual"', params: { advice: 'The mode of the policy is policyMode.' } }).default('auto'),
+  mode: z
+    .custom<'auto' | 'manual'>((value) => value === 'auto' || value === 'manual', {
+      error: 'one of "auto", "manual"',
+      params: { advice: 'The mode of the policy is policyMode.' },
+    })
+    .default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),
   maxTurns: wholeBetween(1).default(8),
   haltWhen: aFunction<NonNullable<ChatEngine['haltWhen']>>().optional(),
-  selectTools: z.custom<NonNullable<ChatEngine['selectTools']>>((value) => isFunction(value) || isObject(value), 'options of selectTools, or a function').optional(),
+  selectTools: z
+    .custom<NonNullable<ChatEngine['selectTools']>>(
+      (value) => isFunction(value) || isObject(value),
+      'options of selectTools, or a function',
+    )
+    .optional(),
   toolSearch: z.boolean().optional(),
-  toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })]).default('auto'),
-  onToolError: z.union([z.enum(['continue', 'halt']), aFunction<OnToolError>()], { error: '"continue", "halt" or a function' }).default('continue'),
+  toolChoice: z
+    .union([z.enum(['auto', 'none', 'required']), z.strictObject({ toolName: z.string() })])
+    .default('auto'),
+  onToolError: z
+    .union([z.enum(['continue', 'halt']), aFunction<OnToolError>()], {
+      error: '"continue", "halt" or a function',
+    })
+    .default('continue'),
   encode: aFunction<NonNullable<ChatEngine['encode']>>().default(() => encodeValue),
   blobs: withMethods<BlobStore>('a BlobStore', 'put', 'get').optional(),
   context: z.unknown().optional(),
-  modelOptions: z.record(z.string().refine((option) => !OWN_OPTIONS.has(option), 'an option that the chat does not set itself'), z.unknown()).default({}),
+  modelOptions: z
+    .record(
+      z
+        .string()
+        .refine(
+          (option) => !OWN_OPTIONS.has(option),
+          'an option that the chat does not set itself',
+        ),
+      z.unknown(),
+    )
+    .default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
   clock: clock().default(systemClock),
   principal: z.string().optional(),
@@ -117,13 +192,18 @@ const schema = z.strictObject({
 const chatSchema = schema.extend({
   messages: z.custom<readonly ChatMessage[]>(() => true).optional(),
   prompt: z.string().optional(),
-  approvals: z.array(z.custom<Approval>(isPlainObject, 'an approval, as approve gives it')).default([]),
+  approvals: z
+    .array(z.custom<Approval>(isPlainObject, 'an approval, as approve gives it'))
+    .default([]),
   signal: signal().optional(),
 } satisfies FieldsOf<Omit<ChatOptions, keyof ChatEngine>>);
 const WHAT = 'options of the chat';
 
 /** An engine with its defaults filled in. */
-export type CheckedEngine = z.output<typeof schema> & { readonly executor: ToolExecutor; readonly registry: ToolMetadataRegistry };
+export type CheckedEngine = z.output<typeof schema> & {
+  readonly executor: ToolExecutor;
+  readonly registry: ToolMetadataRegistry;
+};
 
 /**
  * Checks an engine, and makes an executor when it has none.
@@ -136,12 +216,26 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
 
 /** Checks the options of a chat of one run: an engine, and its thread. Messages are read later. @throws as `checkEngine` does */
 export function checkChatOptions(options: ChatOptions) {
-  const { messages = [], prompt, approvals, signal, ...engine } = checkOptions(chatSchema, options ?? null, WHAT);
+  const {
+    messages = [],
+    prompt,
+    approvals,
+    signal,
+    ...engine
+  } = checkOptions(chatSchema, options ?? null, WHAT);
   return { messages, prompt, approvals, signal, engine: withExecutor(engine) };
 }
 
-function withExecutor({ executor: given, tools, ...checked }: z.output<typeof schema>): CheckedEngine {
-  if (given !== undefined && tools !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('an executor or tools', 'both', 'An executor has its own tools.'));
+function withExecutor({
+  executor: given,
+  tools,
+  ...checked
+}: z.output<typeof schema>): CheckedEngine {
+  if (given !== undefined && tools !== undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('an executor or tools', 'both', 'An executor has its own tools.'),
+    );
   const executor = given ?? executorOf(tools);
   return { ...checked, executor, registry: executor.registry };
 }
@@ -151,12 +245,20 @@ function withExecutor({ executor: given, tools, ...checked }: z.output<typeof sc
  *
  * They keep no answers: runs with the same tools may be for different users, told apart by nothing but `context`.
  */
-const executors = new WeakMap<object, { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }>();
+const executors = new WeakMap<
+  object,
+  { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }
+>();
 
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
   const list = isRegistry(tools) ? [] : [...tools];
   const known = executors.get(tools);
-  if (known !== undefined && known.tools.length === list.length && known.tools.every((tool, at) => tool === list[at])) return known.executor;
+  if (
+    known !== undefined &&
+    known.tools.length === list.length &&
+    known.tools.every((tool, at) => tool === list[at])
+  )
+    return known.executor;
   const registry = isRegistry(tools) ? tools : new ToolMetadataRegistry();
   if (!isRegistry(tools)) registry.registerAll(list);
   const executor = new ToolExecutor({ registry, cacheEntries: 0 });

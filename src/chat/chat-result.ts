@@ -1,8 +1,21 @@
 import type { Json } from '../core/plain-data.js';
 import type { Pending, ToolOutcome } from '../safety/calls.js';
-import { messagesOf, pendingOf, type ChatPending, type ChatState, type OpenTurn } from './chat-state.js';
+import {
+  messagesOf,
+  pendingOf,
+  type ChatPending,
+  type ChatState,
+  type OpenTurn,
+} from './chat-state.js';
 import type { ModelUsage } from './model-step.js';
-import { callsIn, textOf, type AssistantMessage, type ChatMessage, type ToolCallPart, type ToolOutput } from './thread.js';
+import {
+  callsIn,
+  textOf,
+  type AssistantMessage,
+  type ChatMessage,
+  type ToolCallPart,
+  type ToolOutput,
+} from './thread.js';
 
 /** One answer of the model, with the results of its calls. */
 export interface ChatTurn {
@@ -13,7 +26,11 @@ export interface ChatTurn {
   /** The calls in the model's order. */
   readonly toolCalls: readonly ToolCallPart[];
   /** The results of the calls that are settled, in the model's order. */
-  readonly toolResults: readonly { readonly callId: string; readonly toolName: string; readonly output: ToolOutput }[];
+  readonly toolResults: readonly {
+    readonly callId: string;
+    readonly toolName: string;
+    readonly output: ToolOutput;
+  }[];
   /** Calls of tools that users or other programs answer. */
   readonly manualToolCalls: readonly ToolCallPart[];
   readonly finishReason: string;
@@ -68,9 +85,22 @@ type CallFacts = { readonly turn: number; readonly callId: string; readonly tool
  */
 export type ChatEvent =
   | { readonly type: 'turn-started'; readonly turn: number; readonly tools: readonly string[] }
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly turn: number; readonly text: string }
-  | { readonly type: 'model-answered'; readonly turn: number; readonly message: AssistantMessage; readonly finishReason: string; readonly usage?: ModelUsage }
-  | (CallFacts & { readonly type: 'tool-started'; /** The arguments with which it runs: the user may have changed the model's. */ readonly input: Json })
+  | {
+      readonly type: 'text-delta' | 'reasoning-delta';
+      readonly turn: number;
+      readonly text: string;
+    }
+  | {
+      readonly type: 'model-answered';
+      readonly turn: number;
+      readonly message: AssistantMessage;
+      readonly finishReason: string;
+      readonly usage?: ModelUsage;
+    }
+  | (CallFacts & {
+      readonly type: 'tool-started';
+      /** The arguments with which it runs: the user may have changed the model's. */ readonly input: Json;
+    })
   | (CallFacts & { readonly type: 'tool-progress'; readonly progress: unknown })
   | (CallFacts & { readonly type: 'tool-completed'; readonly outcome: ToolOutcome })
   | (CallFacts & { readonly type: 'tool-encoded'; readonly output: ToolOutput })
@@ -80,15 +110,29 @@ export type ChatEvent =
   | { readonly type: 'chat-completed'; readonly result: ChatResult };
 
 /** Returns the turn as it is told, from its record. */
-export function turnOf({ index, message, calls }: Pick<OpenTurn, 'index' | 'message' | 'calls'>, finishReason: string, usage: ModelUsage | undefined): ChatTurn {
+export function turnOf(
+  { index, message, calls }: Pick<OpenTurn, 'index' | 'message' | 'calls'>,
+  finishReason: string,
+  usage: ModelUsage | undefined,
+): ChatTurn {
   const toolCalls = Object.freeze(callsIn(message));
-  const manual = new Set(calls.flatMap(({ callId, progress }) => (progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [])));
+  const manual = new Set(
+    calls.flatMap(({ callId, progress }) =>
+      progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [],
+    ),
+  );
   return Object.freeze({
     index,
     message,
     text: textOf(message),
     toolCalls,
-    toolResults: Object.freeze(calls.flatMap(({ callId, toolName, progress }) => (progress.state === 'settled' ? [Object.freeze({ callId, toolName, output: progress.output })] : []))),
+    toolResults: Object.freeze(
+      calls.flatMap(({ callId, toolName, progress }) =>
+        progress.state === 'settled'
+          ? [Object.freeze({ callId, toolName, output: progress.output })]
+          : [],
+      ),
+    ),
     manualToolCalls: Object.freeze(toolCalls.filter(({ toolCallId }) => manual.has(toolCallId))),
     finishReason,
     ...(usage && { usage }),
@@ -96,21 +140,39 @@ export function turnOf({ index, message, calls }: Pick<OpenTurn, 'index' | 'mess
 }
 
 /** Returns the result of a run, from the state in which it stopped. All parts are frozen. */
-export function resultOf(state: ChatState, mode: 'auto' | 'manual', turns: readonly ChatTurn[]): ChatResult {
+export function resultOf(
+  state: ChatState,
+  mode: 'auto' | 'manual',
+  turns: readonly ChatTurn[],
+): ChatResult {
   const { openTurn } = state;
-  const messages = openTurn === undefined ? state.messages : [...state.messages, ...messagesOf(openTurn)];
+  const messages =
+    openTurn === undefined ? state.messages : [...state.messages, ...messagesOf(openTurn)];
   const last = openTurn?.message ?? turns.at(-1)?.message;
   const pending = pendingOf(state);
   const question = pending.find((each) => each.kind === 'question');
-  const manual = new Set(pending.filter(({ kind }) => kind === 'manual').map(({ callId }) => callId));
+  const manual = new Set(
+    pending.filter(({ kind }) => kind === 'manual').map(({ callId }) => callId),
+  );
   const end = openTurn?.end ?? state.end;
   const metadata: ChatResult['metadata'] = {
-    ...(openTurn && manual.size > 0 && { ...(mode === 'auto' && { manualToolCalls: Object.freeze(callsIn(openTurn.message).filter(({ toolCallId }) => manual.has(toolCallId))) }), manualTurnIndex: openTurn.index }),
+    ...(openTurn &&
+      manual.size > 0 && {
+        ...(mode === 'auto' && {
+          manualToolCalls: Object.freeze(
+            callsIn(openTurn.message).filter(({ toolCallId }) => manual.has(toolCallId)),
+          ),
+        }),
+        manualTurnIndex: openTurn.index,
+      }),
     ...(question?.options && { askUserOptions: question.options }),
     ...(end?.reason === 'max_turns' && { maxTurns: end.maxTurns }),
     ...(end?.reason === 'halt_when' && { haltWhenTurnIndex: end.turn }),
     ...(end?.reason === 'halt' && { haltToolCallId: end.callId, haltResult: end.value }),
-    ...(end?.reason === 'tool_error' && { haltToolCallId: end.callId, error: Object.freeze({ code: 'EXECUTION_FAILED', message: end.error }) }),
+    ...(end?.reason === 'tool_error' && {
+      haltToolCallId: end.callId,
+      error: Object.freeze({ code: 'EXECUTION_FAILED', message: end.error }),
+    }),
     ...(end?.reason === 'error' && { error: end.error }),
   };
   return Object.freeze({
@@ -128,12 +190,29 @@ export function resultOf(state: ChatState, mode: 'auto' | 'manual', turns: reado
 
 /** Returns the tokens of all turns; what no turn tells is missing. */
 function usageOf(turns: readonly ChatTurn[]): ModelUsage {
-  const told = (['inputTokens', 'outputTokens', 'totalTokens'] as const).map((field) => [field, turns.flatMap(({ usage }) => usage?.[field] ?? [])] as const);
-  return Object.fromEntries(told.filter(([, counts]) => counts.length > 0).map(([field, counts]) => [field, counts.reduce((sum, count) => sum + count, 0)]));
+  const told = (['inputTokens', 'outputTokens', 'totalTokens'] as const).map(
+    (field) => [field, turns.flatMap(({ usage }) => usage?.[field] ?? [])] as const,
+  );
+  return Object.fromEntries(
+    told
+      .filter(([, counts]) => counts.length > 0)
+      .map(([field, counts]) => [field, counts.reduce((sum, count) => sum + count, 0)]),
+  );
 }
 
 /** The reasons that a run itself gives for its end; tools that halt give others. */
-export const RESERVED_REASONS: ReadonlySet<string> = new Set(['completed', 'error', 'max_turns', 'halt_when', 'ask_user', 'tool_error', 'manual_tool_calls', 'approval_required', 'interrupted', 'cancelled']);
+export const RESERVED_REASONS: ReadonlySet<string> = new Set([
+  'completed',
+  'error',
+  'max_turns',
+  'halt_when',
+  'ask_user',
+  'tool_error',
+  'manual_tool_calls',
+  'approval_required',
+  'interrupted',
+  'cancelled',
+]);
 
 /**
  * Returns the first of the reasons that hold, in this order: the caller gave the chat up, a question, a failed tool, a tool that

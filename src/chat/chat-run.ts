@@ -48,7 +48,10 @@ export class ChatRun {
     this.engine = engine;
     this.options = options;
     this.offers = new ToolOffers(engine);
-    this.signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([options.signal, this.#stop.signal]);
+    this.signal =
+      options.signal === undefined
+        ? this.#stop.signal
+        : AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
   get state(): ChatState {
@@ -93,7 +96,13 @@ export class ChatRun {
   throwIfFailed(): void {
     if (this.#failure === undefined) return;
     const { error } = this.#failure;
-    throw error instanceof Error ? error : new ToolError('EXECUTION_FAILED', expectedGot('the state of the chat to be kept', 'a failure'), { cause: error });
+    throw error instanceof Error
+      ? error
+      : new ToolError(
+          'EXECUTION_FAILED',
+          expectedGot('the state of the chat to be kept', 'a failure'),
+          { cause: error },
+        );
   }
 
   /** Waits a moment longer for a state to be kept when the caller gives the chat up: what keeps it may never answer. */
@@ -103,7 +112,15 @@ export class ChatRun {
     return new Promise((resolve, reject) => {
       let cancelTimer = () => {};
       const giveUp = () => {
-        const error = () => new ToolError('STATE_UNAVAILABLE', expectedGot(`the state of the chat to be kept within ${KEEP_GRACE_MS} ms after it was given up`, 'no answer', 'Go on from the state that was kept before.'));
+        const error = () =>
+          new ToolError(
+            'STATE_UNAVAILABLE',
+            expectedGot(
+              `the state of the chat to be kept within ${KEEP_GRACE_MS} ms after it was given up`,
+              'no answer',
+              'Go on from the state that was kept before.',
+            ),
+          );
         cancelTimer = this.engine.clock.after(KEEP_GRACE_MS, () => reject(error()));
       };
       const stopListening = onAbort(signal, giveUp);

@@ -13,7 +13,18 @@ import { storeContent } from './blobs.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
 import { ChatRun } from './chat-run.js';
-import { argumentsOf, callRecord, closeTurn, isSettled, NO_CHAT, withCall, type CallProgress, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
+import {
+  argumentsOf,
+  callRecord,
+  closeTurn,
+  isSettled,
+  NO_CHAT,
+  withCall,
+  type CallProgress,
+  type ChatEnd,
+  type ChatState,
+  type OpenTurn,
+} from './chat-state.js';
 import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
@@ -31,7 +42,8 @@ import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } fro
  */
 export async function chat(options: ChatOptions): Promise<ChatResult> {
   let result: ChatResult | undefined;
-  for await (const event of start(options, false)) if (event.type === 'chat-completed') ({ result } = event);
+  for await (const event of start(options, false))
+    if (event.type === 'chat-completed') ({ result } = event);
   return result!;
 }
 
@@ -49,13 +61,27 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
   return eventStream(signalField().safeParse(options?.signal).data, async (tell, signal) => {
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
-    const thread = prompt === undefined || !Array.isArray(messages) ? messages : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
+    const thread =
+      prompt === undefined || !Array.isArray(messages)
+        ? messages
+        : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
     const state = await storeContent(stateOf(thread, approvals), engine.blobs, signal);
     // Approvals belong to the conversation for which they were given, also when it has no name.
-    const approvedIn = approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ?? undefined;
-    const run = new ChatRun(state, engine, { stream, approvals, signal, tell, conversationId: engine.conversationId ?? approvedIn ?? randomUUID() });
+    const approvedIn =
+      approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ??
+      undefined;
+    const run = new ChatRun(state, engine, {
+      stream,
+      approvals,
+      signal,
+      tell,
+      conversationId: engine.conversationId ?? approvedIn ?? randomUUID(),
+    });
     await runChat(run, await modelStepOf(engine));
-    run.tell({ type: 'chat-completed', result: resultOf(withoutHalfDone(run.state), engine.mode, run.turns) });
+    run.tell({
+      type: 'chat-completed',
+      result: resultOf(withoutHalfDone(run.state), engine.mode, run.turns),
+    });
   });
 }
 
@@ -67,7 +93,10 @@ type StreamedWork = (tell: (event: ChatEvent) => void, signal: AbortSignal) => P
  * The work begins when the first event is asked for, and does not wait for its reader. When the reader leaves, the
  * work's signal fires, and the generator ends when the work has.
  */
-function eventStream(signal: AbortSignal | undefined, work: StreamedWork): AsyncGenerator<ChatEvent, void> {
+function eventStream(
+  signal: AbortSignal | undefined,
+  work: StreamedWork,
+): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
   const events = readEvents(signal, reader, work);
   // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
@@ -80,7 +109,11 @@ function eventStream(signal: AbortSignal | undefined, work: StreamedWork): Async
   });
 }
 
-async function* readEvents(signal: AbortSignal | undefined, reader: AbortController, work: StreamedWork): AsyncGenerator<ChatEvent, void> {
+async function* readEvents(
+  signal: AbortSignal | undefined,
+  reader: AbortController,
+  work: StreamedWork,
+): AsyncGenerator<ChatEvent, void> {
   const told: ChatEvent[] = [];
   const stopListening = onAbort(signal, () => reader.abort());
   if (signal?.aborted === true) reader.abort();
@@ -114,23 +147,50 @@ async function* readEvents(signal: AbortSignal | undefined, reader: AbortControl
 function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
   const thread = readThread(given);
   const { messages } = thread;
-  if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('messages or a prompt', 'neither', 'Give the model something to answer.'));
+  if (messages.length === 0)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('messages or a prompt', 'neither', 'Give the model something to answer.'),
+    );
   const approved = new Set(approvals.map(({ callId }) => callId));
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
   const message = messages[at];
   // What is approved runs before anything else: only the last turn can still be open.
-  const isLast = message?.role === 'assistant' && messages.slice(at + 1).every(({ role }) => role === 'tool');
-  const runnable = new Set(isLast ? callsIn(message).flatMap(({ toolCallId }) => (approved.has(toolCallId) ? [toolCallId] : [])) : []);
+  const isLast =
+    message?.role === 'assistant' && messages.slice(at + 1).every(({ role }) => role === 'tool');
+  const runnable = new Set(
+    isLast
+      ? callsIn(message).flatMap(({ toolCallId }) => (approved.has(toolCallId) ? [toolCallId] : []))
+      : [],
+  );
   // An earlier turn may have used the same id.
-  assertAnswered(thread.open.filter((call) => !runnable.has(call.toolCallId) || thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call));
+  assertAnswered(
+    thread.open.filter(
+      (call) =>
+        !runnable.has(call.toolCallId) ||
+        thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call,
+    ),
+  );
   if (thread.open.length === 0 || !isLast) return Object.freeze({ ...NO_CHAT, messages });
   const results = messages[at + 1];
-  const outputs = new Map(results?.role === 'tool' ? results.content.map(({ toolCallId, output }) => [toolCallId, output]) : []);
+  const outputs = new Map(
+    results?.role === 'tool'
+      ? results.content.map(({ toolCallId, output }) => [toolCallId, output])
+      : [],
+  );
   const calls = ownCallsIn(message).map((call) => {
     const output = outputs.get(call.toolCallId);
-    return callRecord(call, output === undefined ? { state: 'not_started' } : { state: 'settled', output });
+    return callRecord(
+      call,
+      output === undefined ? { state: 'not_started' } : { state: 'settled', output },
+    );
   });
-  const openTurn: OpenTurn = Object.freeze({ index: 0, message, calls: Object.freeze(calls), tools: Object.freeze([]) });
+  const openTurn: OpenTurn = Object.freeze({
+    index: 0,
+    message,
+    calls: Object.freeze(calls),
+    tools: Object.freeze([]),
+  });
   return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn });
 }
 
@@ -141,7 +201,11 @@ function withoutHalfDone(state: ChatState): ChatState {
   const calls = openTurn.calls.map((call): typeof call => {
     const { state: progress } = call.progress;
     if (progress === 'waiting' || progress === 'settled') return call;
-    const output = errorOutput(progress === 'started' ? 'The call was given up while it ran; whether it had its effect is not known' : 'Not run: the chat was given up before');
+    const output = errorOutput(
+      progress === 'started'
+        ? 'The call was given up while it ran; whether it had its effect is not known'
+        : 'Not run: the chat was given up before',
+    );
     return { ...call, progress: { state: 'settled', output } };
   });
   return { ...state, openTurn: { ...openTurn, calls } };
@@ -167,9 +231,14 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       const turn = noteTurn(run, openTurn);
       if (isSettled(openTurn)) await run.save(closeTurn(await withFlow(run)));
       run.tell({ type: 'turn-completed', turn });
-      if (!isSettled(openTurn)) return isGivenUp(run, openTurn) ? end(run, { reason: 'cancelled' }) : undefined;
+      if (!isSettled(openTurn))
+        return isGivenUp(run, openTurn) ? end(run, { reason: 'cancelled' }) : undefined;
       if (openTurn.end !== undefined) return;
-      if (haltWhen !== undefined && (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true) return end(run, { reason: 'halt_when', turn: openTurn.index });
+      if (
+        haltWhen !== undefined &&
+        (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true
+      )
+        return end(run, { reason: 'halt_when', turn: openTurn.index });
     }
     if (run.isCancelled) return end(run, { reason: 'cancelled' });
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
@@ -179,7 +248,11 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 }
 
 /** Returns the state with what was read in the conversation by now: the store of labels may be gone when the chat is resumed. */
-async function withFlow({ state, engine: { executor }, options: { conversationId } }: ChatRun): Promise<ChatState> {
+async function withFlow({
+  state,
+  engine: { executor },
+  options: { conversationId },
+}: ChatRun): Promise<ChatState> {
   const { flow: before = {} } = state;
   const flow = await executor.flow(conversationId).catch(() => before);
   return canonicalJson(flow) === canonicalJson(before) ? state : Object.freeze({ ...state, flow });
@@ -187,11 +260,18 @@ async function withFlow({ state, engine: { executor }, options: { conversationId
 
 /** Returns true when the caller gave up calls that would have run; pending ones get their results from elsewhere. */
 function isGivenUp({ isCancelled }: ChatRun, { calls }: OpenTurn): boolean {
-  return isCancelled && calls.some(({ progress }) => progress.state !== 'waiting' && progress.state !== 'settled');
+  return (
+    isCancelled &&
+    calls.some(({ progress }) => progress.state !== 'waiting' && progress.state !== 'settled')
+  );
 }
 
 /** Returns what a function of the caller says; `undefined` when the caller gives up before, also if the function never ends. */
-async function orGivenUp<T>(run: ChatRun, ask: () => T | Promise<T>, name: string): Promise<T | undefined> {
+async function orGivenUp<T>(
+  run: ChatRun,
+  ask: () => T | Promise<T>,
+  name: string,
+): Promise<T | undefined> {
   try {
     return await untilAborted(Promise.resolve(ask()), run.signal, name);
   } catch (error) {
@@ -205,16 +285,30 @@ async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
 }
 
 /** The advice of the AI SDK stands in later lines of its message, which are not passed on. */
-const NO_GATEWAY_KEY = expectedGot('a key for the AI Gateway', 'none that it accepts', "Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai.");
+const NO_GATEWAY_KEY = expectedGot(
+  'a key for the AI Gateway',
+  'none that it accepts',
+  "Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai.",
+);
 
 /** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
-async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<ChatEnd | undefined> {
-  const { engine, options: { conversationId }, state: { messages } } = run;
+async function takeTurn(
+  run: ChatRun,
+  model: ModelStep,
+  index: number,
+): Promise<ChatEnd | undefined> {
+  const {
+    engine,
+    options: { conversationId },
+    state: { messages },
+  } = run;
   const { executor, registry } = engine;
   if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
   if (offer === undefined) return { reason: 'cancelled' };
-  const offered = Object.freeze(offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })));
+  const offered = Object.freeze(
+    offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })),
+  );
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
   let answer: Answer;
   try {
@@ -222,7 +316,16 @@ async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<
   } catch (error) {
     run.throwIfFailed();
     if (run.isCancelled) return { reason: 'cancelled' };
-    return { reason: 'error', error: Object.freeze({ code: isToolError(error) ? error.code : 'MODEL_FAILED', message: error instanceof Error && error.name === 'GatewayAuthenticationError' ? NO_GATEWAY_KEY : publicMessage(error) }) };
+    return {
+      reason: 'error',
+      error: Object.freeze({
+        code: isToolError(error) ? error.code : 'MODEL_FAILED',
+        message:
+          error instanceof Error && error.name === 'GatewayAuthenticationError'
+            ? NO_GATEWAY_KEY
+            : publicMessage(error),
+      }),
+    };
   }
   const { message, finishReason, usage } = answer;
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
@@ -241,9 +344,23 @@ async function takeTurn(run: ChatRun, model: ModelStep, index: number): Promise<
     return completed;
   }
   const entries = new Set(calls.flatMap(({ toolName }) => registry.get(toolName) ?? []));
-  const tools = Object.freeze([...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })));
-  const progress: CallProgress = CUT_OFF.has(finishReason) ? { state: 'settled', output: errorOutput(`Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`) } : { state: 'not_started' };
-  const openTurn: OpenTurn = Object.freeze({ index, message, calls: Object.freeze(calls.map((call) => callRecord(call, progress))), tools });
+  const tools = Object.freeze(
+    [...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })),
+  );
+  const progress: CallProgress = CUT_OFF.has(finishReason)
+    ? {
+        state: 'settled',
+        output: errorOutput(
+          `Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`,
+        ),
+      }
+    : { state: 'not_started' };
+  const openTurn: OpenTurn = Object.freeze({
+    index,
+    message,
+    calls: Object.freeze(calls.map((call) => callRecord(call, progress))),
+    tools,
+  });
   // With what was read before these calls: that may have brought them about.
   await run.save(Object.freeze({ ...(await withFlow(run)), offered, openTurn }));
   return undefined;
@@ -254,7 +371,10 @@ const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 /** Leaves every call that would run to the program, whatever its tool or an approval says: the mode `manual`. */
 async function leaveCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
-  const { engine: { registry, principal, clock }, options: { conversationId } } = run;
+  const {
+    engine: { registry, principal, clock },
+    options: { conversationId },
+  } = run;
   let state: ChatState = run.state;
   for (const call of calls) {
     if (call.progress.state !== 'not_started' && call.progress.state !== 'approved') continue;

@@ -4,7 +4,13 @@ import type { ToolOutcome } from '../safety/calls.js';
 import { aiSDKContent } from '../interop/export/result-content.js';
 import { boundText, plainValue, readOutcome, unshownText } from '../safety/read-outcome.js';
 import type { ContentPart } from '../tool/content.js';
-import { cloneMessage, DEEPEST_MESSAGE, isDeeper, outputSchema, type ToolOutput } from './thread.js';
+import {
+  cloneMessage,
+  DEEPEST_MESSAGE,
+  isDeeper,
+  outputSchema,
+  type ToolOutput,
+} from './thread.js';
 
 /** The depth of a result: less what a message puts around it. */
 const DEEPEST_RESULT = DEEPEST_MESSAGE - 5;
@@ -22,7 +28,8 @@ export function encodeValue(value: unknown): ToolOutput {
 function encodeWithin(value: unknown, maxBytes: number | undefined): ToolOutput {
   const { text, data } = plainValue(value);
   const shown = boundText(text, maxBytes);
-  if (typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_RESULT)) return Object.freeze({ type: 'text', value: shown });
+  if (typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_RESULT))
+    return Object.freeze({ type: 'text', value: shown });
   return Object.freeze({ type: 'json', value: data });
 }
 
@@ -45,16 +52,33 @@ export interface Unshown {
 export type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOutput;
 
 /** Returns what the model reads of a tool's result. An encoder of the caller may throw anything: models do not read its message. */
-export function encodeOutcome(outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>, encode: Encode): ToolOutput | Unshown {
+export function encodeOutcome(
+  outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>,
+  encode: Encode,
+): ToolOutput | Unshown {
   const { toolName, value, maxResultBytes, content = [] } = outcome;
   try {
-    const encoded = encode !== encodeValue ? encode(value, content) : content.length === 0 ? encodeWithin(value, maxResultBytes) : encodeContent(outcome);
+    const encoded =
+      encode !== encodeValue
+        ? encode(value, content)
+        : content.length === 0
+          ? encodeWithin(value, maxResultBytes)
+          : encodeContent(outcome);
     const output = cloneMessage(encoded, 'the output of encode', 'INVALID_RESULT');
-    if (!outputSchema.safeParse(output).success) throw new TypeError(`Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`);
+    if (!outputSchema.safeParse(output).success)
+      throw new TypeError(
+        `Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`,
+      );
     return output;
   } catch (error) {
     const reason = publicMessage(error);
-    return { unshown: encode === encodeValue ? unshownText(toolName, reason) : `${toolName} ran, but its result cannot be shown: it could not be encoded`, reason };
+    return {
+      unshown:
+        encode === encodeValue
+          ? unshownText(toolName, reason)
+          : `${toolName} ran, but its result cannot be shown: it could not be encoded`,
+      reason,
+    };
   }
 }
 
@@ -64,6 +88,23 @@ function encodeContent(outcome: ToolOutcome): ToolOutput {
 }
 
 /** Returns what the model reads of an answer that was given instead of the tool's, with the parts that are more than its value. */
-export function encodeAnswer({ value, content = [] }: { readonly value: unknown; readonly content?: readonly ContentPart[] }): ToolOutput {
-  return content.length === 0 ? encodeValue(value) : encodeContent({ status: 'ok', value, content, callId: '', toolName: '', durationMs: 0, attempts: 0, cached: false });
+export function encodeAnswer({
+  value,
+  content = [],
+}: {
+  readonly value: unknown;
+  readonly content?: readonly ContentPart[];
+}): ToolOutput {
+  return content.length === 0
+    ? encodeValue(value)
+    : encodeContent({
+        status: 'ok',
+        value,
+        content,
+        callId: '',
+        toolName: '',
+        durationMs: 0,
+        attempts: 0,
+        cached: false,
+      });
 }

@@ -4,7 +4,13 @@ import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot, missingPackage } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
-import type { LanguageModel, ModelPart, ModelRequest, ModelStep, ModelUsage } from './model-step.js';
+import type {
+  LanguageModel,
+  ModelPart,
+  ModelRequest,
+  ModelStep,
+  ModelUsage,
+} from './model-step.js';
 import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread.js';
 
 /**
@@ -14,50 +20,114 @@ import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread
  * @param options the SDK's options for each request, such as `temperature` and `maxRetries`.
  * @throws ToolError `MISSING_PACKAGE` when `ai` is not installed.
  */
-export async function languageModelStep(model: LanguageModel, options: Readonly<Record<string, unknown>>): Promise<ModelStep> {
-  const ai = await import('ai').catch(missingPackage('ai', 'Run npm install ai, or give a function as the model.'));
+export async function languageModelStep(
+  model: LanguageModel,
+  options: Readonly<Record<string, unknown>>,
+): Promise<ModelStep> {
+  const ai = await import('ai').catch(
+    missingPackage('ai', 'Run npm install ai, or give a function as the model.'),
+  );
   const own = typeof model === 'string' ? model : withDistinctCalls(model);
   const settings = (request: ModelRequest) => {
     const { system, messages } = withSystem(request);
     const { toolChoice, tools } = request;
-    const chosen = tools.length === 0 ? {} : { tools: toolSet(tools, ai), toolChoice: typeof toolChoice === 'string' ? toolChoice : { type: 'tool' as const, toolName: toolChoice.toolName } };
-    return { ...options, model: own as AiLanguageModel, ...(system !== undefined && { system }), messages, ...chosen, abortSignal: request.signal };
+    const chosen =
+      tools.length === 0
+        ? {}
+        : {
+            tools: toolSet(tools, ai),
+            toolChoice:
+              typeof toolChoice === 'string'
+                ? toolChoice
+                : { type: 'tool' as const, toolName: toolChoice.toolName },
+          };
+    return {
+      ...options,
+      model: own as AiLanguageModel,
+      ...(system !== undefined && { system }),
+      messages,
+      ...chosen,
+      abortSignal: request.signal,
+    };
   };
   return async function* (request): AsyncGenerator<ModelPart> {
     if (request.stream) {
       const result = ai.streamText({ ...settings(request), onError: () => undefined }); // It would write to the console.
-      const promised = Promise.all([result.response, result.toolCalls, result.finishReason, result.totalUsage]);
+      const promised = Promise.all([
+        result.response,
+        result.toolCalls,
+        result.finishReason,
+        result.totalUsage,
+      ]);
       promised.catch(() => undefined);
       for await (const part of result.fullStream) {
-        if (part.type === 'text-delta' || part.type === 'reasoning-delta') yield { type: part.type, text: part.text };
-        else if (part.type === 'error') throw part.error instanceof Error ? part.error : new ToolError('MODEL_FAILED', expectedGot('an answer of the model', 'an error in the stream'), { cause: part.error });
-        else if (part.type === 'abort') throw new ToolError('ABORTED', expectedGot('an answer of the model', 'the abort of the chat by its caller'));
+        if (part.type === 'text-delta' || part.type === 'reasoning-delta')
+          yield { type: part.type, text: part.text };
+        else if (part.type === 'error')
+          throw part.error instanceof Error
+            ? part.error
+            : new ToolError(
+                'MODEL_FAILED',
+                expectedGot('an answer of the model', 'an error in the stream'),
+                { cause: part.error },
+              );
+        else if (part.type === 'abort')
+          throw new ToolError(
+            'ABORTED',
+            expectedGot('an answer of the model', 'the abort of the chat by its caller'),
+          );
       }
       const [response, toolCalls, finishReason, usage] = await promised;
       yield answerOf({ response, toolCalls, finishReason, usage });
       return;
     }
-    const { response, toolCalls, finishReason, totalUsage: usage } = await ai.generateText(settings(request));
+    const {
+      response,
+      toolCalls,
+      finishReason,
+      totalUsage: usage,
+    } = await ai.generateText(settings(request));
     yield answerOf({ response, toolCalls, finishReason, usage });
   };
 }
 
 /** Returns the tools as a null-safe record: names may be any, also `__proto__`. */
 function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
-  return Object.fromEntries(tools.map(({ name, description, inputSchema }) => [name, { description, inputSchema: ai.jsonSchema(inputSchema as JSONSchema7) }]));
+  return Object.fromEntries(
+    tools.map(({ name, description, inputSchema }) => [
+      name,
+      { description, inputSchema: ai.jsonSchema(inputSchema as JSONSchema7) },
+    ]),
+  );
 }
 
 /** Returns instructions apart from the messages: newer versions of the SDK take them only so. */
-function withSystem({ system, messages }: ModelRequest): { readonly system: string | undefined; readonly messages: ModelMessage[] } {
-  const texts = [...(system === undefined ? [] : [system]), ...messages.flatMap((message) => (message.role === 'system' ? [message.content] : []))];
+function withSystem({ system, messages }: ModelRequest): {
+  readonly system: string | undefined;
+  readonly messages: ModelMessage[];
+} {
+  const texts = [
+    ...(system === undefined ? [] : [system]),
+    ...messages.flatMap((message) => (message.role === 'system' ? [message.content] : [])),
+  ];
   const others = messages.filter(({ role }) => role !== 'system').map(sendable);
-  return { system: texts.length === 0 ? undefined : texts.join('\n\n'), messages: others as unknown as ModelMessage[] };
+  return {
+    system: texts.length === 0 ? undefined : texts.join('\n\n'),
+    messages: others as unknown as ModelMessage[],
+  };
 }
 
 /** Returns a message that services accept: they refuse arguments that are no object; the result of such a call says what was wrong with them. */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
-  return { ...message, content: message.content.map((part) => (part.type === 'tool-call' && !isPlainObject(part['input' as never]) ? { ...part, input: {} } : part)) };
+  return {
+    ...message,
+    content: message.content.map((part) =>
+      part.type === 'tool-call' && !isPlainObject(part['input' as never])
+        ? { ...part, input: {} }
+        : part,
+    ),
+  };
 }
 
 interface SdkAnswer {
@@ -67,22 +137,41 @@ interface SdkAnswer {
   readonly usage: { readonly [Field in keyof ModelUsage]: number | undefined };
 }
 
-function answerOf({ response, toolCalls, finishReason, usage: { inputTokens, outputTokens, totalTokens } }: SdkAnswer): ModelPart {
-  const message = (response.messages as readonly ChatMessage[]).find((each): each is AssistantMessage => each.role === 'assistant') ?? { role: 'assistant', content: [] };
+function answerOf({
+  response,
+  toolCalls,
+  finishReason,
+  usage: { inputTokens, outputTokens, totalTokens },
+}: SdkAnswer): ModelPart {
+  const message = (response.messages as readonly ChatMessage[]).find(
+    (each): each is AssistantMessage => each.role === 'assistant',
+  ) ?? { role: 'assistant', content: [] };
   // The SDK writes empty arguments where the model wrote no JSON: a tool without parameters would run. What the model wrote is refused.
   // Both are in the order of the answer; ids may be missing, or double.
   const written = toolCalls.map(({ input }) => input as Json);
   const content =
     typeof message.content === 'string'
       ? [{ type: 'text' as const, text: message.content }]
-      : message.content.map((part) => (part.type === 'tool-call' && written.length > 0 ? { ...part, input: written.shift() ?? null } : part));
-  const usage = { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }), ...(totalTokens !== undefined && { totalTokens }) };
+      : message.content.map((part) =>
+          part.type === 'tool-call' && written.length > 0
+            ? { ...part, input: written.shift() ?? null }
+            : part,
+        );
+  const usage = {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(totalTokens !== undefined && { totalTokens }),
+  };
   return { type: 'answer', message: plain({ ...message, content }), finishReason, usage };
 }
 
 /** Returns the message as plain data: bytes of generated files as base64. */
 function plain(message: unknown): AssistantMessage {
-  const bytes = function (this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const bytes = function (
+    this: Readonly<Record<string, unknown>>,
+    key: string,
+    value: unknown,
+  ): unknown {
     const original = this[key]; // Before its toJSON, which lists the bytes of a Buffer as numbers.
     return original instanceof Uint8Array ? base64Of(original) : value;
   };
@@ -104,7 +193,8 @@ function withDistinctCalls(model: Exclude<LanguageModel, string>): Exclude<Langu
     get supportedUrls() {
       return (model as { readonly supportedUrls?: unknown }).supportedUrls;
     },
-    doGenerate: async (...args: unknown[]) => withUniqueIds(await generate.apply(model, args), new Set()),
+    doGenerate: async (...args: unknown[]) =>
+      withUniqueIds(await generate.apply(model, args), new Set()),
     doStream: (...args: never[]) => model.doStream(...args),
   } as Exclude<LanguageModel, string>;
 }

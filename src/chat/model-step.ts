@@ -22,7 +22,11 @@ export interface ModelRequest {
   /** Every call in them has its result. Tools have the names of `tools`. */
   readonly messages: readonly ChatMessage[];
   /** The tools, under names that the model's service allows. */
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: JsonSchema }[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly inputSchema: JsonSchema;
+  }[];
   /** The model must call a tool, may, must not, or must call a certain one. */
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
   /** `true` when the text is read as it comes. */
@@ -42,7 +46,12 @@ export interface ModelUsage {
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
-  | { readonly type: 'answer'; readonly message: AssistantMessage; readonly finishReason: string; readonly usage?: ModelUsage };
+  | {
+      readonly type: 'answer';
+      readonly message: AssistantMessage;
+      readonly finishReason: string;
+      readonly usage?: ModelUsage;
+    };
 
 /**
  * Asks a model once. The last part is the whole answer.
@@ -53,7 +62,14 @@ export type ModelStep = (request: ModelRequest) => AsyncIterable<ModelPart>;
 
 export type ScriptedCall = { readonly id?: string; readonly name: string; readonly input?: Json };
 
-type PreparedAnswer = string | { readonly text?: string; readonly calls?: readonly ScriptedCall[]; readonly finishReason?: string } | { readonly error: Error };
+type PreparedAnswer =
+  | string
+  | {
+      readonly text?: string;
+      readonly calls?: readonly ScriptedCall[];
+      readonly finishReason?: string;
+    }
+  | { readonly error: Error };
 
 /** One answer of a script: text, calls or both; or the error that the model fails with. Ids of calls are `call-1`, `call-2`… by default. */
 export type ScriptedAnswer = PreparedAnswer | ((request: ModelRequest) => PreparedAnswer);
@@ -71,21 +87,42 @@ export type ScriptedAnswer = PreparedAnswer | ((request: ModelRequest) => Prepar
  * result.text; // → 'Hello!'
  * ```
  */
-export function scriptedModel(answers: readonly ScriptedAnswer[] | ((request: ModelRequest) => PreparedAnswer)): ModelStep & { readonly requests: readonly ModelRequest[] } {
+export function scriptedModel(
+  answers: readonly ScriptedAnswer[] | ((request: ModelRequest) => PreparedAnswer),
+): ModelStep & { readonly requests: readonly ModelRequest[] } {
   const requests: ModelRequest[] = [];
   let calls = 0;
   const step = async function* (request: ModelRequest): AsyncGenerator<ModelPart> {
     requests.push(request);
     const scripted = typeof answers === 'function' ? answers : answers[requests.length - 1];
-    if (scripted === undefined) throw new ToolError('MODEL_FAILED', expectedGot(`at most ${answers.length} requests`, 'one more', 'Write more answers into the script of the model.'));
+    if (scripted === undefined)
+      throw new ToolError(
+        'MODEL_FAILED',
+        expectedGot(
+          `at most ${answers.length} requests`,
+          'one more',
+          'Write more answers into the script of the model.',
+        ),
+      );
     const answer = typeof scripted === 'function' ? scripted(request) : scripted;
     if (typeof answer === 'object' && 'error' in answer) throw answer.error;
-    const { text = '', calls: asked = [], finishReason = asked.length > 0 ? 'tool-calls' : 'stop' } = typeof answer === 'string' ? { text: answer } : answer;
+    const {
+      text = '',
+      calls: asked = [],
+      finishReason = asked.length > 0 ? 'tool-calls' : 'stop',
+    } = typeof answer === 'string' ? { text: answer } : answer;
     await Promise.resolve();
-    if (request.stream) for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text-delta', text: piece };
+    if (request.stream)
+      for (const piece of text.match(/\S+\s*|\s+/g) ?? [])
+        yield { type: 'text-delta', text: piece };
     const content = [
       ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-      ...asked.map(({ id = `call-${(calls += 1)}`, name, input = {} }) => ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input })),
+      ...asked.map(({ id = `call-${(calls += 1)}`, name, input = {} }) => ({
+        type: 'tool-call' as const,
+        toolCallId: id,
+        toolName: name,
+        input,
+      })),
     ];
     yield { type: 'answer', message: { role: 'assistant', content }, finishReason };
   };

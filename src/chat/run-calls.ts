@@ -17,7 +17,16 @@ import { storeOutput } from './blobs.js';
 import type { ToolErrorDecision } from './chat-engine.js';
 import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
-import { argumentsOf, editedInput, positionOf, withCall, type CallProgress, type CallRecord, type ChatState, type TurnEnd } from './chat-state.js';
+import {
+  argumentsOf,
+  editedInput,
+  positionOf,
+  withCall,
+  type CallProgress,
+  type CallRecord,
+  type ChatState,
+  type TurnEnd,
+} from './chat-state.js';
 import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { callsIn, cloneMessage, type ToolOutput } from './thread.js';
 
@@ -29,7 +38,10 @@ interface Settled {
 }
 
 /** Returns the calls of the open turn that can run now. */
-export function runnableCalls(state: ChatState, registry: ToolMetadataRegistry): readonly CallRecord[] {
+export function runnableCalls(
+  state: ChatState,
+  registry: ToolMetadataRegistry,
+): readonly CallRecord[] {
   return (state.openTurn?.calls ?? []).filter(({ toolName, progress }) => {
     if (progress.state === 'not_started' || progress.state === 'approved') return true;
     // A call of a process that is gone is run again only if that cannot do harm.
@@ -57,26 +69,65 @@ export async function runCalls(run: ChatRun): Promise<void> {
     if (refusal === undefined) groups.set(executor, [...(groups.get(executor) ?? []), call]);
     else working.push(takeOutcome(run, call, refusal, openTurn.index, false));
   }
-  for (const [executor, calls] of groups) working.push(executeAll(executor, calls, run, openTurn.index));
+  for (const [executor, calls] of groups)
+    working.push(executeAll(executor, calls, run, openTurn.index));
   await Promise.all(working);
   run.throwIfFailed();
 }
 
 /** Returns the outcome of a call that no executor is asked for: without a name, or of a tool that the model was not shown. */
-function refusalOf(run: ChatRun, { callId, toolName, progress }: CallRecord): ToolOutcome | undefined {
-  const refuse = (message: string): ToolOutcome => Object.freeze({ callId, toolName, durationMs: 0, attempts: 0, cached: false, status: 'error', code: 'TOOL_NOT_FOUND', message });
+function refusalOf(
+  run: ChatRun,
+  { callId, toolName, progress }: CallRecord,
+): ToolOutcome | undefined {
+  const refuse = (message: string): ToolOutcome =>
+    Object.freeze({
+      callId,
+      toolName,
+      durationMs: 0,
+      attempts: 0,
+      cached: false,
+      status: 'error',
+      code: 'TOOL_NOT_FOUND',
+      message,
+    });
   if (toolName === '') return refuse(expectedGot('the name of a tool', 'none'));
-  if (progress.state !== 'not_started' || run.offers.wasOffered(toolName, run.state)) return undefined;
-  return refuse(expectedGot('one of the tools that you see', `${JSON.stringify(toolName.slice(0, 128))}, which is not among them`));
+  if (progress.state !== 'not_started' || run.offers.wasOffered(toolName, run.state))
+    return undefined;
+  return refuse(
+    expectedGot(
+      'one of the tools that you see',
+      `${JSON.stringify(toolName.slice(0, 128))}, which is not among them`,
+    ),
+  );
 }
 
-async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], run: ChatRun, turn: number): Promise<void> {
-  const { engine: { principal, scopes, flags, persona, policyMode, context, clock }, options: { conversationId, approvals = [] } } = run;
+async function executeAll(
+  executor: ToolExecutor,
+  calls: readonly CallRecord[],
+  run: ChatRun,
+  turn: number,
+): Promise<void> {
+  const {
+    engine: { principal, scopes, flags, persona, policyMode, context, clock },
+    options: { conversationId, approvals = [] },
+  } = run;
   const byId = new Map(calls.map((call) => [call.callId, call]));
   const started = new Set<string>();
   const stopListening = executor.on((event) => {
-    if (event.type !== 'call-progress' || event.conversationId !== conversationId || !started.has(event.callId)) return;
-    run.tell({ type: 'tool-progress', turn, callId: event.callId, toolName: event.toolName, progress: event.progress });
+    if (
+      event.type !== 'call-progress' ||
+      event.conversationId !== conversationId ||
+      !started.has(event.callId)
+    )
+      return;
+    run.tell({
+      type: 'tool-progress',
+      turn,
+      callId: event.callId,
+      toolName: event.toolName,
+      progress: event.progress,
+    });
   });
   try {
     await executor.executeAll(
@@ -96,12 +147,25 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
         confirm: (pending) => answerOf(byId.get(pending.callId), pending),
         onStart: async ({ id, name }) => {
           const call = byId.get(id)!;
-          await run.save(withCall(run.state, id, { state: 'started', startedAt: clock.now(), ...editedInput(call) }));
+          await run.save(
+            withCall(run.state, id, {
+              state: 'started',
+              startedAt: clock.now(),
+              ...editedInput(call),
+            }),
+          );
           await claim(executor, call, run);
           started.add(id);
-          run.tell({ type: 'tool-started', turn, callId: id, toolName: name, input: argumentsOf(call) });
+          run.tell({
+            type: 'tool-started',
+            turn,
+            callId: id,
+            toolName: name,
+            input: argumentsOf(call),
+          });
         },
-        onOutcome: (outcome) => takeOutcome(run, byId.get(outcome.callId)!, outcome, turn, started.has(outcome.callId)),
+        onOutcome: (outcome) =>
+          takeOutcome(run, byId.get(outcome.callId)!, outcome, turn, started.has(outcome.callId)),
       },
     );
   } finally {
@@ -111,7 +175,12 @@ async function executeAll(executor: ToolExecutor, calls: readonly CallRecord[], 
 
 /** Returns the ids of the open turn's calls, without those that name another call of the conversation: what that has read, the model had seen. */
 function madeTogether({ openTurn, messages, flow = {} }: ChatState): readonly string[] {
-  const before = new Set([...Object.values(flow).map(({ callId }) => callId), ...messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : []))]);
+  const before = new Set([
+    ...Object.values(flow).map(({ callId }) => callId),
+    ...messages.flatMap((message) =>
+      message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [],
+    ),
+  ]);
   return (openTurn?.calls ?? []).flatMap(({ callId }) => (before.has(callId) ? [] : [callId]));
 }
 
@@ -120,27 +189,60 @@ function madeTogether({ openTurn, messages, flow = {} }: ChatState): readonly st
  *
  * @throws ToolError `ALREADY_RESOLVED`; the call stays on record as one whose outcome is not known here.
  */
-async function claim(executor: ToolExecutor, call: CallRecord, { options: { origin, storeIdentity }, engine }: ChatRun): Promise<void> {
+async function claim(
+  executor: ToolExecutor,
+  call: CallRecord,
+  { options: { origin, storeIdentity }, engine }: ChatRun,
+): Promise<void> {
   const { callId, toolName, progress } = call;
   const entry = engine.registry.get(toolName);
   if (origin === undefined || entry === undefined || isRepeatable(entry)) return;
-  const again = progress.state === 'approved' ? progress.pending.id : progress.state === 'not_started' ? (progress.rerunOf ?? null) : null;
-  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again], storeIdentity)) return;
-  throw new ToolError('ALREADY_RESOLVED', expectedGot(`a call of ${entry.name} that was not started`, 'one that another copy of this session has started'), { details: { callId } });
+  const again =
+    progress.state === 'approved'
+      ? progress.pending.id
+      : progress.state === 'not_started'
+        ? (progress.rerunOf ?? null)
+        : null;
+  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again], storeIdentity))
+    return;
+  throw new ToolError(
+    'ALREADY_RESOLVED',
+    expectedGot(
+      `a call of ${entry.name} that was not started`,
+      'one that another copy of this session has started',
+    ),
+    { details: { callId } },
+  );
 }
 
 /** Returns the user's approval, if it was of exactly this: the tool, its arguments, on whose behalf, and no greater danger. */
 function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input: approved = shown.input, grant } = call.progress;
-  const isSame = (['toolName', 'rule', 'reason', 'definitionDigest', 'principal'] as const).every((field) => pending[field] === shown[field]);
+  const isSame = (['toolName', 'rule', 'reason', 'definitionDigest', 'principal'] as const).every(
+    (field) => pending[field] === shown[field],
+  );
   // Of other arguments than the model's the user was shown no preview.
-  const isShown = call.progress.input !== undefined || previewDigestOf(pending) === previewDigestOf(shown);
-  return isSame && isShown && canonicalJson(pending.input) === canonicalJson(approved) && dangerRank(pending.danger) <= dangerRank(shown.danger) ? (grant === undefined ? true : { grant }) : 'later';
+  const isShown =
+    call.progress.input !== undefined || previewDigestOf(pending) === previewDigestOf(shown);
+  return isSame &&
+    isShown &&
+    canonicalJson(pending.input) === canonicalJson(approved) &&
+    dangerRank(pending.danger) <= dangerRank(shown.danger)
+    ? grant === undefined
+      ? true
+      : { grant }
+    : 'later';
 }
 
 /** Puts the outcome of a call on record. An error of the state ends the run. */
-async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome, turn: number, wasStarted: boolean): Promise<void> {
+async function takeOutcome(
+  run: ChatRun,
+  call: CallRecord,
+  outcome: ToolOutcome,
+  turn: number,
+  wasStarted: boolean,
+): Promise<void> {
   try {
     await recordOutcome(run, call, outcome, turn, wasStarted);
   } catch (error) {
@@ -148,7 +250,13 @@ async function takeOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome,
   }
 }
 
-async function recordOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcome, turn: number, wasStarted: boolean): Promise<void> {
+async function recordOutcome(
+  run: ChatRun,
+  call: CallRecord,
+  outcome: ToolOutcome,
+  turn: number,
+  wasStarted: boolean,
+): Promise<void> {
   const facts = { turn, callId: call.callId, toolName: outcome.toolName };
   const code = outcome.status === 'error' ? outcome.code : undefined;
   if (code === 'ALREADY_RESOLVED' && outcome.attempts === 0 && !wasStarted) return; // Its outcome is on record elsewhere.
@@ -156,8 +264,17 @@ async function recordOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcom
   const isManual = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isManual) run.tell({ type: 'tool-completed', ...facts, outcome });
   // Arguments that the user changed and the schema refuses are the user's mistake and not the model's: they need approval again.
-  const isMisedited = code === 'INVALID_INPUT' && call.progress.state === 'approved' && call.progress.input !== undefined && !wasStarted;
-  const pending = isManual || outcome.status === 'ask_user' ? outcome.pending : isMisedited ? call.progress.pending : undefined;
+  const isMisedited =
+    code === 'INVALID_INPUT' &&
+    call.progress.state === 'approved' &&
+    call.progress.input !== undefined &&
+    !wasStarted;
+  const pending =
+    isManual || outcome.status === 'ask_user'
+      ? outcome.pending
+      : isMisedited
+        ? call.progress.pending
+        : undefined;
   if (pending !== undefined) {
     await settle(run, call, { state: 'waiting', pending });
     run.tell({ type: 'tool-pending', ...facts, pending });
@@ -174,50 +291,108 @@ async function recordOutcome(run: ChatRun, call: CallRecord, outcome: ToolOutcom
 function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
   if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return outcome;
   const entry = run.engine.registry.get(outcome.toolName);
-  if (entry === undefined || !run.state.offered.some(({ toolName, level }) => toolName === entry.name && level !== 'full')) return outcome;
+  if (
+    entry === undefined ||
+    !run.state.offered.some(({ toolName, level }) => toolName === entry.name && level !== 'full')
+  )
+    return outcome;
   const { description, inputSchema } = renderTool(entry, 'full');
-  return { ...outcome, message: `${outcome.message}\n\n${entry.name}: ${description}\nParameters (JSON Schema): ${JSON.stringify(inputSchema)}` };
+  return {
+    ...outcome,
+    message: `${outcome.message}\n\n${entry.name}: ${description}\nParameters (JSON Schema): ${JSON.stringify(inputSchema)}`,
+  };
 }
 
 async function readSettled(run: ChatRun, call: CallRecord, outcome: ToolOutcome): Promise<Settled> {
   const { callId, toolName } = call;
   if (outcome.status === 'error') {
     const { haltReason } = outcome;
-    const end = haltReason === undefined || RESERVED_REASONS.has(haltReason) ? undefined : ({ reason: 'halt', haltedReason: haltReason, callId, value: null } as const);
+    const end =
+      haltReason === undefined || RESERVED_REASONS.has(haltReason)
+        ? undefined
+        : ({ reason: 'halt', haltedReason: haltReason, callId, value: null } as const);
     return { end, ...(await decideOnError(run, call, outcome)) };
   }
-  if (outcome.status !== 'ok' && outcome.status !== 'halt') return { output: deniedOutput(readOutcome(outcome).text) };
+  if (outcome.status !== 'ok' && outcome.status !== 'halt')
+    return { output: deniedOutput(readOutcome(outcome).text) };
   if (outcome.status === 'halt' && RESERVED_REASONS.has(outcome.reason)) {
-    return decideOnError(run, call, { ...outcome, status: 'error', code: 'INVALID_RESULT', message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own` });
+    return decideOnError(run, call, {
+      ...outcome,
+      status: 'error',
+      code: 'INVALID_RESULT',
+      message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own`,
+    });
   }
   const output = encodeOutcome(outcome, run.engine.encode);
-  const end = outcome.status === 'halt' ? ({ reason: 'halt', haltedReason: outcome.reason, callId, value: plainOrNull(outcome.value) } as const) : undefined;
+  const end =
+    outcome.status === 'halt'
+      ? ({
+          reason: 'halt',
+          haltedReason: outcome.reason,
+          callId,
+          value: plainOrNull(outcome.value),
+        } as const)
+      : undefined;
   if (!('unshown' in output)) return { output, end };
   // The tool ran, and the model cannot be shown its value.
   const { durationMs, attempts, cached, value } = outcome;
   const { unshown: message, reason } = output;
-  return { end, ...(await decideOnError(run, call, { callId, toolName: outcome.toolName, durationMs, attempts, cached, status: 'error', code: 'INVALID_RESULT', message, details: { ran: true, reason }, value })) };
+  return {
+    end,
+    ...(await decideOnError(run, call, {
+      callId,
+      toolName: outcome.toolName,
+      durationMs,
+      attempts,
+      cached,
+      status: 'error',
+      code: 'INVALID_RESULT',
+      message,
+      details: { ran: true, reason },
+      value,
+    })),
+  };
 }
 
 /** Returns the effect of a failed call, as `onToolError` says. One that fails itself, or decides nothing known, ends the run. */
-async function decideOnError({ engine, signal }: ChatRun, record: CallRecord, outcome: Failed): Promise<Settled> {
+async function decideOnError(
+  { engine, signal }: ChatRun,
+  record: CallRecord,
+  outcome: Failed,
+): Promise<Settled> {
   const { onToolError, encode } = engine;
   const { callId } = record;
   const output = errorOutput(readOutcome(outcome).text);
-  const end = (error: string): Settled => ({ output, end: { reason: 'tool_error', callId, error } });
+  const end = (error: string): Settled => ({
+    output,
+    end: { reason: 'tool_error', callId, error },
+  });
   let decision: ToolErrorDecision;
   try {
     const call = Object.freeze({ id: callId, name: record.toolName, input: argumentsOf(record) });
-    decision = typeof onToolError === 'function' ? await untilAborted(Promise.resolve(onToolError(call, outcome)), signal, 'onToolError') : onToolError;
+    decision =
+      typeof onToolError === 'function'
+        ? await untilAborted(Promise.resolve(onToolError(call, outcome)), signal, 'onToolError')
+        : onToolError;
   } catch (error) {
     if (signal.aborted) return { output }; // Nobody waits for the decision any more; what the tool answered stays on record.
     return end(`${outcome.message}\nonToolError failed: ${publicMessage(error)}`);
   }
   if (decision === 'continue') return { output };
   if (decision === 'halt') return end(outcome.message);
-  if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue')) return end(`${outcome.message}\n${expectedGot('"continue", "halt" or { continue: value } of onToolError', describeValue(decision))}`);
+  if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue'))
+    return end(
+      `${outcome.message}\n${expectedGot('"continue", "halt" or { continue: value } of onToolError', describeValue(decision))}`,
+    );
   const given = decision['continue'];
-  const replaced = encodeOutcome({ ...outcome, status: 'ok', ...(isToolResult(given) && given.status === 'ok' ? given : { value: given }) }, encode);
+  const replaced = encodeOutcome(
+    {
+      ...outcome,
+      status: 'ok',
+      ...(isToolResult(given) && given.status === 'ok' ? given : { value: given }),
+    },
+    encode,
+  );
   return { output: 'unshown' in replaced ? errorOutput(replaced.unshown) : replaced };
 }
 
@@ -230,12 +405,26 @@ function plainOrNull(value: unknown): Json {
 }
 
 /** Puts a call's progress on record. Where several calls end the run, a failed one comes before one that halts, then the first in the model's order. */
-async function settle(run: ChatRun, { callId }: CallRecord, progress: CallProgress, end?: TurnEnd): Promise<void> {
+async function settle(
+  run: ChatRun,
+  { callId }: CallRecord,
+  progress: CallProgress,
+  end?: TurnEnd,
+): Promise<void> {
   const next = withCall(run.state, callId, progress);
   const { openTurn } = next;
   if (openTurn === undefined || end === undefined) return run.save(next);
-  const rank = ({ reason, callId }: TurnEnd) => [reason === 'tool_error' ? 0 : 1, positionOf(openTurn, callId)] as const;
+  const rank = ({ reason, callId }: TurnEnd) =>
+    [reason === 'tool_error' ? 0 : 1, positionOf(openTurn, callId)] as const;
   const [[kind, at], before] = [rank(end), openTurn.end && rank(openTurn.end)];
-  const isFirst = before === undefined || kind < before[0] || (kind === before[0] && at < before[1]);
-  await run.save(isFirst ? Object.freeze({ ...next, openTurn: Object.freeze({ ...openTurn, end: Object.freeze(end) }) }) : next);
+  const isFirst =
+    before === undefined || kind < before[0] || (kind === before[0] && at < before[1]);
+  await run.save(
+    isFirst
+      ? Object.freeze({
+          ...next,
+          openTurn: Object.freeze({ ...openTurn, end: Object.freeze(end) }),
+        })
+      : next,
+  );
 }

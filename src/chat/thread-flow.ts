@@ -11,16 +11,34 @@ import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './
  *
  * A call of a tool that is not known here may have read anything.
  */
-export async function flowOfThread({ messages, openTurn, flow: stored = {} }: ChatState, registry: ToolMetadataRegistry): Promise<Flow> {
-  const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap((message) => (message.role === 'assistant' ? [message] : []));
-  const closed = assistants.filter((message) => message !== openTurn?.message).flatMap(ownCallsIn).map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input }));
-  const open = (openTurn?.calls ?? []).flatMap((call) => (call.progress.state === 'settled' || call.progress.state === 'started' ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }] : []));
-  let flow: Flow = assistants.reduce((before, message) => ({ ...flowOfService(message, 0), ...before }), stored);
+export async function flowOfThread(
+  { messages, openTurn, flow: stored = {} }: ChatState,
+  registry: ToolMetadataRegistry,
+): Promise<Flow> {
+  const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap(
+    (message) => (message.role === 'assistant' ? [message] : []),
+  );
+  const closed = assistants
+    .filter((message) => message !== openTurn?.message)
+    .flatMap(ownCallsIn)
+    .map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input }));
+  const open = (openTurn?.calls ?? []).flatMap((call) =>
+    call.progress.state === 'settled' || call.progress.state === 'started'
+      ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }]
+      : [],
+  );
+  let flow: Flow = assistants.reduce(
+    (before, message) => ({ ...flowOfService(message, 0), ...before }),
+    stored,
+  );
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);
     // As the schema gives it, with its defaults: that is what the tool was called with.
     const checked = entry?.flowFor === undefined ? undefined : await checkInput(entry, call.input);
-    flow = entry === undefined ? { ...anythingBy(call.name, call.id, 0), ...flow } : flowAfter(flow, checked?.ok === true ? { ...call, input: checked.value } : call, entry);
+    flow =
+      entry === undefined
+        ? { ...anythingBy(call.name, call.id, 0), ...flow }
+        : flowAfter(flow, checked?.ok === true ? { ...call, input: checked.value } : call, entry);
     if (flow.private !== undefined && flow.untrusted !== undefined) break;
   }
   return flow;
@@ -42,6 +60,8 @@ export function userTextOf(messages: readonly ChatMessage[]): readonly string[] 
   return messages.flatMap((message) => {
     if (message.role !== 'user') return [];
     if (typeof message.content === 'string') return [message.content];
-    return message.content.flatMap((part) => (part.type === 'text' && typeof part['text'] === 'string' ? [part['text']] : []));
+    return message.content.flatMap((part) =>
+      part.type === 'text' && typeof part['text'] === 'string' ? [part['text']] : [],
+    );
   });
 }

@@ -15,8 +15,14 @@ process.exitCode = EXIT.findings;
 process.on('exit', () => {
   if (finished) return;
   process.exitCode = EXIT.findings;
-  const place = importing === undefined ? 'after the files were imported' : `while ${importing} was imported`;
-  reportError(terminal, args, 'EXECUTION_FAILED', `Expected the command to finish, got the end of the process ${place}. Look there for process.exit, or for the error above.`);
+  const place =
+    importing === undefined ? 'after the files were imported' : `while ${importing} was imported`;
+  reportError(
+    terminal,
+    args,
+    'EXECUTION_FAILED',
+    `Expected the command to finish, got the end of the process ${place}. Look there for process.exit, or for the error above.`,
+  );
 });
 
 void runCli(args, terminal, process.cwd(), { onImport: (file) => (importing = file) })

@@ -69,11 +69,16 @@ export function finish<T>(work: Work<T>): T {
 
 /** Resolves in the next turn of the event loop, without waiting for time to pass. */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0)));
+  return new Promise((resolve) =>
+    typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0),
+  );
 }
 
 /** Does work in slices of 10 ms; between two of them the event loop serves others. */
-export async function inSlices<T>(work: Work<T>, { now = () => performance.now(), pause = nextTurn }: SliceOptions = {}): Promise<T> {
+export async function inSlices<T>(
+  work: Work<T>,
+  { now = () => performance.now(), pause = nextTurn }: SliceOptions = {},
+): Promise<T> {
   for (;;) {
     const end = now() + SLICE_MS;
     do {

@@ -1,7 +1,9 @@
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from './enums.js';
 
 /** Priorities as users read and write them, by number: `critical` to `low`. */
-export const PRIORITY_NAMES: readonly PriorityName[] = Object.freeze(Object.keys(Priority).map((name) => name.toLowerCase() as PriorityName));
+export const PRIORITY_NAMES: readonly PriorityName[] = Object.freeze(
+  Object.keys(Priority).map((name) => name.toLowerCase() as PriorityName),
+);
 type PriorityName = Lowercase<keyof typeof Priority>;
 
 /** Danger levels from harmless to worst; a level's rank is its place. */
@@ -62,7 +64,10 @@ interface ConcurrencyAxes {
 }
 
 /** The stricter of a tool's access mode and execution category, as a category. Derived sets and the planner both use it. */
-export function concurrencyOf({ accessMode, executionCategory }: ConcurrencyAxes): ExecutionCategory {
+export function concurrencyOf({
+  accessMode,
+  executionCategory,
+}: ConcurrencyAxes): ExecutionCategory {
   if (accessMode === AccessMode.MIXED || executionCategory === MIXED) return MIXED;
   if (accessMode === AccessMode.EXECUTE || executionCategory === EXECUTE) return EXECUTE;
   return accessMode === AccessMode.WRITE ? WRITE : executionCategory;

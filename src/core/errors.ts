@@ -75,7 +75,12 @@ export class ToolError extends Error {
   }
 
   /** The error as it can be sent to others: without stack and cause. */
-  toJSON(): { readonly name: string; readonly code: ToolErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>> } {
+  toJSON(): {
+    readonly name: string;
+    readonly code: ToolErrorCode;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  } {
     const { name, code, message, details } = this;
     return { name, code, message, details };
   }

@@ -15,7 +15,9 @@ export function invalidArgument(expected: string, got: unknown, advice?: string)
 
 /** The error for a value with several issues: a header, then one line per issue. `details.issues` has them for programs. */
 export function refusal(header: string, issues: readonly Issue[]): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `${header}:\n  ${formatIssues(issues)}`, { details: { issues } });
+  return new ToolError('INVALID_ARGUMENT', `${header}:\n  ${formatIssues(issues)}`, {
+    details: { issues },
+  });
 }
 
 /** The advice for a promise that came instead of its value. */
@@ -25,9 +27,16 @@ export const AWAIT = 'Await it first.';
  * Returns the `catch` of an optional package's `import()`, which throws `MISSING_PACKAGE` saying what to install. It stands
  * right behind the `import()` of a literal name: so bundlers include the package when it is installed, and go on without it.
  */
-export function missingPackage(name: string, advice = `Run npm install ${name}.`): (cause: unknown) => never {
+export function missingPackage(
+  name: string,
+  advice = `Run npm install ${name}.`,
+): (cause: unknown) => never {
   return (cause) => {
-    throw new ToolError('MISSING_PACKAGE', expectedGot(`the package ${name} to be installed`, 'none that loads', advice), { details: { package: name }, cause });
+    throw new ToolError(
+      'MISSING_PACKAGE',
+      expectedGot(`the package ${name} to be installed`, 'none that loads', advice),
+      { details: { package: name }, cause },
+    );
   };
 }
 
@@ -41,17 +50,36 @@ export function requireText(text: unknown): string {
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   return error.issues.flatMap((issue): readonly Issue[] => {
     const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path, message: unknownOption(key, issue.message.startsWith(KNOWN) ? issue.message.slice(KNOWN.length).split(', ') : []) }));
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({
+        path,
+        message: unknownOption(
+          key,
+          issue.message.startsWith(KNOWN) ? issue.message.slice(KNOWN.length).split(', ') : [],
+        ),
+      }));
     const { secret = false, advice } = hintsOf(issue);
     const value = valueAt(input, path);
-    const meant = issue.code === 'invalid_value' && !secret ? meantBy(value, issue.values) : undefined;
-    return [{ path, message: expectedGot(expectationOf(issue), secret ? kindOf(value) : describeValue(value), advice ?? (value instanceof Promise ? AWAIT : meant)) }];
+    const meant =
+      issue.code === 'invalid_value' && !secret ? meantBy(value, issue.values) : undefined;
+    return [
+      {
+        path,
+        message: expectedGot(
+          expectationOf(issue),
+          secret ? kindOf(value) : describeValue(value),
+          advice ?? (value instanceof Promise ? AWAIT : meant),
+        ),
+      },
+    ];
   });
 }
 
 /** Returns one line per issue, each beginning with the path of what is wrong. */
 export function formatIssues(issues: readonly Issue[]): string {
-  return issues.map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message)).join('\n  ');
+  return issues
+    .map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message))
+    .join('\n  ');
 }
 
 /** Returns what an issue of zod says was expected, for "Expected …". */
@@ -77,7 +105,9 @@ const UNWORDED = 'Invalid input';
 
 /** Joins what the branches of a union expect of the value as a whole. */
 function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
-  const expected = branches.flatMap(([first]) => (first?.path.length === 0 ? [expectationOf(first)] : []));
+  const expected = branches.flatMap(([first]) =>
+    first?.path.length === 0 ? [expectationOf(first)] : [],
+  );
   return [...new Set(expected)].join(' or ') || 'another value';
 }
 
@@ -139,42 +169,87 @@ const KNOWN = 'known: ';
  */
 export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
-  const { shape } = (issue.inst as unknown as { readonly _zod: { readonly def: { readonly shape?: object } } })._zod.def;
+  const { shape } = (
+    issue.inst as unknown as { readonly _zod: { readonly def: { readonly shape?: object } } }
+  )._zod.def;
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
 /** The names that other libraries have for an option. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([['maxSteps', 'maxTurns'], ['maxIterations', 'maxTurns']]);
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['maxSteps', 'maxTurns'],
+  ['maxIterations', 'maxTurns'],
+]);
 
 /** The message for an unknown option, with the name that was probably meant, or all known ones. */
 export function unknownOption(given: string, known: readonly string[]): string {
-  const begun = known.filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given)).sort((one, other) => one.length - other.length);
-  const close = begun.length > 0 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
-  const advice = close.length > 0 ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?` : known.length > 0 && known.length <= MOST_NAMED ? `Known are ${known.join(', ')}.` : undefined;
+  const begun = known
+    .filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given))
+    .sort((one, other) => one.length - other.length);
+  const close =
+    begun.length > 0 && begun.length <= 4 ? begun : suggestNames(given, known).slice(0, 1);
+  const advice =
+    close.length > 0
+      ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?`
+      : known.length > 0 && known.length <= MOST_NAMED
+        ? `Known are ${known.join(', ')}.`
+        : undefined;
   return expectedGot('a known option', describeValue(given), advice);
 }
 
 /** Other words for the values of enums. */
-const MEANT: ReadonlyMap<string, string> = new Map([['dangerous', 'high'], ['destructive', 'critical'], ['harmless', 'safe'], ['expensive', 'high'], ['cheap', 'low'], ['read', 'read_only'], ['shell', 'execute'], ['http', 'network'], ['db', 'database']]);
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['dangerous', 'high'],
+  ['destructive', 'critical'],
+  ['harmless', 'safe'],
+  ['expensive', 'high'],
+  ['cheap', 'low'],
+  ['read', 'read_only'],
+  ['shell', 'execute'],
+  ['http', 'network'],
+  ['db', 'database'],
+]);
 
 /** Returns which of the known names was probably meant, whatever its case and punctuation. */
 export function suggestValue(given: string, known: readonly string[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
   if (letters(given) === '') return undefined;
   const words = [letters(given), letters(MEANT.get(letters(given)) ?? given)];
-  return known.find((name) => words.includes(letters(name))) ?? suggestNames(given.toLowerCase(), known)[0];
+  return (
+    known.find((name) => words.includes(letters(name))) ??
+    suggestNames(given.toLowerCase(), known)[0]
+  );
 }
 
 function meantBy(given: unknown, values: readonly unknown[]): string | undefined {
-  const meant = typeof given === 'string' ? suggestValue(given, values.filter((value) => typeof value === 'string')) : undefined;
+  const meant =
+    typeof given === 'string'
+      ? suggestValue(
+          given,
+          values.filter((value) => typeof value === 'string'),
+        )
+      : undefined;
   return meant === undefined ? undefined : `Did you mean ${JSON.stringify(meant)}?`;
 }
 
 /** The error for a value that an enum does not have, with the one that was probably meant. */
-export function unknownValue(given: unknown, allowed: Readonly<Record<string, string | number>>): ToolError {
-  const key = typeof given === 'string' ? suggestValue(given, Object.keys(allowed).map((name) => name.toLowerCase())) : undefined;
+export function unknownValue(
+  given: unknown,
+  allowed: Readonly<Record<string, string | number>>,
+): ToolError {
+  const key =
+    typeof given === 'string'
+      ? suggestValue(
+          given,
+          Object.keys(allowed).map((name) => name.toLowerCase()),
+        )
+      : undefined;
   const values = Object.values(allowed).map((value) => JSON.stringify(value));
-  return invalidArgument(`one of ${values.join(', ')}`, given, key === undefined ? undefined : `Did you mean ${JSON.stringify(allowed[key.toUpperCase()])}?`);
+  return invalidArgument(
+    `one of ${values.join(', ')}`,
+    given,
+    key === undefined ? undefined : `Did you mean ${JSON.stringify(allowed[key.toUpperCase()])}?`,
+  );
 }
 
 /** Names longer than this are not misspellings of anything. */
@@ -187,17 +262,28 @@ const LENGTH_DIFFERENCE = 4;
 /** Returns up to three known names that look like the one asked for, best first. */
 export function suggestNames(asked: string, known: readonly string[]): readonly string[] {
   if (asked.length > LONGEST) return [];
-  const candidates = known.filter((name) => Math.abs(name.length - asked.length) <= LENGTH_DIFFERENCE || name.includes(asked)).slice(0, MOST_COMPARED);
-  return new Fuse(candidates, { threshold: 0.4 }).search(asked, { limit: 3 }).map(({ item }) => item);
+  const candidates = known
+    .filter(
+      (name) => Math.abs(name.length - asked.length) <= LENGTH_DIFFERENCE || name.includes(asked),
+    )
+    .slice(0, MOST_COMPARED);
+  return new Fuse(candidates, { threshold: 0.4 })
+    .search(asked, { limit: 3 })
+    .map(({ item }) => item);
 }
 
 function formatPath(path: Issue['path']): string {
-  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('');
+  return path
+    .map((step, index) =>
+      typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`,
+    )
+    .join('');
 }
 
 function valueAt(input: unknown, path: Issue['path']): unknown {
   return path.reduce<unknown>((value, step) => {
-    if (typeof value === 'object' && value !== null) return (value as Record<PropertyKey, unknown>)[step];
+    if (typeof value === 'object' && value !== null)
+      return (value as Record<PropertyKey, unknown>)[step];
     return step === 0 ? value : undefined; // One value where a list may be given counts as a list of it.
   }, input);
 }

@@ -61,7 +61,8 @@ export class ChannelListeners {
     const remove = listeners.add(listener);
     return () => {
       remove();
-      if (listeners.size === 0 && this.#channels.get(channel) === listeners) this.#channels.delete(channel);
+      if (listeners.size === 0 && this.#channels.get(channel) === listeners)
+        this.#channels.delete(channel);
     };
   }
 
@@ -108,6 +109,13 @@ function fire(this: AbortSignal): void {
  * be there. Node's own channels are asked for and not imported, as browsers have none.
  */
 export function announce(channel: string, message: object): void {
-  const node = (globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }).process;
-  (node?.getBuiltinModule?.('node:diagnostics_channel') as { channel(name: string): { publish(message: object): void } } | undefined)?.channel(channel).publish(message);
+  const node = (
+    globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }
+  ).process;
+  (
+    node?.getBuiltinModule?.('node:diagnostics_channel') as
+      { channel(name: string): { publish(message: object): void } } | undefined
+  )
+    ?.channel(channel)
+    .publish(message);
 }

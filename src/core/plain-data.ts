@@ -4,7 +4,8 @@ import { sha256Of } from './crypto.js';
 export const MAX_DATA_DEPTH = 64;
 
 /** A value that JSON can hold. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
  * A deep copy of plain data, frozen to the leaves.
@@ -21,10 +22,18 @@ export function cloneFrozen<T>(value: T): T {
 const EMPTY = {};
 
 function clone(value: unknown, place: string, depth: number): unknown {
-  if (depth > MAX_DATA_DEPTH) throw new TypeError(`plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`);
+  if (depth > MAX_DATA_DEPTH)
+    throw new TypeError(
+      `plain data at most ${MAX_DATA_DEPTH} levels deep (or a cycle) at ${place || 'the top'}`,
+    );
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  if (Array.isArray(value)) return Object.freeze(Array.from({ length: value.length }, (_, index) => clone((value as unknown[])[index], `${place}[${index}]`, depth + 1)));
+  if (Array.isArray(value))
+    return Object.freeze(
+      Array.from({ length: value.length }, (_, index) =>
+        clone((value as unknown[])[index], `${place}[${index}]`, depth + 1),
+      ),
+    );
   if (isPlainObject(value)) {
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
@@ -36,7 +45,9 @@ function clone(value: unknown, place: string, depth: number): unknown {
     }
     return Object.freeze(copy);
   }
-  throw new TypeError(`plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`);
+  throw new TypeError(
+    `plain data (text, numbers, booleans, null, lists, objects), not ${describeValue(value)}${place ? ` at ${place.replace(/^\./, '')}` : ''}`,
+  );
 }
 
 /** Returns true for an object of keys and values that is no instance of a class. */
@@ -59,10 +70,18 @@ export function isShownByJson(value: unknown): boolean {
     if (--left < 0) return false;
     if (typeof item !== 'object' || item === null) return true;
     const isList = Array.isArray(item);
-    if (depth >= MAX_DATA_DEPTH || !(isList ? Object.getPrototypeOf(item) === Array.prototype : isPlainObject(item))) return false;
+    if (
+      depth >= MAX_DATA_DEPTH ||
+      !(isList ? Object.getPrototypeOf(item) === Array.prototype : isPlainObject(item))
+    )
+      return false;
     const keys = Object.keys(item);
     // A list also has the key `length`.
-    if (Reflect.ownKeys(item).length !== keys.length + Number(isList) || (isList && keys.length !== item.length)) return false;
+    if (
+      Reflect.ownKeys(item).length !== keys.length + Number(isList) ||
+      (isList && keys.length !== item.length)
+    )
+      return false;
     return keys.every((key) => {
       const property = Object.getOwnPropertyDescriptor(item, key);
       return property !== undefined && 'value' in property && isShown(property.value, depth + 1);
@@ -73,7 +92,8 @@ export function isShownByJson(value: unknown): boolean {
 
 /** One line of text per JSON value, whatever the order of keys: equal data, equal text. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
+  if (Array.isArray(value))
+    return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value)
       .filter(([, item]) => item !== undefined)
@@ -97,7 +117,8 @@ export function compareText(a: string, b: string): number {
 /** A value as an error message shows it: its kind, and for short plain values the value itself. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function') return 'a function';

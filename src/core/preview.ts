@@ -22,23 +22,39 @@ const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
 /** The schema of a preview that was read before: stored previews are shown as they are, and what signs them shows any change. */
-export const previewSchema = () => z.strictObject({ summary: z.string(), diff: z.string().optional(), recipients: z.array(z.string()).optional(), cost: z.string().optional(), reversible: z.boolean().optional() });
+export const previewSchema = () =>
+  z.strictObject({
+    summary: z.string(),
+    diff: z.string().optional(),
+    recipients: z.array(z.string()).optional(),
+    cost: z.string().optional(),
+    reversible: z.boolean().optional(),
+  });
 
-const line = (longest: number) => z.string().transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
+const line = (longest: number) =>
+  z
+    .string()
+    .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
 // Not made before it is needed, and without the options of the core: the page of the catalogue reads these types, and knows no Node.
 let schema: ReturnType<typeof makeSchema> | undefined;
-const makeSchema = () => z.strictObject({
-  summary: line(LONGEST_LINE).refine((text) => text !== ''),
-  diff: z.string().transform((text) => shown(text, LONGEST_DIFF)).optional(),
-  recipients: z.array(line(LONGEST_RECIPIENT)).max(MOST_RECIPIENTS).optional(),
-  cost: line(LONGEST_LINE).optional(),
-  reversible: z.boolean().optional(),
-});
+const makeSchema = () =>
+  z.strictObject({
+    summary: line(LONGEST_LINE).refine((text) => text !== ''),
+    diff: z
+      .string()
+      .transform((text) => shown(text, LONGEST_DIFF))
+      .optional(),
+    recipients: z.array(line(LONGEST_RECIPIENT)).max(MOST_RECIPIENTS).optional(),
+    cost: line(LONGEST_LINE).optional(),
+    reversible: z.boolean().optional(),
+  });
 
 /** Returns a preview as it is shown, bounded and with everything hidden written out; `undefined` for what is none. */
 export function readPreview(given: unknown): Preview | undefined {
   try {
-    const read = (schema ??= makeSchema()).safeParse(typeof given === 'string' ? { summary: given } : cloneFrozen(given));
+    const read = (schema ??= makeSchema()).safeParse(
+      typeof given === 'string' ? { summary: given } : cloneFrozen(given),
+    );
     return read.success ? (cloneFrozen(read.data) as Preview) : undefined;
   } catch {
     return undefined; // No plain data.

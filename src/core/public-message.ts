@@ -32,7 +32,8 @@ const FILE_URL = /(?<!\w)file:\/\/[^\s"'`<>()]*/gi;
 /** A quoted path, which may contain blanks. */
 const QUOTED_PATH = /(["'`])((?:[A-Za-z]:[\\/]|\\\\|\/(?!\/))[^"'`]{1,4096})\1/g;
 /** An absolute path: no part of a word or of a relative path (`a/b`, `../a`, `**\/a`), and not the `//` of an address. */
-const ABSOLUTE_PATH = /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
+const ABSOLUTE_PATH =
+  /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
 
 /**
  * An error's message as it may leave the process: its first line, without credentials and absolute paths.
@@ -42,8 +43,13 @@ const ABSOLUTE_PATH = /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,
  */
 export function publicMessage(error: unknown): string {
   let text = withoutSecrets(firstLine(error));
-  text = text.replace(FILE_URL, lastPart).replace(QUOTED_PATH, (_, quote: string, path: string) => `${quote}${lastPart(path)}${quote}`).replace(ABSOLUTE_PATH, lastPart);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
+  text = text
+    .replace(FILE_URL, lastPart)
+    .replace(QUOTED_PATH, (_, quote: string, path: string) => `${quote}${lastPart(path)}${quote}`)
+    .replace(ABSOLUTE_PATH, lastPart);
+  return text.length > LONGEST
+    ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')}…`
+    : text;
 }
 
 /**
@@ -53,7 +59,11 @@ export function publicMessage(error: unknown): string {
 export function withoutSecrets(line: string): string {
   let text = line;
   for (const secret of SECRETS) text = text.replace(secret, '[secret]');
-  return text.replace(COOKIES, '$1[secret]').replace(NAMED_SECRET, '$1[secret]').replace(SIGNED_URL, '$1[secret]').replace(URL_PASSWORD, '$1[secret]@');
+  return text
+    .replace(COOKIES, '$1[secret]')
+    .replace(NAMED_SECRET, '$1[secret]')
+    .replace(SIGNED_URL, '$1[secret]')
+    .replace(URL_PASSWORD, '$1[secret]@');
 }
 
 /** The authority of an address; credentials in it are gone with it. */
@@ -64,7 +74,8 @@ const IP_ADDRESS =
 const NAMED_HOST =
   /(?<![\w-])((?:(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|host(?:name)?)\s{1,3}|(?:[Hh]ost(?:[Nn]ame)?|HOST(?:NAME)?)["'`]?\s{0,3}[:=]\s{0,3})["'`]?)(?!is\b|was\b|not\b|has\b|key\b|name\b|unreachable\b)[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?/g;
 /** A name in quotes after words that announce a server's. */
-const QUOTED_HOST = /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
+const QUOTED_HOST =
+  /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
 /** Names that end in a usual domain; names of files end otherwise. An ending that other names share needs a longer name. */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
@@ -72,7 +83,8 @@ const DOMAIN =
 const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
 /** Names without a dot: on its own machine, with a usual port, or with a hyphen and any port. */
-const HOST_AND_PORT = /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5})|[a-z][a-z\d]{0,40}-[a-z\d-]{1,40}:\d{2,3})(?![\w:]|\.\w)/gi;
+const HOST_AND_PORT =
+  /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5})|[a-z][a-z\d]{0,40}-[a-z\d-]{1,40}:\d{2,3})(?![\w:]|\.\w)/gi;
 /** All forms of hosts, in the order in which they are replaced. */
 const HOSTS: readonly (readonly [RegExp, string])[] = [
   [URL_HOST, '[host]'],
@@ -93,8 +105,9 @@ export function withoutHosts(text: string): string {
 }
 
 /** The sequences with which a program colours text in a terminal, and other control characters within a line. */
-// eslint-disable-next-line no-control-regex
-const TERMINAL_CONTROLS = /\u001b\[[0-9;:?]{0,40}[A-Za-z]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+const TERMINAL_CONTROLS =
+  // eslint-disable-next-line no-control-regex
+  /\u001b\[[0-9;:?]{0,40}[A-Za-z]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 /** The last part of a path; it is enough to recognize the file. */
 function lastPart(path: string): string {
@@ -105,9 +118,19 @@ function lastPart(path: string): string {
 
 function firstLine(error: unknown): string {
   try {
-    const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
+    const message: unknown =
+      typeof error === 'object' && error !== null
+        ? (error as { message?: unknown }).message
+        : error;
     if (typeof message !== 'string') return NO_MESSAGE;
-    return message.slice(0, LOOKED_AT).replace(TERMINAL_CONTROLS, '').trim().split(/[\r\n]/, 1)[0]!.trim() || NO_MESSAGE;
+    return (
+      message
+        .slice(0, LOOKED_AT)
+        .replace(TERMINAL_CONTROLS, '')
+        .trim()
+        .split(/[\r\n]/, 1)[0]!
+        .trim() || NO_MESSAGE
+    );
   } catch {
     return NO_MESSAGE; // A hostile getter.
   }

@@ -17,7 +17,11 @@ interface TimeLimit {
  *
  * @returns what ends the limit.
  */
-export function limitTime(signal: AbortSignal, { clock, timeoutMs, parent }: TimeLimit, onEnd: () => void): () => void {
+export function limitTime(
+  signal: AbortSignal,
+  { clock, timeoutMs, parent }: TimeLimit,
+  onEnd: () => void,
+): () => void {
   let leftMs = timeoutMs;
   let pausedTimes = 0;
   let isOver = false;

@@ -18,12 +18,25 @@ export type CallFacts = {
 export type Verdict = 'allow' | 'confirm' | 'deny';
 
 /** The way a call ended. */
-export type OutcomeStatus = 'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
+export type OutcomeStatus =
+  'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
 
 /** An event about the calls of tools: one stream for audit, health, metrics and progress. */
 export type ToolEvent =
-  | (CallFacts & { readonly type: 'decision'; readonly verdict: Verdict; readonly reason: string; readonly rule: string; readonly danger: DangerLevel })
-  | (CallFacts & { readonly type: 'approval'; /** `covered`: a grant took the place of a question; `pendingId` is then its id. */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered'; readonly pendingId: string; readonly reason?: string })
+  | (CallFacts & {
+      readonly type: 'decision';
+      readonly verdict: Verdict;
+      readonly reason: string;
+      readonly rule: string;
+      readonly danger: DangerLevel;
+    })
+  | (CallFacts & {
+      readonly type: 'approval';
+      /** `covered`: a grant took the place of a question; `pendingId` is then its id. */ readonly state:
+        'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
+      readonly pendingId: string;
+      readonly reason?: string;
+    })
   /** The call is going to read what the conversation had not read yet; `from` is the host that its arguments name. */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   | (CallFacts & { readonly type: 'call-started' })
@@ -46,8 +59,18 @@ export type ToolEvent =
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /** A tool answered after its time was up or its caller had gone; the answer was dropped. */
   | (CallFacts & { readonly type: 'late-result' })
-  | (ProviderFacts & { readonly type: 'provider-attempt'; readonly success: boolean; readonly latencyMs: number; readonly kind: 'call' | 'check' | 'probe' })
-  | (ProviderFacts & { readonly type: 'provider-ejected'; readonly reason: string; readonly failures: number; readonly backoffMs: number })
+  | (ProviderFacts & {
+      readonly type: 'provider-attempt';
+      readonly success: boolean;
+      readonly latencyMs: number;
+      readonly kind: 'call' | 'check' | 'probe';
+    })
+  | (ProviderFacts & {
+      readonly type: 'provider-ejected';
+      readonly reason: string;
+      readonly failures: number;
+      readonly backoffMs: number;
+    })
   | (ProviderFacts & { readonly type: 'provider-recovered' })
   | { readonly type: 'state-unavailable' | 'state-available'; readonly at: number };
 

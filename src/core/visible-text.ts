@@ -2,7 +2,11 @@
 export interface HiddenPart {
   readonly offset: number;
   readonly length: number;
-  readonly kind: 'invisible characters' | 'characters that turn the direction of writing' | 'characters of private use' | 'text far out of sight';
+  readonly kind:
+    | 'invisible characters'
+    | 'characters that turn the direction of writing'
+    | 'characters of private use'
+    | 'text far out of sight';
 }
 
 /**
@@ -12,12 +16,15 @@ export interface HiddenPart {
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 const OVERRIDE = /[\u202D\u202E]/u;
-const RIGHT_TO_LEFT = /(?=\p{L})[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
+const RIGHT_TO_LEFT =
+  /(?=\p{L})[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
 /** Scripts in which joiners, and blanks without width, are spelling. */
-const JOINING = /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
+const JOINING =
+  /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
 /** The flags of England, Scotland and Wales, the only honest use of tags. */
-const FLAG = /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
+const FLAG =
+  /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
 /** Blanks and lines between two parts of a text that no window shows together. */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
@@ -33,14 +40,29 @@ export function hiddenParts(text: string): readonly HiddenPart[] {
     const isTurning = TURNING.test(character);
     if (isTurning && offset >= lineEnd) {
       const end = text.indexOf('\n', offset);
-      isHonest = isHonestlyTurned(text.slice(text.lastIndexOf('\n', offset) + 1, (lineEnd = end === -1 ? text.length : end)));
+      isHonest = isHonestlyTurned(
+        text.slice(text.lastIndexOf('\n', offset) + 1, (lineEnd = end === -1 ? text.length : end)),
+      );
     }
     FLAG.lastIndex = offset;
     if (FLAG.test(text)) flagEnd = FLAG.lastIndex;
-    else if (isTurning ? !isHonest : !isSpelling(character, text.slice(Math.max(0, offset - 2), offset), text.slice(offset + character.length, offset + character.length + 2))) {
-      const kind = isTurning ? 'characters that turn the direction of writing' : /\p{Co}/u.test(character) ? 'characters of private use' : 'invisible characters';
+    else if (
+      isTurning
+        ? !isHonest
+        : !isSpelling(
+            character,
+            text.slice(Math.max(0, offset - 2), offset),
+            text.slice(offset + character.length, offset + character.length + 2),
+          )
+    ) {
+      const kind = isTurning
+        ? 'characters that turn the direction of writing'
+        : /\p{Co}/u.test(character)
+          ? 'characters of private use'
+          : 'invisible characters';
       const last = parts.at(-1);
-      if (last?.kind === kind && last.offset + last.length === offset) parts[parts.length - 1] = { ...last, length: last.length + character.length };
+      if (last?.kind === kind && last.offset + last.length === offset)
+        parts[parts.length - 1] = { ...last, length: last.length + character.length };
       else parts.push({ offset, length: character.length, kind });
     }
   }
@@ -50,14 +72,21 @@ export function hiddenParts(text: string): readonly HiddenPart[] {
 function farParts(text: string): HiddenPart[] {
   return [...text.matchAll(/\s{25,}/g)].flatMap(({ 0: blank, index }): HiddenPart[] => {
     const lines = blank.split('\n');
-    const isFar = index + blank.length < text.length && (lines.length > FAR_LINES || lines.some((line) => line.length >= FAR_BLANKS));
+    const isFar =
+      index + blank.length < text.length &&
+      (lines.length > FAR_LINES || lines.some((line) => line.length >= FAR_BLANKS));
     return isFar ? [{ offset: index, length: blank.length, kind: 'text far out of sight' }] : [];
   });
 }
 
 /** Returns true for a line with letters of a language written from the right, in which every turn ends and nothing is overridden. */
 function isHonestlyTurned(line: string): boolean {
-  if (OVERRIDE.test(line) || !RIGHT_TO_LEFT.test(line) || /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]{3}/.test(line)) return false;
+  if (
+    OVERRIDE.test(line) ||
+    !RIGHT_TO_LEFT.test(line) ||
+    /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]{3}/.test(line)
+  )
+    return false;
   const open: string[] = [];
   for (const mark of line.match(/[\u202A-\u202C\u2066-\u2069]/g) ?? []) {
     if (mark !== '\u202C' && mark !== '\u2069') open.push(mark <= '\u202C' ? '\u202C' : '\u2069');
@@ -68,9 +97,15 @@ function isHonestlyTurned(line: string): boolean {
 
 /** Returns true for a joiner or selector where spelling has one: in scripts that join, in emoji, after signs with several forms. */
 function isSpelling(character: string, before: string, after: string): boolean {
-  if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1))) return true;
-  if (character === '\u200D') return /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u.test(before) && /^\p{Extended_Pictographic}/u.test(after);
-  if (/[\uFE00-\uFE0F]/.test(character)) return /[\p{S}\p{Emoji}\p{Ideographic}\p{scx=Mymr}]$/u.test(before);
+  if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1)))
+    return true;
+  if (character === '\u200D')
+    return (
+      /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u.test(before) &&
+      /^\p{Extended_Pictographic}/u.test(after)
+    );
+  if (/[\uFE00-\uFE0F]/.test(character))
+    return /[\p{S}\p{Emoji}\p{Ideographic}\p{scx=Mymr}]$/u.test(before);
   return /[\u{E0100}-\u{E01EF}]/u.test(character) && /\p{Ideographic}$/u.test(before);
 }
 
@@ -92,7 +127,8 @@ export function hiddenWritten(text: string): string {
   let end = 0;
   for (const { offset, length, kind } of hiddenParts(text)) {
     if (kind === 'text far out of sight') continue;
-    written += text.slice(end, offset) + text.slice(offset, offset + length).replace(SUSPECT, codeOf);
+    written +=
+      text.slice(end, offset) + text.slice(offset, offset + length).replace(SUSPECT, codeOf);
     end = offset + length;
   }
   return end === 0 ? text : written + text.slice(end);
@@ -102,7 +138,10 @@ const codeOf = (character: string) => `\\u{${character.codePointAt(0)!.toString(
 
 /** Returns a short part of a text in quotes, with everything hidden written as its code. */
 export function escapedPart(text: string, offset: number, length: number): string {
-  const [start, end] = [Math.max(0, offset - 16), Math.min(text.length, offset + Math.min(length, 60) + 16)];
+  const [start, end] = [
+    Math.max(0, offset - 16),
+    Math.min(text.length, offset + Math.min(length, 60) + 16),
+  ];
   const part = text.slice(start, end).replace(/\s{4,}/g, (blank) => `[${blank.length} blanks]`);
   const shown = JSON.stringify(part).replace(SUSPECT, codeOf);
   return `${start > 0 ? '…' : ''}${shown}${end < text.length ? '…' : ''}`;
@@ -111,7 +150,30 @@ export function escapedPart(text: string, offset: number, length: number): strin
 /** Letters of other alphabets that look like Latin ones; a part of the Unicode table of confusables (UTS #39). */
 const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    a: 'аα', b: 'ЬƄв', c: 'сϲ', d: 'ԁ', e: 'еєε', g: 'ɡց', h: 'һհн', i: 'іιı1l|', j: 'јϳ', k: 'кκ', m: 'м', n: 'пռη', o: 'оοօσ0', p: 'рρ', q: 'ԛգ', r: 'гᴦ', s: 'ѕꜱ', t: 'тτ', u: 'υսц', v: 'ѵν', w: 'ѡωԝ', x: 'хχ', y: 'уүγ', z: 'ᴢ',
+    a: 'аα',
+    b: 'ЬƄв',
+    c: 'сϲ',
+    d: 'ԁ',
+    e: 'еєε',
+    g: 'ɡց',
+    h: 'һհн',
+    i: 'іιı1l|',
+    j: 'јϳ',
+    k: 'кκ',
+    m: 'м',
+    n: 'пռη',
+    o: 'оοօσ0',
+    p: 'рρ',
+    q: 'ԛգ',
+    r: 'гᴦ',
+    s: 'ѕꜱ',
+    t: 'тτ',
+    u: 'υսц',
+    v: 'ѵν',
+    w: 'ѡωԝ',
+    x: 'хχ',
+    y: 'уүγ',
+    z: 'ᴢ',
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 );
 /** Characters of a name that are compared. */
@@ -126,12 +188,20 @@ export function lookOf(name: string): string {
 }
 
 /** Finds words with letters of another alphabet among Latin ones that they look like, as in `pаssword`; `σmax` and `JSONа` are honest. */
-export function mixedWords(text: string): readonly { readonly offset: number; readonly length: number }[] {
+export function mixedWords(
+  text: string,
+): readonly { readonly offset: number; readonly length: number }[] {
   if (!/[^\0-\u024F]/.test(text)) return [];
   return [...text.matchAll(/[\p{L}\p{M}]+/gu)].flatMap(({ 0: word, index: offset }) => {
-    if (!/[A-Za-z]/.test(word) || /^(?:[A-Z]{2,}[^A-Za-z]+|\p{Script=Greek}?[A-Za-z]*\p{Script=Greek}?)$/u.test(word)) return [];
+    if (
+      !/[A-Za-z]/.test(word) ||
+      /^(?:[A-Z]{2,}[^A-Za-z]+|\p{Script=Greek}?[A-Za-z]*\p{Script=Greek}?)$/u.test(word)
+    )
+      return [];
     const others = Array.from(word.toLowerCase()).filter((letter) => letter > '\u024F');
-    return others.length > 0 && others.every((letter) => LOOKS_LIKE.has(letter)) ? [{ offset, length: word.length }] : [];
+    return others.length > 0 && others.every((letter) => LOOKS_LIKE.has(letter))
+      ? [{ offset, length: word.length }]
+      : [];
   });
 }
 
@@ -140,13 +210,19 @@ export function mixedWords(text: string): readonly { readonly offset: number; re
  *
  * `at` tells where a place of it is in the text itself.
  */
-export function readAloud(text: string): { readonly text: string; readonly at: (offset: number) => number } {
+export function readAloud(text: string): {
+  readonly text: string;
+  readonly at: (offset: number) => number;
+} {
   if (!/[^\t-\r -~]/.test(text)) return { text, at: (offset) => offset };
   const places: number[] = [];
   let plain = '';
   let offset = 0;
   for (const character of text) {
-    const shown = character < '\x7F' ? character : character.replace(SUSPECT, '').normalize('NFKD').replace(/\p{M}/gu, '');
+    const shown =
+      character < '\x7F'
+        ? character
+        : character.replace(SUSPECT, '').normalize('NFKD').replace(/\p{M}/gu, '');
     const seen = shown < '\x7F' ? shown : (LOOKS_LIKE.get(shown.toLowerCase()) ?? shown);
     for (let i = 0; i < seen.length; i++) places.push(offset);
     plain += seen;

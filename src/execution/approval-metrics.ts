@@ -17,7 +17,12 @@ export interface ApprovalMetrics extends ApprovalCounts {
 
 type Counts = { -readonly [Each in keyof ApprovalCounts]: number };
 
-const COUNTED = { requested: 'asked', granted: 'granted', denied: 'denied', covered: 'coveredByGrants' } as const;
+const COUNTED = {
+  requested: 'asked',
+  granted: 'granted',
+  denied: 'denied',
+  covered: 'coveredByGrants',
+} as const;
 const MOST_CONVERSATIONS = 1_000;
 const none = (): Counts => ({ asked: 0, granted: 0, denied: 0, coveredByGrants: 0 });
 
@@ -27,7 +32,8 @@ export function countApprovals(listeners: Listeners<ToolEvent>): () => ApprovalM
   const byTool = new Map<string, Counts>();
   const byConversation = new Map<string, Counts>();
   listeners.add((event) => {
-    if (event.type !== 'approval' || event.state === 'redeemed' || event.state === 'refused') return;
+    if (event.type !== 'approval' || event.state === 'redeemed' || event.state === 'refused')
+      return;
     const counted = COUNTED[event.state];
     all[counted] += 1;
     countsOf(byTool, event.toolName)[counted] += 1;
@@ -36,9 +42,11 @@ export function countApprovals(listeners: Listeners<ToolEvent>): () => ApprovalM
     counts[counted] += 1;
     byConversation.delete(event.conversationId);
     byConversation.set(event.conversationId, counts);
-    if (byConversation.size > MOST_CONVERSATIONS) byConversation.delete(byConversation.keys().next().value!);
+    if (byConversation.size > MOST_CONVERSATIONS)
+      byConversation.delete(byConversation.keys().next().value!);
   });
-  return () => Object.freeze({ ...all, byTool: plain(byTool), byConversation: plain(byConversation) });
+  return () =>
+    Object.freeze({ ...all, byTool: plain(byTool), byConversation: plain(byConversation) });
 }
 
 function countsOf(by: Map<string, Counts>, name: string): Counts {
@@ -48,5 +56,7 @@ function countsOf(by: Map<string, Counts>, name: string): Counts {
 }
 
 function plain(by: ReadonlyMap<string, Counts>): Readonly<Record<string, ApprovalCounts>> {
-  return Object.freeze(Object.fromEntries([...by].map(([name, counts]) => [name, Object.freeze({ ...counts })])));
+  return Object.freeze(
+    Object.fromEntries([...by].map(([name, counts]) => [name, Object.freeze({ ...counts })])),
+  );
 }

@@ -39,11 +39,17 @@ export class Arounds {
 
   /** Adds a function inside of those before it. @returns a function that removes it; calling it again changes nothing. */
   add(around: Around): () => void {
-    if (typeof around !== 'function') throw invalidArgument('a function around the work of calls', around, 'Write executor.use(async (call, run) => run()).');
+    if (typeof around !== 'function')
+      throw invalidArgument(
+        'a function around the work of calls',
+        around,
+        'Write executor.use(async (call, run) => run()).',
+      );
     const own: Around = (call, run) => around(call, run); // The same function may be in use twice.
     this.#become([...this.current.list, own]);
     return () => {
-      if (this.current.list.includes(own)) this.#become(this.current.list.filter((each) => each !== own));
+      if (this.current.list.includes(own))
+        this.#become(this.current.list.filter((each) => each !== own));
     };
   }
 
@@ -71,16 +77,43 @@ export interface InnerWork {
 }
 
 /** Runs the work with functions around it, the first outermost. @throws what the work threw, or an error that `isAroundError` knows. */
-export async function runAround([around, ...inner]: readonly Around[], call: AroundCall, work: InnerWork): Promise<unknown> {
+export async function runAround(
+  [around, ...inner]: readonly Around[],
+  call: AroundCall,
+  work: InnerWork,
+): Promise<unknown> {
   if (around === undefined) return work.start();
   const what = `the function around ${call.tool.name}`;
   let waiting = true;
   let running: Promise<unknown> | undefined;
-  let ended: { readonly value?: unknown; readonly whole?: unknown; readonly json?: string | undefined; readonly thrown?: unknown } | undefined;
+  let ended:
+    | {
+        readonly value?: unknown;
+        readonly whole?: unknown;
+        readonly json?: string | undefined;
+        readonly thrown?: unknown;
+      }
+    | undefined;
   const isOpen = () => waiting && work.isOpen();
   const begin = async () => {
-    if (!isOpen()) throw made('INVALID_STATE', expectedGot(`${what} to call run before it ends`, 'a call of run afterwards', 'Nothing was run by it.'));
-    if (running !== undefined) throw made('INVALID_STATE', expectedGot(`${what} to call run once`, 'a second call of run', 'Nothing was run by it; keep what run() resolves to.'));
+    if (!isOpen())
+      throw made(
+        'INVALID_STATE',
+        expectedGot(
+          `${what} to call run before it ends`,
+          'a call of run afterwards',
+          'Nothing was run by it.',
+        ),
+      );
+    if (running !== undefined)
+      throw made(
+        'INVALID_STATE',
+        expectedGot(
+          `${what} to call run once`,
+          'a second call of run',
+          'Nothing was run by it; keep what run() resolves to.',
+        ),
+      );
     running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
       const value = valueOf(whole);
       ended = { value, ...(hasContent(whole) && { whole, json: jsonOf(value) }) };
@@ -96,13 +129,33 @@ export async function runAround([around, ...inner]: readonly Around[], call: Aro
   };
   try {
     const returned = await around(call, run);
-    if (returned === undefined && (ended === undefined || 'thrown' in ended || ended.value !== undefined)) throw made('INVALID_RESULT', expectedGot(`${what} to return a result`, 'undefined', 'Return what run() resolves to, or null for no value.'));
+    if (
+      returned === undefined &&
+      (ended === undefined || 'thrown' in ended || ended.value !== undefined)
+    )
+      throw made(
+        'INVALID_RESULT',
+        expectedGot(
+          `${what} to return a result`,
+          'undefined',
+          'Return what run() resolves to, or null for no value.',
+        ),
+      );
     // A value that was changed in place may have lost what its content still tells.
-    if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json) return ended.whole;
+    if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
+      return ended.whole;
     return resultLike(ended?.value, returned);
   } catch (error) {
-    if (isAroundError(error) || (ended !== undefined && 'thrown' in ended && ended.thrown === error)) throw error;
-    throw made('EXECUTION_FAILED', `The function of the program around ${call.tool.name} failed, and its error is not shown. Try something else, or ask the user.`, error);
+    if (
+      isAroundError(error) ||
+      (ended !== undefined && 'thrown' in ended && ended.thrown === error)
+    )
+      throw error;
+    throw made(
+      'EXECUTION_FAILED',
+      `The function of the program around ${call.tool.name} failed, and its error is not shown. Try something else, or ask the user.`,
+      error,
+    );
   } finally {
     waiting = false;
     if (running !== undefined && ended === undefined) work.onLeft();

@@ -71,8 +71,15 @@ export class BudgetMarks {
   /** Returns what is known of an owner, asked of the store at most once a second while `isFine` says yes. */
   async look(owner: string, isFine: (known: KnownOwner) => boolean): Promise<KnownOwner> {
     const known = this.#owners.get(owner);
-    if (known !== undefined && known.era === this.#era && this.#clock.elapsed() - known.readAt < REREAD_MS && isFine(known)) return known;
-    const reading = this.#reading.get(owner) ?? this.read(owner).finally(() => this.#reading.delete(owner));
+    if (
+      known !== undefined &&
+      known.era === this.#era &&
+      this.#clock.elapsed() - known.readAt < REREAD_MS &&
+      isFine(known)
+    )
+      return known;
+    const reading =
+      this.#reading.get(owner) ?? this.read(owner).finally(() => this.#reading.delete(owner));
     this.#reading.set(owner, reading);
     return reading;
   }
@@ -80,16 +87,30 @@ export class BudgetMarks {
   /** Returns what the store says of an owner now. @param hasRestarted when the store may have another identity. */
   async read(owner: string, hasRestarted = false): Promise<KnownOwner> {
     const readAt = this.#clock.elapsed();
-    const [era, text] = await Promise.all([this.#readEra(hasRestarted), this.#store.get(ownerKey(owner))]);
+    const [era, text] = await Promise.all([
+      this.#readEra(hasRestarted),
+      this.#store.get(ownerKey(owner)),
+    ]);
     const before = this.#owners.get(owner);
     const isSameEra = before?.era === era;
-    if (isSameEra && before.text !== undefined && text === undefined) return this.#close(owner, before, undefined);
+    if (isSameEra && before.text !== undefined && text === undefined)
+      return this.#close(owner, before, undefined);
     const mark = parsed<OwnerMark>(text);
     const lostAt = mark?.era === era.id ? mark.lostAt : era.lostAt;
     const time = lostAt === undefined ? undefined : (await this.#store.now()).time;
     const isUnderWay = mark?.isUnderWay === true;
-    const sums = isSameEra && before.text === text && !isUnderWay ? before.sums : new Map<string, CertainSum>();
-    return this.#keep(owner, { era, text, readAt: isUnderWay ? -Infinity : readAt, lostAt, time, sums });
+    const sums =
+      isSameEra && before.text === text && !isUnderWay
+        ? before.sums
+        : new Map<string, CertainSum>();
+    return this.#keep(owner, {
+      era,
+      text,
+      readAt: isUnderWay ? -Infinity : readAt,
+      lostAt,
+      time,
+      sums,
+    });
   }
 
   /**
@@ -99,14 +120,25 @@ export class BudgetMarks {
    */
   async followUp(owner: string, known: KnownOwner): Promise<KnownOwner> {
     const now = await this.read(owner);
-    return now.era !== known.era || now.text !== known.text ? now : this.#close(owner, now, now.text);
+    return now.era !== known.era || now.text !== known.text
+      ? now
+      : this.#close(owner, now, now.text);
   }
 
   /**
    * Lets an owner's counters begin again. Marks stand around their removal, so that no process that counts meanwhile takes it for a loss.
    */
-  async reset(owner: string, { era }: KnownOwner, removeCounters: () => Promise<void>): Promise<void> {
-    const mark = (more: Partial<OwnerMark>) => this.#write(ownerKey(owner), () => ({ id: randomUUID(), era: era.id, ...more }) satisfies OwnerMark, era.identity);
+  async reset(
+    owner: string,
+    { era }: KnownOwner,
+    removeCounters: () => Promise<void>,
+  ): Promise<void> {
+    const mark = (more: Partial<OwnerMark>) =>
+      this.#write(
+        ownerKey(owner),
+        () => ({ id: randomUUID(), era: era.id, ...more }) satisfies OwnerMark,
+        era.identity,
+      );
     await mark({ isUnderWay: true });
     await removeCounters();
     await mark({});
@@ -122,11 +154,24 @@ export class BudgetMarks {
   }
 
   /** Puts a loss on record, unless the owner's mark changed meanwhile: then that holds. */
-  async #close(owner: string, { era }: KnownOwner, before: string | undefined): Promise<KnownOwner> {
+  async #close(
+    owner: string,
+    { era }: KnownOwner,
+    before: string | undefined,
+  ): Promise<KnownOwner> {
     const readAt = this.#clock.elapsed();
     const { time } = await this.#store.now();
-    const text = JSON.stringify({ id: randomUUID(), era: era.id, lostAt: time } satisfies OwnerMark);
-    if ((await this.#store.compareAndSet(ownerKey(owner), before, text, { identity: era.identity })) !== true) return this.read(owner);
+    const text = JSON.stringify({
+      id: randomUUID(),
+      era: era.id,
+      lostAt: time,
+    } satisfies OwnerMark);
+    if (
+      (await this.#store.compareAndSet(ownerKey(owner), before, text, {
+        identity: era.identity,
+      })) !== true
+    )
+      return this.read(owner);
     return this.#keep(owner, { era, text, readAt, lostAt: time, time, sums: new Map() });
   }
 
@@ -138,11 +183,21 @@ export class BudgetMarks {
       const { time, identity } = await this.#store.now();
       const found = parsed<Era>(text);
       // An era that is new to this process, and that nobody began by accepting a loss, was begun in a store that lost the one before.
-      const goesOn = found?.identity === identity && (known === undefined || found.id === known.id || found.accepted === true || found.lostAt !== undefined);
+      const goesOn =
+        found?.identity === identity &&
+        (known === undefined ||
+          found.id === known.id ||
+          found.accepted === true ||
+          found.lostAt !== undefined);
       if (goesOn) return this.#enter(found, text);
-      const next: Era = { id: randomUUID(), identity, ...((known !== undefined || text !== undefined) && { lostAt: time }) };
+      const next: Era = {
+        id: randomUUID(),
+        identity,
+        ...((known !== undefined || text !== undefined) && { lostAt: time }),
+      };
       const nextText = JSON.stringify(next);
-      if ((await this.#store.compareAndSet(ERA_KEY, text, nextText, { identity })) === true) return this.#enter(next, nextText);
+      if ((await this.#store.compareAndSet(ERA_KEY, text, nextText, { identity })) === true)
+        return this.#enter(next, nextText);
     }
   }
 
@@ -155,7 +210,11 @@ export class BudgetMarks {
   async #write(key: string, next: () => object, identity: string): Promise<string> {
     for (;;) {
       const text = JSON.stringify(next());
-      if ((await this.#store.compareAndSet(key, await this.#store.get(key), text, { identity })) === true) return text;
+      if (
+        (await this.#store.compareAndSet(key, await this.#store.get(key), text, { identity })) ===
+        true
+      )
+        return text;
     }
   }
 

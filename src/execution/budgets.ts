@@ -58,7 +58,12 @@ export class Budgets {
   readonly #marks: BudgetMarks;
 
   constructor(budgets: readonly Budget[], store: StateStore, clock: Clock) {
-    this.#budgets = budgets.map((budget, index) => ({ budget, nth: budgets.slice(0, index).filter((other) => other.per === budget.per && other.windowMs === budget.windowMs).length }));
+    this.#budgets = budgets.map((budget, index) => ({
+      budget,
+      nth: budgets
+        .slice(0, index)
+        .filter((other) => other.per === budget.per && other.windowMs === budget.windowMs).length,
+    }));
     this.#store = store;
     this.#clock = clock;
     this.#marks = new BudgetMarks(store, clock);
@@ -73,7 +78,8 @@ export class Budgets {
     const counters = this.#budgets.flatMap((budget) => countersOf(budget, context, entry));
     // Looked at first, so that a call that one budget refuses seldom costs the others: what was taken is not given back,
     // because its window may have ended meanwhile, and the next one would be overspent.
-    if (counters.length > 1) await Promise.all(counters.map((counter) => this.#assertFits(counter)));
+    if (counters.length > 1)
+      await Promise.all(counters.map((counter) => this.#assertFits(counter)));
     for (const counter of counters) await this.#take(counter);
   }
 
@@ -90,7 +96,12 @@ export class Budgets {
       for (const numbered of this.#budgets) {
         for (const unit of ['calls', 'cost'] as const) {
           const key = keyOf(numbered, unit, owner);
-          while (numbered.budget[unit] !== undefined && !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, { identity }))) {
+          while (
+            numbered.budget[unit] !== undefined &&
+            !(await this.#store.compareAndSet(key, await this.#store.get(key), undefined, {
+              identity,
+            }))
+          ) {
             // Another call spent in between: again.
           }
         }
@@ -103,16 +114,28 @@ export class Budgets {
     let known = await this.#open(counter);
     let sum: Increment | undefined;
     while (sum === undefined) {
-      const [elapsed, date, before] = [this.#clock.elapsed(), this.#clock.now(), known.sums.get(key)];
+      const [elapsed, date, before] = [
+        this.#clock.elapsed(),
+        this.#clock.now(),
+        known.sums.get(key),
+      ];
       try {
-        sum = await this.#store.increment(key, by, { max, identity: known.era.identity, ...window(budget) });
+        sum = await this.#store.increment(key, by, {
+          max,
+          identity: known.era.identity,
+          ...window(budget),
+        });
       } catch (error) {
         if (!isRestarted(error)) throw error;
         known = await this.#marks.read(owner, true);
         assertOpen(counter, known);
         continue;
       }
-      if (this.#isLost(before, sum, counter)) await this.#beginAgain(counter, await this.#marks.followUp(owner, known), { elapsed, date });
+      if (this.#isLost(before, sum, counter))
+        await this.#beginAgain(counter, await this.#marks.followUp(owner, known), {
+          elapsed,
+          date,
+        });
       else known.sums.set(key, seen(known.sums.get(key), sum, { elapsed, date }));
     }
     if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
@@ -122,39 +145,67 @@ export class Budgets {
    * Learns the sum of a counter that another process reset: with what this call just added unknown, the next loss of the
    * counter would go unnoticed. The sum is certain only if no reset came between two looks at the owner's mark.
    */
-  async #beginAgain(counter: Counter, known: KnownOwner, asked: { readonly elapsed: number; readonly date: number }): Promise<void> {
+  async #beginAgain(
+    counter: Counter,
+    known: KnownOwner,
+    asked: { readonly elapsed: number; readonly date: number },
+  ): Promise<void> {
     assertOpen(counter, known);
     const { key, owner, budget } = counter;
-    const sum = await this.#store.increment(key, 0, { mustExist: true, identity: known.era.identity, ...window(budget) }).catch(ignoreRestart);
+    const sum = await this.#store
+      .increment(key, 0, { mustExist: true, identity: known.era.identity, ...window(budget) })
+      .catch(ignoreRestart);
     const now = await this.#marks.read(owner);
-    if (sum !== undefined && now.sums === known.sums) now.sums.set(key, seen(undefined, sum, asked));
+    if (sum !== undefined && now.sums === known.sums)
+      now.sums.set(key, seen(undefined, sum, asked));
   }
 
   async #assertFits(counter: Counter): Promise<void> {
     const { key, by, max, budget } = counter;
     const { identity } = (await this.#open(counter)).era;
-    const spent = budget.windowMs === undefined ? await this.#store.get(key) : await this.#store.increment(key, 0, { mustExist: true, identity, ...window(budget) }).then(({ value }) => value, ignoreRestart);
+    const spent =
+      budget.windowMs === undefined
+        ? await this.#store.get(key)
+        : await this.#store
+            .increment(key, 0, { mustExist: true, identity, ...window(budget) })
+            .then(({ value }) => value, ignoreRestart);
     if (spent !== undefined && Number(spent) + by > max) throw exceeded(counter, Number(spent));
   }
 
   async #open(counter: Counter): Promise<KnownOwner> {
-    const known = await this.#marks.look(counter.owner, (known) => !isClosed(counter.budget, known));
+    const known = await this.#marks.look(
+      counter.owner,
+      (known) => !isClosed(counter.budget, known),
+    );
     assertOpen(counter, known);
     return known;
   }
 
   /** Tells that a counter was removed or went back: it is less than this process has seen, or a window that should live began again. */
-  #isLost(known: CertainSum | undefined, { applied, value = 0, born }: Increment, { by, budget: { windowMs } }: Counter): boolean {
+  #isLost(
+    known: CertainSum | undefined,
+    { applied, value = 0, born }: Increment,
+    { by, budget: { windowMs } }: Counter,
+  ): boolean {
     if (known === undefined) return false;
     if (windowMs === undefined) return isBelow(value, known.value + (applied ? by : 0));
     // A window lives as long as anything counts. By both clocks: one may have stood still while the machine slept, the other may have been set.
     const { window } = known;
-    return window !== undefined && window.born !== born && window.elapsed > this.#clock.elapsed() - windowMs && window.date > this.#clock.now() - windowMs;
+    return (
+      window !== undefined &&
+      window.born !== born &&
+      window.elapsed > this.#clock.elapsed() - windowMs &&
+      window.date > this.#clock.now() - windowMs
+    );
   }
 }
 
 /** Adds an answer of the store, asked for at a moment, to what is certain. */
-function seen(before: CertainSum | undefined, { applied, value = 0, born }: Increment, asked: { readonly elapsed: number; readonly date: number }): CertainSum {
+function seen(
+  before: CertainSum | undefined,
+  { applied, value = 0, born }: Increment,
+  asked: { readonly elapsed: number; readonly date: number },
+): CertainSum {
   const window = applied && born !== undefined ? { born, ...asked } : before?.window;
   return { value: Math.max(value, before?.value ?? 0), ...(window && { window }) };
 }
@@ -177,17 +228,41 @@ function isClosed({ windowMs }: Budget, { lostAt, time = 0 }: KnownOwner): boole
   return lostAt !== undefined && (windowMs === undefined || time <= lostAt + windowMs);
 }
 
-function countersOf(numbered: Numbered, context: CallContext, entry: ToolEntry): readonly Counter[] {
+function countersOf(
+  numbered: Numbered,
+  context: CallContext,
+  entry: ToolEntry,
+): readonly Counter[] {
   const { budget } = numbered;
   const owner = (budget.per === 'principal' ? context.principal : context.conversationId) ?? NOBODY;
   const counters: Counter[] = [];
-  if (budget.calls !== undefined) counters.push({ key: keyOf(numbered, 'calls', owner), owner, max: budget.calls, unit: 'calls', by: 1, budget });
-  if (budget.cost !== undefined) counters.push({ key: keyOf(numbered, 'cost', owner), owner, max: budget.cost, unit: 'cost', by: costOf(entry), budget });
+  if (budget.calls !== undefined)
+    counters.push({
+      key: keyOf(numbered, 'calls', owner),
+      owner,
+      max: budget.calls,
+      unit: 'calls',
+      by: 1,
+      budget,
+    });
+  if (budget.cost !== undefined)
+    counters.push({
+      key: keyOf(numbered, 'cost', owner),
+      owner,
+      max: budget.cost,
+      unit: 'cost',
+      by: costOf(entry),
+      budget,
+    });
   return counters;
 }
 
 /** Owners are told apart by their digest: names may be of any length and characters. */
-function keyOf({ budget: { per, windowMs }, nth }: Numbered, unit: Counter['unit'], owner: string): string {
+function keyOf(
+  { budget: { per, windowMs }, nth }: Numbered,
+  unit: Counter['unit'],
+  owner: string,
+): string {
   return `budget:${per}:${unit}:${windowMs ?? 'ever'}:${nth}:${digestOf(owner)}`;
 }
 
@@ -199,7 +274,20 @@ function assertOpen({ budget, unit, max }: Counter, known: KnownOwner): void {
   const reopensAt = windowMs === undefined ? undefined : lostAt + windowMs;
   const advice = `${reopensAt === undefined ? 'Ask an operator' : `Wait until ${dateOf(reopensAt)}, or ask an operator`} to accept that: resetBudgets() for all owners, resetBudgets(owner) for this one.`;
   const got = `a state store that restarted or lost them by ${dateOf(lostAt)}: what was spent is not known`;
-  throw new ToolError('BUDGET_EXCEEDED', expectedGot(`the counters of the budget of ${max} ${unit} per ${per}`, got, advice), { details: { per, unit, limit: max, reason: 'lost', lostAt, ...(reopensAt !== undefined && { reopensAt }) } });
+  throw new ToolError(
+    'BUDGET_EXCEEDED',
+    expectedGot(`the counters of the budget of ${max} ${unit} per ${per}`, got, advice),
+    {
+      details: {
+        per,
+        unit,
+        limit: max,
+        reason: 'lost',
+        lostAt,
+        ...(reopensAt !== undefined && { reopensAt }),
+      },
+    },
+  );
 }
 
 function dateOf(time: number): string {
@@ -208,5 +296,13 @@ function dateOf(time: number): string {
 
 function exceeded({ budget, unit, by, max }: Counter, spent: number): ToolError {
   const details = { per: budget.per, unit, limit: max, spent, needed: by };
-  return new ToolError('BUDGET_EXCEEDED', expectedGot(`at most ${max} ${unit} per ${budget.per}`, `${spent} spent and ${by} more needed`, 'Finish without this tool, or have the budget raised.'), { details });
+  return new ToolError(
+    'BUDGET_EXCEEDED',
+    expectedGot(
+      `at most ${max} ${unit} per ${budget.per}`,
+      `${spent} spent and ${by} more needed`,
+      'Finish without this tool, or have the budget raised.',
+    ),
+    { details },
+  );
 }

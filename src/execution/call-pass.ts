@@ -46,7 +46,12 @@ export class CallPass {
   /** Returns the call with its input as the tool's schema gives it. @throws ToolError what its options or input are refused for. */
   async accept(running: RunningCall): Promise<AcceptedInput> {
     if (running.refused !== undefined) {
-      running.tellDecision({ verdict: 'deny', rule: 'invalid-options', reason: 'the options of the call are refused', danger: DangerLevel.CRITICAL });
+      running.tellDecision({
+        verdict: 'deny',
+        rule: 'invalid-options',
+        reason: 'the options of the call are refused',
+        danger: DangerLevel.CRITICAL,
+      });
       throw running.refused;
     }
     const pass = this.#parts.checker.pass(running.call);
@@ -54,31 +59,60 @@ export class CallPass {
   }
 
   /** Has the policy decide, asks where approval is needed, and runs the call. @param before a decision that still counts. */
-  async decide(running: RunningCall, accepted: AcceptedInput, before?: DatedDecision): Promise<OutcomeBody> {
+  async decide(
+    running: RunningCall,
+    accepted: AcceptedInput,
+    before?: DatedDecision,
+  ): Promise<OutcomeBody> {
     const { call, options } = running;
     const { entry, raw } = accepted;
     const dated = before ?? (await this.#parts.checker.decide(running, accepted));
     const { decision } = dated;
     if (decision.verdict === 'deny') return denied(decision);
     assertUsable(running, entry);
-    const asked = { callId: call.id, toolName: entry.name, definitionDigest: entry.digest, principal: options.principal, conversationId: options.conversationId, input: raw };
-    let approval = options.approval === undefined ? undefined : await this.#parts.desk.verify(running, options.approval, asked, entry);
+    const asked = {
+      callId: call.id,
+      toolName: entry.name,
+      definitionDigest: entry.digest,
+      principal: options.principal,
+      conversationId: options.conversationId,
+      input: raw,
+    };
+    let approval =
+      options.approval === undefined
+        ? undefined
+        : await this.#parts.desk.verify(running, options.approval, asked, entry);
     // A manual call is a user's work already.
     if (approval === undefined && decision.verdict === 'confirm' && !entry.manual) {
       this.#parts.places.assertIdle(entry); // Before the user is asked for nothing.
-      const answer = await this.#parts.desk.ask(running, asked, accepted, decision, this.#confirmOf(options.confirm));
+      const answer = await this.#parts.desk.ask(
+        running,
+        asked,
+        accepted,
+        decision,
+        this.#confirmOf(options.confirm),
+      );
       if ('outcome' in answer) return answer.outcome;
       const { edited } = answer;
       approval = answer.approval;
-      running.useApproval(approval, edited === undefined ? raw : edited.input, edited !== undefined);
+      running.useApproval(
+        approval,
+        edited === undefined ? raw : edited.input,
+        edited !== undefined,
+      );
       // Other arguments, or another tool, are another call.
-      if (edited !== undefined || !this.#parts.checker.isCurrent(accepted, call.name)) return this.carryOut(running);
+      if (edited !== undefined || !this.#parts.checker.isCurrent(accepted, call.name))
+        return this.carryOut(running);
       if (!this.#parts.checker.isRecent(dated)) return this.decide(running, accepted);
       assertUsable(running, entry);
     }
     let grant = this.#parts.checker.grantOf(decision);
     let lapsed = false;
-    const useGrant = async (looksOnly = false) => !(lapsed = approval === undefined && grant !== undefined && !(await this.#parts.desk.useGrant(running, grant, looksOnly)));
+    const useGrant = async (looksOnly = false) =>
+      !(lapsed =
+        approval === undefined &&
+        grant !== undefined &&
+        !(await this.#parts.desk.useGrant(running, grant, looksOnly)));
     let turned: DatedDecision | undefined;
     const forbiddenNow = async () => {
       const now = await this.#parts.checker.decide(running, accepted);
@@ -88,9 +122,21 @@ export class CallPass {
       return verdict === 'deny' || turned !== undefined ? denied(now.decision) : undefined;
     };
     let outdated = false;
-    const isOutdated = async () => (outdated = approval !== undefined && (await this.#parts.desk.isOutdated(running, approval, accepted)));
-    const isStale = (waited: boolean) => (waited && approval !== undefined) || !this.#parts.checker.isRecent(dated);
-    const body = await this.#run(running, { ...accepted, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent: () => this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined) });
+    const isOutdated = async () =>
+      (outdated =
+        approval !== undefined && (await this.#parts.desk.isOutdated(running, approval, accepted)));
+    const isStale = (waited: boolean) =>
+      (waited && approval !== undefined) || !this.#parts.checker.isRecent(dated);
+    const body = await this.#run(running, {
+      ...accepted,
+      approval,
+      isStale,
+      forbiddenNow,
+      isOutdated,
+      useGrant,
+      assertCurrent: () =>
+        this.#parts.checker.assertCurrent(accepted, call.name, approval !== undefined),
+    });
     if (outdated) {
       running.dropApproval();
       return this.decide(running, accepted);
@@ -103,7 +149,8 @@ export class CallPass {
   /** Returns the function that asks: the call's own `confirm`, and the executor's when there is none or it leaves the call pending. */
   #confirmOf(given: Confirm | undefined): Confirm | undefined {
     const { confirm: own } = this.#frame;
-    if (given === undefined || own === undefined || this.#parts.askOwn.has(given)) return given ?? own;
+    if (given === undefined || own === undefined || this.#parts.askOwn.has(given))
+      return given ?? own;
     return async (pending, options) => {
       const answer = await given(pending, options);
       return answer === 'later' ? own(pending, options) : answer;
@@ -122,14 +169,24 @@ export class CallPass {
       return { status: 'manual', pending: running.pendingManual(entry, raw) };
     }
     if (conversationId !== undefined && !this.#parts.repeats.admit(conversationId, entry, raw)) {
-      throw new ToolError('LOOP_DETECTED', `Expected progress, got ${this.#frame.maxRepeats} equal calls of ${entry.name} before this one. Use what they answered, or try something else.`);
+      throw new ToolError(
+        'LOOP_DETECTED',
+        `Expected progress, got ${this.#frame.maxRepeats} equal calls of ${entry.name} before this one. Use what they answered, or try something else.`,
+      );
     }
     this.#parts.worker.assertExecutable(entry);
     const work = () => this.#parts.worker.work(running, { ...runnable, arounds });
-    if (approval !== undefined || this.#frame.cacheEntries === 0 || !isCacheable(entry)) return (await work()).result;
-    const frame = cacheFrame(entry, input, running.options, (reason) => running.tell({ type: 'cache-skipped', reason }));
+    if (approval !== undefined || this.#frame.cacheEntries === 0 || !isCacheable(entry))
+      return (await work()).result;
+    const frame = cacheFrame(entry, input, running.options, (reason) =>
+      running.tell({ type: 'cache-skipped', reason }),
+    );
     if (frame === undefined) return (await work()).result;
-    const answer = await untilAborted(this.#parts.cache.answer(entry, raw, frame, arounds.id, work), signal, entry.name);
+    const answer = await untilAborted(
+      this.#parts.cache.answer(entry, raw, frame, arounds.id, work),
+      signal,
+      entry.name,
+    );
     if (!answer.hit) return answer.result;
     running.cached = true;
     return { status: 'ok', ...answer.answer };

@@ -33,7 +33,12 @@ const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
 /** The end of a call of which nothing was run, and for which approval is asked again. */
-const OUTDATED: OutcomeBody = Object.freeze({ status: 'denied', reason: 'its approval does not count any more', rule: 'approval', danger: 'critical' });
+const OUTDATED: OutcomeBody = Object.freeze({
+  status: 'denied',
+  reason: 'its approval does not count any more',
+  rule: 'approval',
+  danger: 'critical',
+});
 
 interface WorkerParts {
   readonly desk: ApprovalDesk;
@@ -65,12 +70,17 @@ interface CallWork {
   answered: boolean;
   ended: (() => void) | undefined;
   /** The tool's own part in a call with functions around it. */
-  inner?: { readonly state: 'idle' | 'running' } | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
+  inner?:
+    | { readonly state: 'idle' | 'running' }
+    | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
 }
 
 /** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
 export function isRepeatable(entry: ToolEntry): boolean {
-  return (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) || entry.idempotencyKey === true;
+  return (
+    (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) ||
+    entry.idempotencyKey === true
+  );
 }
 
 /**
@@ -81,7 +91,10 @@ export class CallWorker {
   readonly #frame: ExecutorFrame;
   readonly #parts: WorkerParts;
   readonly #factories: ReadonlyMap<string, ProviderFactory>;
-  readonly #routers = new Map<string, { readonly entry: ToolEntry; readonly router: ProviderRouter }>();
+  readonly #routers = new Map<
+    string,
+    { readonly entry: ToolEntry; readonly router: ProviderRouter }
+  >();
 
   /** @throws ToolError `INVALID_ARGUMENT` naming the option of `routing` that is wrong. */
   constructor(frame: ExecutorFrame, parts: WorkerParts) {
@@ -100,11 +113,19 @@ export class CallWorker {
     const place = free ?? (await places.enter(entry, running.options.signal));
     const work: CallWork = { running: 0, answered: false, ended: undefined };
     try {
-      const result = (await this.#prepare(running, call, free === undefined)) ?? (await this.#start(running, call, work));
-      const keep = result.status === 'ok' ? { value: result.value, ...(result.content && { content: result.content }) } : undefined;
+      const result =
+        (await this.#prepare(running, call, free === undefined)) ??
+        (await this.#start(running, call, work));
+      const keep =
+        result.status === 'ok'
+          ? { value: result.value, ...(result.content && { content: result.content }) }
+          : undefined;
       return { result, keep, aborted: isAborted(result) };
     } finally {
-      if (work.answered && work.running > 0) work.ended = places.keep(running.owner, entry, place, () => running.tell({ type: 'call-abandoned' }));
+      if (work.answered && work.running > 0)
+        work.ended = places.keep(running.owner, entry, place, () =>
+          running.tell({ type: 'call-abandoned' }),
+        );
       else {
         place.leaveAll();
         place.leaveTool();
@@ -114,7 +135,11 @@ export class CallWorker {
 
   /** @throws ToolError `NOT_EXECUTABLE` for a tool that has neither a function nor providers. */
   assertExecutable({ name, definition, providers }: ToolEntry): void {
-    if (definition.execute === undefined && providers.length === 0) throw new ToolError('NOT_EXECUTABLE', `Expected ${name} to have a handler or a provider, got neither. Define it with execute, or attach one.`);
+    if (definition.execute === undefined && providers.length === 0)
+      throw new ToolError(
+        'NOT_EXECUTABLE',
+        `Expected ${name} to have a handler or a provider, got neither. Define it with execute, or attach one.`,
+      );
   }
 
   /**
@@ -123,7 +148,10 @@ export class CallWorker {
    * Tools whose providers nobody gave a factory for fall back to their own function, if they have one.
    */
   isRouted({ definition, providers }: ToolEntry): boolean {
-    return providers.length > 0 && (definition.execute === undefined || providers.some(({ name }) => this.#factories.has(name)));
+    return (
+      providers.length > 0 &&
+      (definition.execute === undefined || providers.some(({ name }) => this.#factories.has(name)))
+    );
   }
 
   /** Returns how a tool's providers are; nothing for tools that have none or were not called. */
@@ -136,7 +164,11 @@ export class CallWorker {
   }
 
   /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
-  async #prepare(running: RunningCall, { entry, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent }: RunnableCall, waited: boolean): Promise<OutcomeBody | undefined> {
+  async #prepare(
+    running: RunningCall,
+    { entry, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent }: RunnableCall,
+    waited: boolean,
+  ): Promise<OutcomeBody | undefined> {
     const { desk, budgets } = this.#parts;
     const { options } = running;
     const assertStill = () => {
@@ -147,7 +179,8 @@ export class CallWorker {
     const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
     if (forbidden !== undefined) return forbidden;
     if ((await isOutdated()) || !(await useGrant(true))) return OUTDATED;
-    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined)) await desk.assertUnused(running, approval);
+    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined))
+      await desk.assertUnused(running, approval);
     if (budgets !== undefined) await budgets.reserve(entry, options);
     assertStill();
     if (options.onStart !== undefined) await this.#announce(running, entry, options.onStart);
@@ -158,11 +191,24 @@ export class CallWorker {
     return undefined;
   }
 
-  async #announce({ call, options }: RunningCall, { name, timeoutMs = this.#frame.timeoutMs }: ToolEntry, onStart: NonNullable<ExecuteOptions['onStart']>): Promise<void> {
-    const told = await withDeadline(() => onStart(call), { clock: this.#frame.clock, timeoutMs, signal: options.signal });
+  async #announce(
+    { call, options }: RunningCall,
+    { name, timeoutMs = this.#frame.timeoutMs }: ToolEntry,
+    onStart: NonNullable<ExecuteOptions['onStart']>,
+  ): Promise<void> {
+    const told = await withDeadline(() => onStart(call), {
+      clock: this.#frame.clock,
+      timeoutMs,
+      signal: options.signal,
+    });
     if (told.kind === 'threw') throw told.error;
     if (told.kind === 'aborted') throw aborted(name);
-    if (told.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`, { details: { timeoutMs } });
+    if (told.kind === 'timeout')
+      throw new ToolError(
+        'TIMEOUT',
+        `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`,
+        { details: { timeoutMs } },
+      );
   }
 
   async #start(running: RunningCall, call: RunnableCall, work: CallWork): Promise<OutcomeBody> {
@@ -175,17 +221,35 @@ export class CallWorker {
     try {
       const ended = await this.#runInTime(running, call, work);
       if (ended.kind === 'threw') this.#renew(entry, ended.error);
-      result = ended.kind === 'threw' ? thrownFailure(ended.error, entry.name, exposeErrors) : await readResult(entry, ended.value, (question) => running.pendingQuestion(entry, raw, question));
+      result =
+        ended.kind === 'threw'
+          ? thrownFailure(ended.error, entry.name, exposeErrors)
+          : await readResult(entry, ended.value, (question) =>
+              running.pendingQuestion(entry, raw, question),
+            );
     } catch (error) {
       isAroundsOwn = isAroundError(error);
-      result = isAroundsOwn ? aroundFailure(error as ToolError, running.attempts > 0, exposeErrors) : failure(error);
+      result = isAroundsOwn
+        ? aroundFailure(error as ToolError, running.attempts > 0, exposeErrors)
+        : failure(error);
     } finally {
       await this.#parts.cache.dropAfter(entry);
     }
     const { provider, abandoned } = running;
     const success = hasSucceeded(work, result, isAroundsOwn);
-    const latencyMs = work.inner !== undefined && 'latencyMs' in work.inner ? work.inner.latencyMs : clock.elapsed() - startedAt;
-    if (!isAborted(result) && success !== undefined) health.record({ kind: 'tool', name: entry.name, success, latencyMs, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) });
+    const latencyMs =
+      work.inner !== undefined && 'latencyMs' in work.inner
+        ? work.inner.latencyMs
+        : clock.elapsed() - startedAt;
+    if (!isAborted(result) && success !== undefined)
+      health.record({
+        kind: 'tool',
+        name: entry.name,
+        success,
+        latencyMs,
+        ...(provider !== undefined && { provider }),
+        ...(abandoned && { abandoned }),
+      });
     return result;
   }
 
@@ -193,31 +257,53 @@ export class CallWorker {
   #renew(entry: ToolEntry, error: unknown): void {
     const { registry } = this.#frame;
     const renewed = renewedTool(error, entry.definition);
-    if (renewed !== undefined && registry.get(entry.name) === entry) registry.register(renewed, { replace: true });
+    if (renewed !== undefined && registry.get(entry.name) === entry)
+      registry.register(renewed, { replace: true });
   }
 
   /** Returns what the tool returned or threw. @throws ToolError `TIMEOUT` or `ABORTED`. */
-  async #runInTime(running: RunningCall, call: RunnableCall, work: CallWork): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
+  async #runInTime(
+    running: RunningCall,
+    call: RunnableCall,
+    work: CallWork,
+  ): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
     const { entry } = call;
     const { timeoutMs = this.#frame.timeoutMs } = entry;
     const leftMs = Math.max(1, timeoutMs - running.watchedMs);
-    const settled = await withDeadline<unknown>((signal) => this.#run(running, call, work, signal, leftMs), { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal });
+    const settled = await withDeadline<unknown>(
+      (signal) => this.#run(running, call, work, signal, leftMs),
+      { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal },
+    );
     await untilQuiet(() => work.running);
     work.answered = true;
     running.abandoned = work.running > 0;
     if (settled.kind === 'threw' && isAroundError(settled.error)) throw settled.error;
     if (settled.kind === 'aborted') throw aborted(entry.name);
-    if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', `Expected an answer of ${entry.name} within ${timeoutMs} ms, got none. Ask for less at once, or give the tool more time.`, { details: { timeoutMs } });
+    if (settled.kind === 'timeout')
+      throw new ToolError(
+        'TIMEOUT',
+        `Expected an answer of ${entry.name} within ${timeoutMs} ms, got none. Ask for less at once, or give the tool more time.`,
+        { details: { timeoutMs } },
+      );
     return settled;
   }
 
-  #run(running: RunningCall, call: RunnableCall, work: CallWork, signal: AbortSignal, timeoutMs: number): unknown {
+  #run(
+    running: RunningCall,
+    call: RunnableCall,
+    work: CallWork,
+    signal: AbortSignal,
+    timeoutMs: number,
+  ): unknown {
     const { entry, input, raw, approval } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
     // A write that was approved is started once.
     const repeatable = isRepeatable(entry) && !(approval !== undefined && writes);
-    const context = running.contextFor(entry.digest, writes ? (running.options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined);
+    const context = running.contextFor(
+      entry.digest,
+      writes ? (running.options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined,
+    );
     const started = () => {
       work.running++;
       running.attempts++;
@@ -227,7 +313,13 @@ export class CallWorker {
       if (work.answered) this.#endLate(running, entry, work);
     };
     const start = (stop: AbortSignal, leftMs: number): Promise<unknown> => {
-      if (execute === undefined || this.isRouted(entry)) return this.#route(running, entry, { input, context, repeatable, timeoutMs: leftMs, started, ended }, stop);
+      if (execute === undefined || this.isRouted(entry))
+        return this.#route(
+          running,
+          entry,
+          { input, context, repeatable, timeoutMs: leftMs, started, ended },
+          stop,
+        );
       const attempt = async (): Promise<unknown> => {
         started();
         try {
@@ -236,19 +328,43 @@ export class CallWorker {
           ended();
         }
       };
-      return repeatable && this.#frame.maxAttempts > 1 ? this.#withRetries(attempt, stop) : attempt();
+      return repeatable && this.#frame.maxAttempts > 1
+        ? this.#withRetries(attempt, stop)
+        : attempt();
     };
-    return call.arounds.list.length === 0 ? start(signal, timeoutMs) : this.#runInside(running, call, work, { context, signal, timeoutMs, start });
+    return call.arounds.list.length === 0
+      ? start(signal, timeoutMs)
+      : this.#runInside(running, call, work, { context, signal, timeoutMs, start });
   }
 
   /** Does the work inside of the functions around it, and stops work that one of them does not wait for. */
-  async #runInside(running: RunningCall, { entry, raw, arounds }: RunnableCall, work: CallWork, { context, signal, timeoutMs, start }: { readonly context: ToolContext; readonly signal: AbortSignal; readonly timeoutMs: number; readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown> }): Promise<unknown> {
+  async #runInside(
+    running: RunningCall,
+    { entry, raw, arounds }: RunnableCall,
+    work: CallWork,
+    {
+      context,
+      signal,
+      timeoutMs,
+      start,
+    }: {
+      readonly context: ToolContext;
+      readonly signal: AbortSignal;
+      readonly timeoutMs: number;
+      readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown>;
+    },
+  ): Promise<unknown> {
     const { clock } = this.#frame;
     const begunAt = clock.elapsed();
     const stop = new AbortController();
     followLimits(stop.signal, signal);
     const stopListening = onAbort(signal, () => stop.abort(signal.reason));
-    const call = Object.freeze({ tool: entry, id: running.call.id, input: raw, context: Object.freeze({ ...context, signal }) });
+    const call = Object.freeze({
+      tool: entry,
+      id: running.call.id,
+      input: raw,
+      context: Object.freeze({ ...context, signal }),
+    });
     work.inner = { state: 'idle' };
     const startInner = async (): Promise<unknown> => {
       const startedAt = clock.elapsed();
@@ -266,7 +382,11 @@ export class CallWorker {
       }
     };
     try {
-      return await runAround(arounds.list, call, { start: startInner, isOpen: () => !work.answered && !signal.aborted, onLeft: () => stop.abort(aborted(entry.name)) });
+      return await runAround(arounds.list, call, {
+        start: startInner,
+        isOpen: () => !work.answered && !signal.aborted,
+        onLeft: () => stop.abort(aborted(entry.name)),
+      });
     } finally {
       stopListening();
     }
@@ -279,14 +399,34 @@ export class CallWorker {
     if (work.running === 0) work.ended?.();
   }
 
-  async #route(running: RunningCall, entry: ToolEntry, work: { readonly input: unknown; readonly context: ToolContext; readonly repeatable: boolean; readonly timeoutMs: number; readonly started: () => void; readonly ended: () => void }, signal: AbortSignal): Promise<unknown> {
+  async #route(
+    running: RunningCall,
+    entry: ToolEntry,
+    work: {
+      readonly input: unknown;
+      readonly context: ToolContext;
+      readonly repeatable: boolean;
+      readonly timeoutMs: number;
+      readonly started: () => void;
+      readonly ended: () => void;
+    },
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const { input, context, repeatable, timeoutMs, started, ended } = work;
     // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
     const controller = new AbortController();
     followLimits(controller.signal, signal);
-    const stopListening = onAbort(signal, () => controller.abort(running.options.signal?.aborted === true ? aborted(entry.name) : signal.reason));
+    const stopListening = onAbort(signal, () =>
+      controller.abort(
+        running.options.signal?.aborted === true ? aborted(entry.name) : signal.reason,
+      ),
+    );
     try {
-      const { value, provider } = await this.#routerFor(entry).call(input, { ...context, signal: controller.signal }, { repeatable, timeoutMs, counted: false, onStart: started, onEnd: ended });
+      const { value, provider } = await this.#routerFor(entry).call(
+        input,
+        { ...context, signal: controller.signal },
+        { repeatable, timeoutMs, counted: false, onStart: started, onEnd: ended },
+      );
       running.provider = provider;
       return value;
     } finally {
@@ -299,7 +439,18 @@ export class CallWorker {
     if (known?.entry === entry) return known.router;
     void known?.router.close();
     const { clock, random, health, store, env, listeners, routing } = this.#frame;
-    const router = new ProviderRouter({ ...routing, toolName: entry.name, providers: entry.providers, factories: this.#factories, clock, random, health, onEvent: (event) => listeners.tell(event), ...(store && { store }), ...(env && { env }) });
+    const router = new ProviderRouter({
+      ...routing,
+      toolName: entry.name,
+      providers: entry.providers,
+      factories: this.#factories,
+      clock,
+      random,
+      health,
+      onEvent: (event) => listeners.tell(event),
+      ...(store && { store }),
+      ...(env && { env }),
+    });
     this.#routers.set(entry.name, { entry, router });
     return router;
   }
@@ -316,7 +467,11 @@ export class CallWorker {
         return await work();
       } catch (error) {
         if (attempt >= maxAttempts || signal.aborted || !isTransient(error)) throw error;
-        await pauseFor(exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }), clock, signal);
+        await pauseFor(
+          exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }),
+          clock,
+          signal,
+        );
         if (signal.aborted) throw error;
       }
     }
@@ -324,7 +479,11 @@ export class CallWorker {
 }
 
 /** Returns whether the tool did its work, as far as that is known of a call in which a function around it may have answered in its place. */
-function hasSucceeded({ inner }: CallWork, { status }: OutcomeBody, isAroundsOwn: boolean): boolean | undefined {
+function hasSucceeded(
+  { inner }: CallWork,
+  { status }: OutcomeBody,
+  isAroundsOwn: boolean,
+): boolean | undefined {
   if (inner?.state === 'failed') return false;
   if (inner === undefined || inner.state === 'done') return isAroundsOwn || status !== 'error';
   return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;

@@ -28,10 +28,21 @@ interface Remembered {
 }
 
 const NOTHING: Remembered = Object.freeze({ cleared: 0, flow: Object.freeze({}) });
-const cause = () => z.strictObject({ toolName: z.string().max(128), callId: z.string().max(1_024), at: z.number(), from: z.string().max(253).optional(), inferred: z.literal(true).optional() });
+const cause = () =>
+  z.strictObject({
+    toolName: z.string().max(128),
+    callId: z.string().max(1_024),
+    at: z.number(),
+    from: z.string().max(253).optional(),
+    inferred: z.literal(true).optional(),
+  });
 /** The labels of a conversation as plain data, from a store or a stored session. */
-export const flowSchema = once(() => z.strictObject({ private: cause().optional(), untrusted: cause().optional() }));
-const rememberedSchema = once(() => z.strictObject({ cleared: z.int().min(0), flow: flowSchema() }));
+export const flowSchema = once(() =>
+  z.strictObject({ private: cause().optional(), untrusted: cause().optional() }),
+);
+const rememberedSchema = once(() =>
+  z.strictObject({ cleared: z.int().min(0), flow: flowSchema() }),
+);
 
 /**
  * Remembers for each conversation what was read in it: by the first call that brought each label, in the store that processes
@@ -63,9 +74,19 @@ export class ConversationFlow {
       return await this.of(conversationId);
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
-      const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId: 'the state store cannot be reached', at: this.#frame.clock.now(), inferred: true });
+      const unknown: FlowCause = Object.freeze({
+        toolName: 'unknown',
+        callId: 'the state store cannot be reached',
+        at: this.#frame.clock.now(),
+        inferred: true,
+      });
       const key = keyOf(conversationId);
-      return Object.freeze({ private: unknown, untrusted: unknown, ...this.#unwritten.get(key), ...this.#local.get(key)?.flow });
+      return Object.freeze({
+        private: unknown,
+        untrusted: unknown,
+        ...this.#unwritten.get(key),
+        ...this.#local.get(key)?.flow,
+      });
     }
   }
 
@@ -73,11 +94,15 @@ export class ConversationFlow {
   async record(running: RunningCall, entry: ToolEntry, input: unknown): Promise<void> {
     const { conversationId } = running.options;
     if (conversationId === undefined) return;
-    const read = Object.entries(flowAfter({}, { ...running.call, input }, entry, this.#frame.clock.now())) as [FlowLabel, FlowCause][];
+    const read = Object.entries(
+      flowAfter({}, { ...running.call, input }, entry, this.#frame.clock.now()),
+    ) as [FlowLabel, FlowCause][];
     if (read.length === 0) return;
     const before = new Set<FlowLabel>();
     await this.#add(conversationId, Object.fromEntries(read), before);
-    for (const [label, { from }] of read) if (!before.has(label)) running.tell({ type: 'flow', label, ...(from !== undefined && { from }) });
+    for (const [label, { from }] of read)
+      if (!before.has(label))
+        running.tell({ type: 'flow', label, ...(from !== undefined && { from }) });
   }
 
   /** Adds labels; those of a stored conversation only if no user has taken labels off since: what is stored may be older. */
@@ -87,15 +112,27 @@ export class ConversationFlow {
 
   /** Takes labels off. @throws ToolError `STATE_UNAVAILABLE`, after which they may still be there. */
   async clear(conversationId: string, labels: readonly FlowLabel[]): Promise<void> {
-    await this.#change(conversationId, ({ cleared, flow }) => ({ cleared: cleared + 1, flow: Object.fromEntries(Object.entries(flow).filter(([label]) => !labels.includes(label as FlowLabel))) }));
+    await this.#change(conversationId, ({ cleared, flow }) => ({
+      cleared: cleared + 1,
+      flow: Object.fromEntries(
+        Object.entries(flow).filter(([label]) => !labels.includes(label as FlowLabel)),
+      ),
+    }));
   }
 
-  async #add(conversationId: string, added: Flow, before: Set<FlowLabel>, isOld = false): Promise<void> {
+  async #add(
+    conversationId: string,
+    added: Flow,
+    before: Set<FlowLabel>,
+    isOld = false,
+  ): Promise<void> {
     const together = (now: Remembered): Remembered => {
       const { cleared, flow } = now;
       before.clear();
       for (const label of FLOW_LABELS) if (flow[label] !== undefined) before.add(label);
-      const addsNothing = (isOld && cleared > 0) || FLOW_LABELS.every((label) => added[label] === undefined || before.has(label));
+      const addsNothing =
+        (isOld && cleared > 0) ||
+        FLOW_LABELS.every((label) => added[label] === undefined || before.has(label));
       return addsNothing ? now : { cleared, flow: { ...added, ...flow } };
     };
     try {
@@ -112,33 +149,65 @@ export class ConversationFlow {
   }
 
   /** Changes what is remembered, in the store and here: both are joined first, as each may have heard of something that the other has not. */
-  async #change(conversationId: string, change: (now: Remembered) => Remembered): Promise<Remembered> {
+  async #change(
+    conversationId: string,
+    change: (now: Remembered) => Remembered,
+  ): Promise<Remembered> {
     const key = keyOf(conversationId);
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const text = await this.#store.get(key);
       const [local, unwritten] = [this.#local.get(key), this.#unwritten.get(key)];
       // Nearly always nobody else wrote, and there is nothing to be read or joined.
-      const isKnown = unwritten === undefined && (local === undefined ? text === undefined : local.text !== undefined && local.text === text);
+      const isKnown =
+        unwritten === undefined &&
+        (local === undefined
+          ? text === undefined
+          : local.text !== undefined && local.text === text);
       const before = isKnown ? (local ?? NOTHING) : joined(readRemembered(text), local, unwritten);
       const next = change(before);
       const written = isKnown && next === before ? text : textOf(next);
       const isNew = written !== (text ?? written) || (text === undefined && !isEmpty(next));
-      if (isNew && !(await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))) continue;
-      if (!isNew && Object.values(next.flow).some(({ at }) => Math.abs(this.#frame.clock.now() - at) > RENEWED_AFTER_MS)) await this.#store.expire(key, LIMITS.timerMs);
+      if (
+        isNew &&
+        !(await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))
+      )
+        continue;
+      if (
+        !isNew &&
+        Object.values(next.flow).some(
+          ({ at }) => Math.abs(this.#frame.clock.now() - at) > RENEWED_AFTER_MS,
+        )
+      )
+        await this.#store.expire(key, LIMITS.timerMs);
       // Others may have come meanwhile.
       if (this.#unwritten.get(key) === unwritten) this.#unwritten.delete(key);
       return this.#keep(key, next, written);
     }
-    throw new ToolError('STATE_UNAVAILABLE', 'Expected the state store to keep what a conversation has read, got other changes at each attempt. Try again.');
+    throw new ToolError(
+      'STATE_UNAVAILABLE',
+      'Expected the state store to keep what a conversation has read, got other changes at each attempt. Try again.',
+    );
   }
 
   /** @param text the text in the store that says the same. */
   #keep(key: string, next: Remembered, text?: string): Remembered {
     const local = this.#local.get(key);
     const kept = local === undefined || local === next ? next : later(next, local);
-    const isStored = kept.cleared === next.cleared && Object.keys(kept.flow).length === Object.keys(next.flow).length;
+    const isStored =
+      kept.cleared === next.cleared &&
+      Object.keys(kept.flow).length === Object.keys(next.flow).length;
     this.#local.delete(key);
-    if (!isEmpty(kept)) this.#local.set(key, kept === local && kept.text === text ? kept : Object.freeze({ cleared: kept.cleared, flow: Object.freeze({ ...kept.flow }), text: isStored ? text : undefined }));
+    if (!isEmpty(kept))
+      this.#local.set(
+        key,
+        kept === local && kept.text === text
+          ? kept
+          : Object.freeze({
+              cleared: kept.cleared,
+              flow: Object.freeze({ ...kept.flow }),
+              text: isStored ? text : undefined,
+            }),
+      );
     if (this.#local.size > MOST_REMEMBERED) this.#local.delete(this.#local.keys().next().value!);
     return this.#local.get(key) ?? NOTHING;
   }
@@ -161,8 +230,17 @@ function keyOf(conversationId: string): string {
  * Joins what is stored with what this process remembers: what it could not write counts in any case. A store that has heard of fewer
  * clearings has lost some of what it knew, and what others wrote there since is joined too.
  */
-function joined(stored: Remembered | undefined, local: Remembered = NOTHING, unwritten: Flow = {}): Remembered {
-  const { cleared, flow } = stored === undefined ? local : stored.cleared < local.cleared ? { cleared: local.cleared, flow: { ...stored.flow, ...local.flow } } : later(stored, local);
+function joined(
+  stored: Remembered | undefined,
+  local: Remembered = NOTHING,
+  unwritten: Flow = {},
+): Remembered {
+  const { cleared, flow } =
+    stored === undefined
+      ? local
+      : stored.cleared < local.cleared
+        ? { cleared: local.cleared, flow: { ...stored.flow, ...local.flow } }
+        : later(stored, local);
   return { cleared, flow: { ...unwritten, ...flow } };
 }
 
@@ -178,7 +256,12 @@ function readRemembered(text: string | undefined): Remembered | undefined {
   try {
     return rememberedSchema().parse(JSON.parse(text)) as Remembered;
   } catch {
-    const unknown: FlowCause = { toolName: 'unknown', callId: 'what was stored cannot be read', at: 0, inferred: true };
+    const unknown: FlowCause = {
+      toolName: 'unknown',
+      callId: 'what was stored cannot be read',
+      at: 0,
+      inferred: true,
+    };
     return { cleared: 0, flow: { private: unknown, untrusted: unknown } };
   }
 }

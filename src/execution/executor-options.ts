@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import type { Listeners } from '../core/listeners.js';
-import { aFunction, anObject, checkOptions, clock, milliseconds, once, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  clock,
+  milliseconds,
+  once,
+  wholeBetween,
+  withMethods,
+  type FieldsOf,
+} from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ProviderFactory } from '../providers/provider.js';
 import type { RoutingOptions } from '../providers/router-options.js';
@@ -16,7 +26,11 @@ import type { Budget } from './budgets.js';
 /** A watcher of calls from outside, such as a tracer. */
 export interface Telemetry {
   /** Must call `run` exactly once and resolve to what it resolves to. `entry` is missing for unknown tools. */
-  around(call: ToolCall, entry: ToolEntry | undefined, run: () => Promise<ToolOutcome>): Promise<ToolOutcome>;
+  around(
+    call: ToolCall,
+    entry: ToolEntry | undefined,
+    run: () => Promise<ToolOutcome>,
+  ): Promise<ToolOutcome>;
 }
 
 /** The options of an executor. */
@@ -36,7 +50,8 @@ export interface ToolExecutorOptions {
   /** The store of what processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
   readonly store?: StateStore;
   /** The services behind tools that name providers, by provider name. @default none */
-  readonly providers?: Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
+  readonly providers?:
+    Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
   /** Options of the calls of providers: credentials, time limits, backoff. @default the router's */
   readonly routing?: RoutingOptions;
   /** The log of the health of tools and providers. @default shared through `store`, or else kept in this process */
@@ -118,46 +133,75 @@ export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'id
 const count = () => wholeBetween(1);
 const notNegative = () => z.number().min(0).optional();
 
-const schema = once(() => z.strictObject({
-  registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get'),
-  policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
-  confirm: aFunction<Confirm>().optional(),
-  approvalKey: approvalKey().optional(),
-  approvalTtlMs: milliseconds().default(600_000),
-  budgets: z
-    .array(
-      z
-        .strictObject({ per: z.enum(['principal', 'conversation']), calls: notNegative(), cost: notNegative(), windowMs: milliseconds().optional() })
-        .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, { error: 'calls or cost', params: { advice: 'A budget without either limits nothing.' } }),
-    )
-    .default([]),
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'increment', 'now', 'onAvailability').optional(),
-  providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
-    .refine((providers) => [...(providers instanceof Map ? providers.values() : Object.values(providers))].every((factory) => typeof factory === 'function'), 'a function that makes a provider for every name')
-    .optional(),
-  routing: anObject<RoutingOptions>('options of routing').optional(),
-  health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
-  timeoutMs: milliseconds().default(30_000),
-  maxAttempts: wholeBetween(1, 10).default(3),
-  maxConcurrent: count().default(16),
-  maxConcurrentPerTool: count().optional(),
-  graceMs: milliseconds().default(1_000),
-  maxAbandoned: count().default(16),
-  maxRepeats: count().default(4),
-  cacheEntries: wholeBetween(0).default(1_000),
-  cacheSize: wholeBetween(0).default(16 * 2 ** 20),
-  exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
-  maxResultBytes: wholeBetween(1_024).optional(),
-  telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
-  clock: clock().default(systemClock),
-  random: aFunction<() => number>().default(() => Math.random),
-  env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
-} satisfies FieldsOf<ToolExecutorOptions>));
+const schema = once(() =>
+  z.strictObject({
+    registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get'),
+    policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
+    confirm: aFunction<Confirm>().optional(),
+    approvalKey: approvalKey().optional(),
+    approvalTtlMs: milliseconds().default(600_000),
+    budgets: z
+      .array(
+        z
+          .strictObject({
+            per: z.enum(['principal', 'conversation']),
+            calls: notNegative(),
+            cost: notNegative(),
+            windowMs: milliseconds().optional(),
+          })
+          .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, {
+            error: 'calls or cost',
+            params: { advice: 'A budget without either limits nothing.' },
+          }),
+      )
+      .default([]),
+    store: withMethods<StateStore>(
+      'a StateStore',
+      'get',
+      'compareAndSet',
+      'increment',
+      'now',
+      'onAvailability',
+    ).optional(),
+    providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
+      .refine(
+        (providers) =>
+          [...(providers instanceof Map ? providers.values() : Object.values(providers))].every(
+            (factory) => typeof factory === 'function',
+          ),
+        'a function that makes a provider for every name',
+      )
+      .optional(),
+    routing: anObject<RoutingOptions>('options of routing').optional(),
+    health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+    timeoutMs: milliseconds().default(30_000),
+    maxAttempts: wholeBetween(1, 10).default(3),
+    maxConcurrent: count().default(16),
+    maxConcurrentPerTool: count().optional(),
+    graceMs: milliseconds().default(1_000),
+    maxAbandoned: count().default(16),
+    maxRepeats: count().default(4),
+    cacheEntries: wholeBetween(0).default(1_000),
+    cacheSize: wholeBetween(0).default(16 * 2 ** 20),
+    exposeErrors: z.enum(['none', 'public', 'full']).default('public'),
+    maxResultBytes: wholeBetween(1_024).optional(),
+    telemetry: withMethods<Telemetry>('telemetry with an around method', 'around').optional(),
+    clock: clock().default(systemClock),
+    random: aFunction<() => number>().default(() => Math.random),
+    env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
+  } satisfies FieldsOf<ToolExecutorOptions>),
+);
 
 /** The options with their defaults, and the objects that all parts of one executor share. */
-export type ExecutorFrame = z.output<ReturnType<typeof schema>> & { readonly policy: Policy; readonly health: HealthLog; readonly listeners: Listeners<ToolEvent> };
+export type ExecutorFrame = z.output<ReturnType<typeof schema>> & {
+  readonly policy: Policy;
+  readonly health: HealthLog;
+  readonly listeners: Listeners<ToolEvent>;
+};
 
 /** Returns the options with their defaults. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
-export function checkExecutorOptions(options: ToolExecutorOptions): z.output<ReturnType<typeof schema>> {
+export function checkExecutorOptions(
+  options: ToolExecutorOptions,
+): z.output<ReturnType<typeof schema>> {
   return checkOptions(schema, options, 'options of the executor');
 }

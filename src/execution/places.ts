@@ -91,21 +91,34 @@ export class Places {
     if (waited.kind === 'returned' && waited.value !== undefined) return waited.value;
     if (waited.kind === 'threw') throw waited.error;
     if (waited.kind !== 'timeout') throw aborted(name);
-    throw new ToolError('TIMEOUT', `Expected ${name} to get its turn within ${timeoutMs} ms, got other calls that still run. Try again later.`, { details: { timeoutMs } });
+    throw new ToolError(
+      'TIMEOUT',
+      `Expected ${name} to get its turn within ${timeoutMs} ms, got other calls that still run. Try again later.`,
+      { details: { timeoutMs } },
+    );
   }
 
   /** Takes over the place of a call that was answered while its work runs. @returns the function to be called when the work has ended. */
-  keep(whose: Omit<AbandonedCall, 'toolName' | 'since'>, { name: toolName, allowParallel }: ToolEntry, place: Place, onAbandoned: () => void): () => void {
+  keep(
+    whose: Omit<AbandonedCall, 'toolName' | 'since'>,
+    { name: toolName, allowParallel }: ToolEntry,
+    place: Place,
+    onAbandoned: () => void,
+  ): () => void {
     const { clock, graceMs, maxAbandoned } = this.#limits;
     const keepsAll = this.#left.size >= maxAbandoned;
     const keepsTool = keepsAll || allowParallel !== true;
     if (!keepsAll) place.leaveAll();
     if (!keepsTool) place.leaveTool();
-    const cancel = clock.after(graceMs, () => {
-      this.#overdue.add(left);
-      onAbandoned();
-      for (const watcher of [...this.#watchers]) watcher();
-    }, { background: true });
+    const cancel = clock.after(
+      graceMs,
+      () => {
+        this.#overdue.add(left);
+        onAbandoned();
+        for (const watcher of [...this.#watchers]) watcher();
+      },
+      { background: true },
+    );
     const end = () => {
       if (!this.#left.delete(left)) return;
       this.#overdue.delete(left);
@@ -129,9 +142,20 @@ export class Places {
    * @throws ToolError `INVALID_ARGUMENT` for an id that several calls have.
    */
   release(released: string | AbandonedCall): boolean {
-    const isMeant = typeof released === 'string' ? ({ callId }: AbandonedCall) => callId === released : (call: AbandonedCall) => canonicalJson(call) === canonicalJson(released);
+    const isMeant =
+      typeof released === 'string'
+        ? ({ callId }: AbandonedCall) => callId === released
+        : (call: AbandonedCall) => canonicalJson(call) === canonicalJson(released);
     const [first, ...others] = [...this.#overdue].filter(({ call }) => isMeant(call));
-    if (typeof released === 'string' && others.length > 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('the id of one abandoned call', `one that ${others.length + 1} have`, 'Give the call, as executor.abandoned() lists it.'));
+    if (typeof released === 'string' && others.length > 0)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          'the id of one abandoned call',
+          `one that ${others.length + 1} have`,
+          'Give the call, as executor.abandoned() lists it.',
+        ),
+      );
     first?.end();
     return first !== undefined;
   }
@@ -145,13 +169,26 @@ export class Places {
   #refusalOf({ name, allowParallel, accessMode }: ToolEntry): ToolError | undefined {
     const [first] = this.#overdue;
     if (first === undefined) return undefined;
-    const same = allowParallel !== true || isWriting(accessMode) ? [...this.#overdue].find(({ call }) => call.toolName === name)?.call : undefined;
+    const same =
+      allowParallel !== true || isWriting(accessMode)
+        ? [...this.#overdue].find(({ call }) => call.toolName === name)?.call
+        : undefined;
     if (same !== undefined) {
-      return abandonedRunning(`Expected ${name} to be idle, got the call ${JSON.stringify(same.callId)}, which was given up and still runs. Wait until it ends, or have it released.`, same);
+      return abandonedRunning(
+        `Expected ${name} to be idle, got the call ${JSON.stringify(same.callId)}, which was given up and still runs. Wait until it ends, or have it released.`,
+        same,
+      );
     }
-    const [{ maxAbandoned }, { size }, { callId, toolName }] = [this.#limits, this.#overdue, first.call];
+    const [{ maxAbandoned }, { size }, { callId, toolName }] = [
+      this.#limits,
+      this.#overdue,
+      first.call,
+    ];
     if (size < maxAbandoned) return undefined;
-    return abandonedRunning(`Expected less than ${maxAbandoned} calls that were given up and still run, got ${size}, among them ${JSON.stringify(callId)} of ${toolName}. Wait until they end, or have them released.`, first.call);
+    return abandonedRunning(
+      `Expected less than ${maxAbandoned} calls that were given up and still run, got ${size}, among them ${JSON.stringify(callId)} of ${toolName}. Wait until they end, or have them released.`,
+      first.call,
+    );
   }
 
   /** Waits for the tool's own place first, so that calls that wait for their tool hold up no other tool. */
@@ -161,13 +198,16 @@ export class Places {
       this.#forgetIfEmpty(entry.name, tool);
       return undefined;
     }
-    if (await this.#all.take(this.#limits.maxConcurrent, signal)) return this.#placeIn(entry.name, tool);
+    if (await this.#all.take(this.#limits.maxConcurrent, signal))
+      return this.#placeIn(entry.name, tool);
     this.#leave(entry.name, tool);
     return undefined;
   }
 
   #limitOf({ allowParallel }: ToolEntry): number {
-    return allowParallel === true ? (this.#limits.maxConcurrentPerTool ?? this.#limits.maxConcurrent) : 1;
+    return allowParallel === true
+      ? (this.#limits.maxConcurrentPerTool ?? this.#limits.maxConcurrent)
+      : 1;
   }
 
   #roomOf(toolName: string): Room {

@@ -69,9 +69,18 @@ export interface ExecutionPlan {
  *
  * @throws ToolError `INVALID_ARGUMENT` naming the position of what is no call; nothing is planned then.
  */
-export function planExecution(registry: Pick<ToolMetadataRegistry, 'get'>, calls: readonly PlannableCall[]): ExecutionPlan {
-  if (Array.isArray(registry)) throw invalidArgument('a registry of tools as the first argument', registry, 'Call planExecution(registry, calls).');
-  if (typeof (registry as Partial<typeof registry> | undefined | null)?.get !== 'function') throw invalidArgument('a registry of tools', registry);
+export function planExecution(
+  registry: Pick<ToolMetadataRegistry, 'get'>,
+  calls: readonly PlannableCall[],
+): ExecutionPlan {
+  if (Array.isArray(registry))
+    throw invalidArgument(
+      'a registry of tools as the first argument',
+      registry,
+      'Call planExecution(registry, calls).',
+    );
+  if (typeof (registry as Partial<typeof registry> | undefined | null)?.get !== 'function')
+    throw invalidArgument('a registry of tools', registry);
   const checked = checkCalls(calls);
 
   const index = new ConflictIndex();
@@ -85,10 +94,16 @@ export function planExecution(registry: Pick<ToolMetadataRegistry, 'get'>, calls
     const { toolName } = call;
     if (waitsFor === undefined) return Object.freeze({ position, id, toolName, batch });
     // Written out: a spread of the common fields takes half the time of planning.
-    const after = Object.freeze({ position: waitsFor.call.position, reason: explainWait(waitsFor.call, call) });
+    const after = Object.freeze({
+      position: waitsFor.call.position,
+      reason: explainWait(waitsFor.call, call),
+    });
     return Object.freeze({ position, id, toolName, batch, after });
   });
-  return Object.freeze({ batches: Object.freeze(batches.map((batch) => Object.freeze(batch))), calls: Object.freeze(planned) });
+  return Object.freeze({
+    batches: Object.freeze(batches.map((batch) => Object.freeze(batch))),
+    calls: Object.freeze(planned),
+  });
 }
 
 /** Reads every field once and before any tool is asked: a list that changed meanwhile would be planned in parts. */
@@ -96,19 +111,27 @@ function checkCalls(calls: unknown): readonly Required<PlannableCall>[] {
   try {
     if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
     const checked: Required<PlannableCall>[] = [];
-    for (let position = 0; position < calls.length; position++) checked.push(checkCall(calls[position], position));
+    for (let position = 0; position < calls.length; position++)
+      checked.push(checkCall(calls[position], position));
     return checked;
   } catch (error) {
     if (isToolError(error)) throw error;
-    throw new ToolError('INVALID_ARGUMENT', 'Expected a list of calls as {name, input}, got one that fails when it is read.', { cause: error });
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      'Expected a list of calls as {name, input}, got one that fails when it is read.',
+      { cause: error },
+    );
   }
 }
 
 function checkCall(call: unknown, position: number): Required<PlannableCall> {
-  if (typeof call !== 'object' || call === null) throw invalidArgument(`{name, input} at position ${position} of the calls`, call);
+  if (typeof call !== 'object' || call === null)
+    throw invalidArgument(`{name, input} at position ${position} of the calls`, call);
   const { id = `call-${position}`, name, input } = call as Record<keyof PlannableCall, unknown>;
-  if (typeof name !== 'string') throw invalidArgument(`a text as the name of the call at position ${position}`, name);
-  if (typeof id !== 'string') throw invalidArgument(`a text as the id of the call at position ${position}`, id);
+  if (typeof name !== 'string')
+    throw invalidArgument(`a text as the name of the call at position ${position}`, name);
+  if (typeof id !== 'string')
+    throw invalidArgument(`a text as the id of the call at position ${position}`, id);
   return { id, name, input };
 }
 
@@ -123,13 +146,23 @@ function explainWait(earlier: CallProfile, call: CallProfile): string {
 function reason(earlier: CallProfile, call: CallProfile): string {
   for (const { role, known, toolName } of [earlier, call]) {
     if (role !== 'alone') continue;
-    return known ? `${shown(toolName)} runs alone, since it may read, write or run anything` : `no tool ${shown(toolName)} is known, and unknown ones run alone`;
+    return known
+      ? `${shown(toolName)} runs alone, since it may read, write or run anything`
+      : `no tool ${shown(toolName)} is known, and unknown ones run alone`;
   }
-  if (call.serial && earlier.toolName === call.toolName) return `${shown(call.toolName)} does not run beside itself`;
-  const key = commonKey(earlier.writes, call.writes) ?? commonKey(earlier.writes, call.reads) ?? commonKey(earlier.reads, call.writes);
+  if (call.serial && earlier.toolName === call.toolName)
+    return `${shown(call.toolName)} does not run beside itself`;
+  const key =
+    commonKey(earlier.writes, call.writes) ??
+    commonKey(earlier.writes, call.reads) ??
+    commonKey(earlier.reads, call.writes);
   if (key !== undefined) return `both touch ${shown(key)}`;
-  const silent = [earlier, call].filter(({ reads }) => reads === 'anything').map(({ toolName }) => shown(toolName));
-  const writers = [earlier, call].filter(({ writes }) => writes.length > 0).map(({ toolName }) => shown(toolName));
+  const silent = [earlier, call]
+    .filter(({ reads }) => reads === 'anything')
+    .map(({ toolName }) => shown(toolName));
+  const writers = [earlier, call]
+    .filter(({ writes }) => writes.length > 0)
+    .map(({ toolName }) => shown(toolName));
   return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} does not say`} what it touches`;
 }
 
@@ -178,14 +211,40 @@ interface CallProfile {
 type TouchedKeys = readonly string[] | 'anything';
 
 /** Reads what a call is from its tool's entry; without one it runs alone. */
-function profileCall(position: number, name: string, input: unknown, entry: ToolEntry | undefined): CallProfile {
-  if (entry === undefined) return { position, toolName: name, known: false, role: 'alone', serial: true, reads: 'anything', writes: 'anything' };
+function profileCall(
+  position: number,
+  name: string,
+  input: unknown,
+  entry: ToolEntry | undefined,
+): CallProfile {
+  if (entry === undefined)
+    return {
+      position,
+      toolName: name,
+      known: false,
+      role: 'alone',
+      serial: true,
+      reads: 'anything',
+      writes: 'anything',
+    };
   const role = ROLES[concurrencyOf(entry)];
   const { reads, writes } = touchedBy(role, entry, input);
-  return { position, toolName: entry.name, known: true, role, serial: !entry.allowParallel, reads, writes };
+  return {
+    position,
+    toolName: entry.name,
+    known: true,
+    role,
+    serial: !entry.allowParallel,
+    reads,
+    writes,
+  };
 }
 
-function touchedBy(role: CallRole, entry: ToolEntry, input: unknown): Pick<CallProfile, 'reads' | 'writes'> {
+function touchedBy(
+  role: CallRole,
+  entry: ToolEntry,
+  input: unknown,
+): Pick<CallProfile, 'reads' | 'writes'> {
   if (role === 'computing') return { reads: [], writes: [] };
   const said = role === 'alone' ? undefined : touchesOf(entry, input);
   return said ?? { reads: 'anything', writes: role === 'reader' ? [] : 'anything' };
@@ -225,7 +284,10 @@ class ConflictIndex {
     if (call.role === 'alone') return this.#all;
     const general = later(this.#alone, call.serial ? this.#serial.get(call.toolName) : undefined);
     const { reads, writes } = call;
-    const writer = later(later(general, this.#writers.latestMeeting(writes)), reads === writes ? undefined : this.#writers.latestMeeting(reads));
+    const writer = later(
+      later(general, this.#writers.latestMeeting(writes)),
+      reads === writes ? undefined : this.#writers.latestMeeting(reads),
+    );
     return later(writer, this.#readers.latestMeeting(writes));
   }
 

@@ -17,15 +17,29 @@ export type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
  *
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
-export async function previewOf({ clock }: ExecutorFrame, running: RunningCall, { entry, input }: { readonly entry: ToolEntry; readonly input: unknown }): Promise<Shown> {
+export async function previewOf(
+  { clock }: ExecutorFrame,
+  running: RunningCall,
+  { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
+): Promise<Shown> {
   const { preview } = entry;
   if (preview === undefined) return {};
   const { reportProgress: _, ...context } = running.contextFor(entry.digest, undefined);
-  const settled = await withDeadline<unknown>((signal) => preview(input, { ...context, signal }), { clock, timeoutMs: TIMEOUT_MS, signal: running.options.signal });
+  const settled = await withDeadline<unknown>((signal) => preview(input, { ...context, signal }), {
+    clock,
+    timeoutMs: TIMEOUT_MS,
+    signal: running.options.signal,
+  });
   if (settled.kind === 'aborted') throw aborted(entry.name);
-  if (settled.kind === 'timeout') return { noPreview: `its preview took longer than ${TIMEOUT_MS} ms` };
+  if (settled.kind === 'timeout')
+    return { noPreview: `its preview took longer than ${TIMEOUT_MS} ms` };
   if (settled.kind === 'threw') return { noPreview: 'its preview failed' };
   if (settled.value === undefined) return {};
   const read = readPreview(settled.value);
-  return read === undefined ? { noPreview: 'its preview is neither a text nor an object of summary, diff, recipients, cost and reversible' } : { preview: read };
+  return read === undefined
+    ? {
+        noPreview:
+          'its preview is neither a text nor an object of summary, diff, recipients, cost and reversible',
+      }
+    : { preview: read };
 }

@@ -33,7 +33,11 @@ const MOST_ISSUES = 20;
  *
  * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
  */
-export async function readResult(entry: ToolEntry, returned: unknown, ask: (question: Question) => PendingQuestion): Promise<OutcomeBody> {
+export async function readResult(
+  entry: ToolEntry,
+  returned: unknown,
+  ask: (question: Question) => PendingQuestion,
+): Promise<OutcomeBody> {
   if (!isToolResult(returned)) return checkAnswer(entry, returned);
   const result = returned as unknown as Readonly<Record<string, unknown>>;
   switch (result['status']) {
@@ -43,13 +47,23 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
     }
     case 'error': {
       const { details } = result;
-      const failed = { status: 'error', code: 'EXECUTION_FAILED', message: textIn(result, 'message'), origin: 'reported' } as const;
+      const failed = {
+        status: 'error',
+        code: 'EXECUTION_FAILED',
+        message: textIn(result, 'message'),
+        origin: 'reported',
+      } as const;
       return isPlainObject(details) ? { ...failed, details } : failed;
     }
     case 'ask_user': {
       const question = QUESTION().safeParse(result);
-      if (!question.success) throw malformed('a question as text, and its options as askUser makes them');
-      return { status: 'ask_user', ...(question.data as Question), pending: ask(question.data as Question) };
+      if (!question.success)
+        throw malformed('a question as text, and its options as askUser makes them');
+      return {
+        status: 'ask_user',
+        ...(question.data as Question),
+        pending: ask(question.data as Question),
+      };
     }
     case 'halt':
       return readHalt(entry, textIn(result, 'reason'), result);
@@ -58,7 +72,9 @@ export async function readResult(entry: ToolEntry, returned: unknown, ask: (ques
   }
 }
 
-function contentOf(result: Readonly<Record<string, unknown>>): { readonly content?: readonly ContentPart[] } {
+function contentOf(result: Readonly<Record<string, unknown>>): {
+  readonly content?: readonly ContentPart[];
+} {
   try {
     const content = checkContent(result['content'] ?? []);
     return content.length > 0 ? { content } : {};
@@ -68,23 +84,44 @@ function contentOf(result: Readonly<Record<string, unknown>>): { readonly conten
 }
 
 /** Reads the end of a run. One without a value promises none; one whose value is refused ends the run all the same. */
-async function readHalt(entry: ToolEntry, reason: string, result: Readonly<Record<string, unknown>>): Promise<OutcomeBody> {
+async function readHalt(
+  entry: ToolEntry,
+  reason: string,
+  result: Readonly<Record<string, unknown>>,
+): Promise<OutcomeBody> {
   const { value } = result;
-  const answer = value === undefined || value === null ? ({ status: 'ok', value: null } as const) : await checkAnswer(entry, value);
-  return answer.status === 'ok' ? { status: 'halt', reason, value: answer.value, ...contentOf(result) } : { ...answer, haltReason: reason };
+  const answer =
+    value === undefined || value === null
+      ? ({ status: 'ok', value: null } as const)
+      : await checkAnswer(entry, value);
+  return answer.status === 'ok'
+    ? { status: 'halt', reason, value: answer.value, ...contentOf(result) }
+    : { ...answer, haltReason: reason };
 }
 
-async function checkAnswer({ name, outputSchema }: ToolEntry, returned: unknown): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
+async function checkAnswer(
+  { name, outputSchema }: ToolEntry,
+  returned: unknown,
+): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
   const given = returned === undefined ? null : returned;
   let value: unknown = given;
-  const standard = outputSchema !== undefined && isStandardSchema(outputSchema) ? outputSchema['~standard'] : undefined;
+  const standard =
+    outputSchema !== undefined && isStandardSchema(outputSchema)
+      ? outputSchema['~standard']
+      : undefined;
   if (standard !== undefined) {
     try {
       const parsed = await standard.validate(given);
-      if (parsed.issues !== undefined) return broken(name, given, standardIssues(parsed.issues, standard.vendor, given as Json));
+      if (parsed.issues !== undefined)
+        return broken(name, given, standardIssues(parsed.issues, standard.vendor, given as Json));
       value = parsed.value;
     } catch {
-      return broken(name, given, [{ path: [], message: 'Expected an answer that the schema can check, got one on which it failed.' }]);
+      return broken(name, given, [
+        {
+          path: [],
+          message: 'Expected an answer that the schema can check, got one on which it failed.',
+        },
+      ]);
     }
   }
   let data: Json;
@@ -93,7 +130,8 @@ async function checkAnswer({ name, outputSchema }: ToolEntry, returned: unknown)
   } catch (error) {
     return invalid(unshownText(name, (error as TypeError).message), given);
   }
-  const issues = outputSchema === undefined || standard !== undefined ? [] : answerIssues(outputSchema, data);
+  const issues =
+    outputSchema === undefined || standard !== undefined ? [] : answerIssues(outputSchema, data);
   return issues.length > 0 ? broken(name, given, issues) : { status: 'ok', value };
 }
 
@@ -102,18 +140,35 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
   } catch (error) {
-    return [{ path: [], message: isToolError(error, 'LIMIT_EXCEEDED') ? 'Expected an answer that can be checked quickly, got one too large for its schema.' : 'Expected an answer that its schema can check, got one on which it failed.' }];
+    return [
+      {
+        path: [],
+        message: isToolError(error, 'LIMIT_EXCEEDED')
+          ? 'Expected an answer that can be checked quickly, got one too large for its schema.'
+          : 'Expected an answer that its schema can check, got one on which it failed.',
+      },
+    ];
   }
 }
 
 /** The issues show what the tool gave: they are for programs, as the value is. */
 function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
-  return invalid(`${toolName} ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.`, value, issues.slice(0, MOST_ISSUES));
+  return invalid(
+    `${toolName} ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.`,
+    value,
+    issues.slice(0, MOST_ISSUES),
+  );
 }
 
 /** The tool ran, and may have had its effect: the call is not made again. The value is left to programs. */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
-  return { status: 'error', code: 'INVALID_RESULT', message, details: { ran: true, ...(issues && { issues }) }, value };
+  return {
+    status: 'error',
+    code: 'INVALID_RESULT',
+    message,
+    details: { ran: true, ...(issues && { issues }) },
+    value,
+  };
 }
 
 function textIn(result: Readonly<Record<string, unknown>>, field: string): string {
@@ -123,7 +178,11 @@ function textIn(result: Readonly<Record<string, unknown>>, field: string): strin
 }
 
 function malformed(expected: string): ToolError {
-  return new ToolError('INVALID_RESULT', `Expected a tool's result with ${expected}, got another. Make results with ok, fail, askUser or halt.`, { details: { ran: true } });
+  return new ToolError(
+    'INVALID_RESULT',
+    `Expected a tool's result with ${expected}, got another. Make results with ok, fail, askUser or halt.`,
+    { details: { ran: true } },
+  );
 }
 
 /** Lines of a message that are passed on: the library's own messages take one for each issue. */
@@ -131,39 +190,70 @@ const MOST_LINES = 40;
 /** Characters of a message that is shown as it is. */
 const LONGEST_FULL = 10_000;
 /** Errors of the library that repeat what a service said. */
-const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>(['PROVIDERS_EXHAUSTED', 'PROVIDER_UNAVAILABLE']);
+const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>([
+  'PROVIDERS_EXHAUSTED',
+  'PROVIDER_UNAVAILABLE',
+]);
 
 /** Returns the outcome of whatever was thrown: its code if it is a `ToolError`, a message without secrets, and details that are plain data. */
 export function failure(error: unknown): Failure {
   try {
-    if (!isToolError(error) || !TOOL_ERROR_CODES.includes(error.code)) return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
+    if (!isToolError(error) || !TOOL_ERROR_CODES.includes(error.code))
+      return { status: 'error', code: 'EXECUTION_FAILED', message: publicMessage(error) };
     const details = detailsOf(error);
-    return { status: 'error', code: error.code, message: linesOf(error), ...(details && { details }) };
+    return {
+      status: 'error',
+      code: error.code,
+      message: linesOf(error),
+      ...(details && { details }),
+    };
   } catch {
     return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error cannot be read' }; // A hostile getter or proxy.
   }
 }
 
 /** Returns the outcome of what a tool threw, as far as it may be shown. */
-export function thrownFailure(error: unknown, toolName: string, expose: ExecutorFrame['exposeErrors']): Failure {
+export function thrownFailure(
+  error: unknown,
+  toolName: string,
+  expose: ExecutorFrame['exposeErrors'],
+): Failure {
   const body: Failure = { ...failure(error), origin: 'thrown' };
   if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The call was not made.
-  if (expose === 'none') return { status: 'error', code: body.code, message: `${toolName} failed. Its error is not shown; try something else, or ask the user.`, origin: 'thrown' };
+  if (expose === 'none')
+    return {
+      status: 'error',
+      code: body.code,
+      message: `${toolName} failed. Its error is not shown; try something else, or ask the user.`,
+      origin: 'thrown',
+    };
   if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
   // Typed errors say what their author chose to say.
-  return isToolError(error) && !QUOTING.has(error.code) ? body : { ...body, message: withoutHosts(body.message) };
+  return isToolError(error) && !QUOTING.has(error.code)
+    ? body
+    : { ...body, message: withoutHosts(body.message) };
 }
 
 /** Returns the outcome of an error of a function around the tool, which is the program's own: what it threw is shown with `full` alone. */
-export function aroundFailure(error: ToolError, ran: boolean, expose: ExecutorFrame['exposeErrors']): Failure {
-  const message = expose === 'full' && error.cause !== undefined ? fullMessage(error.cause) : undefined;
+export function aroundFailure(
+  error: ToolError,
+  ran: boolean,
+  expose: ExecutorFrame['exposeErrors'],
+): Failure {
+  const message =
+    expose === 'full' && error.cause !== undefined ? fullMessage(error.cause) : undefined;
   return { ...failure(error), ...(message !== undefined && { message }), details: { ran } };
 }
 
 function fullMessage(error: unknown): string | undefined {
   try {
-    const message: unknown = typeof error === 'object' && error !== null ? (error as { message?: unknown }).message : error;
-    return typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_FULL) : undefined;
+    const message: unknown =
+      typeof error === 'object' && error !== null
+        ? (error as { message?: unknown }).message
+        : error;
+    return typeof message === 'string' && message !== ''
+      ? message.slice(0, LONGEST_FULL)
+      : undefined;
   } catch {
     return undefined; // A hostile getter.
   }
@@ -172,8 +262,13 @@ function fullMessage(error: unknown): string | undefined {
 function linesOf(error: ToolError): string {
   const message: unknown = error.message;
   if (typeof message !== 'string') return publicMessage(error);
-  const indentOf = (line: string) => line.slice(0, line.length - line.trimStart().length).slice(0, 40);
-  return message.split('\n').slice(0, MOST_LINES).map((line) => (line.trim() === '' ? '' : indentOf(line) + publicMessage(line))).join('\n');
+  const indentOf = (line: string) =>
+    line.slice(0, line.length - line.trimStart().length).slice(0, 40);
+  return message
+    .split('\n')
+    .slice(0, MOST_LINES)
+    .map((line) => (line.trim() === '' ? '' : indentOf(line) + publicMessage(line)))
+    .join('\n');
 }
 
 /** Details that are not plain data stay here. */

@@ -32,7 +32,10 @@ export class RepeatGuard {
 
   /** Counts a call. @returns whether it may be made; `false` when it was made `maxRepeats` times already without progress. */
   admit(conversationId: string, entry: ToolEntry, input: Json): boolean {
-    const conversation = this.#conversations.get(conversationId) ?? { counts: new Map<string, number>(), writes: new Map<string, true>() };
+    const conversation = this.#conversations.get(conversationId) ?? {
+      counts: new Map<string, number>(),
+      writes: new Map<string, true>(),
+    };
     keepRecent(this.#conversations, conversationId, conversation, MOST_CONVERSATIONS);
     const { counts, writes } = conversation;
     const signature = signatureOf(entry, input);
@@ -48,8 +51,14 @@ export class RepeatGuard {
 }
 
 function signatureOf(entry: ToolEntry, input: Json): string {
-  if (entry.progressParams.length === 0 || !isPlainObject(input)) return digestOf([entry.name, input]);
-  return digestOf([entry.name, entry.progressParams.map((field) => (Object.hasOwn(input, field) ? (input[field] ?? null) : null))]);
+  if (entry.progressParams.length === 0 || !isPlainObject(input))
+    return digestOf([entry.name, input]);
+  return digestOf([
+    entry.name,
+    entry.progressParams.map((field) =>
+      Object.hasOwn(input, field) ? (input[field] ?? null) : null,
+    ),
+  ]);
 }
 
 function keepRecent<V>(map: Map<string, V>, key: string, value: V, most: number): void {

@@ -37,7 +37,11 @@ const LARGEST = 2 ** 20;
 
 /** Returns true if answers of a tool may be kept: it asks for it, and declares itself that it only reads. */
 export function isCacheable(entry: ToolEntry): boolean {
-  return entry.cacheTtlMs !== undefined && entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode');
+  return (
+    entry.cacheTtlMs !== undefined &&
+    entry.accessMode === AccessMode.READONLY &&
+    !entry.inferred.includes('accessMode')
+  );
 }
 
 /**
@@ -55,7 +59,10 @@ export class ResultCache {
   /** Two definitions may declare the same and work differently. */
   readonly #definitions = new WeakMap<ToolDefinition, number>();
   #definitionCount = 0;
-  readonly #firstDefinitions = new Map<string, { readonly declared: string; readonly definition: ToolDefinition }>();
+  readonly #firstDefinitions = new Map<
+    string,
+    { readonly declared: string; readonly definition: ToolDefinition }
+  >();
   #size = 0;
 
   constructor(frame: ExecutorFrame) {
@@ -69,7 +76,16 @@ export class ResultCache {
    * @param aroundId the id of the functions around the work, which may change the answer: it is found again with the same
    * functions only. Other processes cannot compare theirs, so such answers stay in this process.
    */
-  async answer<T>(entry: ToolEntry, input: Json, frame: Json, aroundId: number, work: () => Promise<Worked<T>>): Promise<{ readonly hit: true; readonly answer: KeptAnswer } | { readonly hit: false; readonly result: T }> {
+  async answer<T>(
+    entry: ToolEntry,
+    input: Json,
+    frame: Json,
+    aroundId: number,
+    work: () => Promise<Worked<T>>,
+  ): Promise<
+    | { readonly hit: true; readonly answer: KeptAnswer }
+    | { readonly hit: false; readonly result: T }
+  > {
     const digest = digestOf([entry.name, entry.digest, input, frame]);
     const key = `${this.#definitionId(entry)}:${aroundId}:${digest}`;
     const stamp = await this.#generations.stamp(scopesOf(entry));
@@ -81,7 +97,10 @@ export class ResultCache {
     const flight = `${key}:${stamp.own}/${stamp.shared}`;
     const running = this.#running.get(flight);
     if (running !== undefined) {
-      const other = await running.catch((error: unknown) => ({ keep: undefined, aborted: isToolError(error, 'ABORTED') }));
+      const other = await running.catch((error: unknown) => ({
+        keep: undefined,
+        aborted: isToolError(error, 'ABORTED'),
+      }));
       const answer = other.keep && plainCopy(other.keep);
       if (answer !== undefined) return { hit: true, answer };
       // One caller who gave up must not make all the others run at once.
@@ -93,7 +112,8 @@ export class ResultCache {
     try {
       const worked = await promise;
       // An answer that cannot be kept, such as one of no plain data, is an answer all the same.
-      if (worked.keep !== undefined) await this.#keep(key, sharedKey, stamp, entry, worked.keep).catch(() => undefined);
+      if (worked.keep !== undefined)
+        await this.#keep(key, sharedKey, stamp, entry, worked.keep).catch(() => undefined);
       return { hit: false, result: worked.result };
     } finally {
       this.#running.delete(flight);
@@ -117,7 +137,10 @@ export class ResultCache {
   }
 
   /** Other processes know a tool by what it declares. Of two that declare the same here, only the first is the one they may mean. */
-  #sharedKey({ name, digest: declared, definition }: ToolEntry, digest: string): string | undefined {
+  #sharedKey(
+    { name, digest: declared, definition }: ToolEntry,
+    digest: string,
+  ): string | undefined {
     const known = this.#firstDefinitions.get(name);
     const first = known?.declared === declared ? known : { declared, definition };
     this.#firstDefinitions.set(name, first);
@@ -128,12 +151,19 @@ export class ResultCache {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     this.#forget(key, kept);
-    if (!isSameStamp(kept.stamp, stamp) || this.#frame.clock.elapsed() >= kept.until) return undefined;
+    if (!isSameStamp(kept.stamp, stamp) || this.#frame.clock.elapsed() >= kept.until)
+      return undefined;
     this.#remember(key, kept); // The last in a Map is the most recently used.
     return kept.value;
   }
 
-  async #keep(key: string, sharedKey: string | undefined, stamp: Stamp, entry: ToolEntry, answer: KeptAnswer): Promise<void> {
+  async #keep(
+    key: string,
+    sharedKey: string | undefined,
+    stamp: Stamp,
+    entry: ToolEntry,
+    answer: KeptAnswer,
+  ): Promise<void> {
     // The JSON of more content than this may be longer than any text can be.
     if ((answer.content ?? []).some((part) => 'data' in part && part.data.length > LARGEST)) return;
     const json = cloneFrozen(answer);
@@ -143,7 +173,12 @@ export class ResultCache {
     const ttlMs = entry.cacheTtlMs!;
     const old = this.#kept.get(key);
     if (old !== undefined) this.#forget(key, old);
-    this.#remember(key, { value: json, size: text.length, stamp, until: this.#frame.clock.elapsed() + ttlMs });
+    this.#remember(key, {
+      value: json,
+      size: text.length,
+      stamp,
+      until: this.#frame.clock.elapsed() + ttlMs,
+    });
     for (const [oldest, kept] of this.#kept) {
       if (this.#kept.size <= this.#frame.cacheEntries && this.#size <= this.#frame.cacheSize) break;
       this.#forget(oldest, kept);
@@ -161,23 +196,45 @@ export class ResultCache {
     this.#size -= kept.size;
   }
 
-  async #findShared(key: string | undefined, stamp: Stamp, { outputSchema }: ToolEntry): Promise<KeptAnswer | undefined> {
+  async #findShared(
+    key: string | undefined,
+    stamp: Stamp,
+    { outputSchema }: ToolEntry,
+  ): Promise<KeptAnswer | undefined> {
     const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return undefined;
     try {
       const text = await store.get(key);
-      const shared = text === undefined ? undefined : (JSON.parse(text) as { readonly stamp: string; readonly answer: { readonly value: Json; readonly content?: Json } });
+      const shared =
+        text === undefined
+          ? undefined
+          : (JSON.parse(text) as {
+              readonly stamp: string;
+              readonly answer: { readonly value: Json; readonly content?: Json };
+            });
       if (shared?.stamp !== stamp.shared || shared.answer.value === undefined) return undefined;
       const { value, content } = shared.answer;
       // The text of a store is not an answer of the tool until it is checked as one.
-      if (outputSchema !== undefined && answerIssues(jsonSchemaOf(outputSchema, 'output'), value).length > 0) return undefined;
-      return Object.freeze({ value: cloneFrozen(value), ...(content !== undefined && { content: checkContent(content) }) });
+      if (
+        outputSchema !== undefined &&
+        answerIssues(jsonSchemaOf(outputSchema, 'output'), value).length > 0
+      )
+        return undefined;
+      return Object.freeze({
+        value: cloneFrozen(value),
+        ...(content !== undefined && { content: checkContent(content) }),
+      });
     } catch {
       return undefined; // No store, no shared answers.
     }
   }
 
-  async #keepShared(key: string | undefined, stamp: Stamp, text: string, ttlMs: number): Promise<void> {
+  async #keepShared(
+    key: string | undefined,
+    stamp: Stamp,
+    text: string,
+    ttlMs: number,
+  ): Promise<void> {
     const { store } = this.#frame;
     if (store === undefined || key === undefined || stamp.shared === undefined) return;
     try {
@@ -195,14 +252,30 @@ export class ResultCache {
  *
  * @returns `undefined`, and `onSkipped` is told why, when no answer of this call can be kept: another context might look the same.
  */
-export function cacheFrame({ cacheKey }: ToolEntry, input: unknown, { principal, conversationId, context }: ToolContext, onSkipped: (reason: string) => void): Json | undefined {
+export function cacheFrame(
+  { cacheKey }: ToolEntry,
+  input: unknown,
+  { principal, conversationId, context }: ToolContext,
+  onSkipped: (reason: string) => void,
+): Json | undefined {
   try {
     // A context that was copied for the call is its own copy; any other can change before the tool reads it.
-    if (context !== undefined && copyOf(context, 'the context') !== context) throw notPlain('the context');
+    if (context !== undefined && copyOf(context, 'the context') !== context)
+      throw notPlain('the context');
     const owner = principal ?? null;
     if (cacheKey === undefined) return [owner, conversationId ?? null, (context ?? null) as Json];
-    const own: ToolContext = Object.freeze({ ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }), ...(context !== undefined && { context }) });
-    return [owner, copyOf(keyOf(() => cacheKey(input, own)), 'the answer of its cacheKey')];
+    const own: ToolContext = Object.freeze({
+      ...(principal !== undefined && { principal }),
+      ...(conversationId !== undefined && { conversationId }),
+      ...(context !== undefined && { context }),
+    });
+    return [
+      owner,
+      copyOf(
+        keyOf(() => cacheKey(input, own)),
+        'the answer of its cacheKey',
+      ),
+    ];
   } catch (error) {
     onSkipped((error as TypeError).message);
     return undefined;
@@ -258,12 +331,26 @@ function scopesOf({ name, category }: ToolEntry): readonly string[] {
  *
  * An execute or mixed call can change anything, and so can a write that says neither what it invalidates nor its category.
  */
-function scopesDroppedBy(entry: ToolEntry, registry: Pick<ToolMetadataRegistry, 'get'>): readonly string[] {
+function scopesDroppedBy(
+  entry: ToolEntry,
+  registry: Pick<ToolMetadataRegistry, 'get'>,
+): readonly string[] {
   const { accessMode, executionCategory, invalidates, category } = entry;
   if (accessMode === AccessMode.EXECUTE || accessMode === AccessMode.MIXED) return [EVERYTHING];
-  if (executionCategory === ExecutionCategory.EXECUTE || executionCategory === ExecutionCategory.MIXED) return [EVERYTHING];
+  if (
+    executionCategory === ExecutionCategory.EXECUTE ||
+    executionCategory === ExecutionCategory.MIXED
+  )
+    return [EVERYTHING];
   if (accessMode === AccessMode.READONLY) return [];
-  if (invalidates.length > 0) return [UNDECLARED, ...invalidates.flatMap((name) => [`tool:${registry.get(name)?.name ?? name}`, `category:${normalizeLabel(name)}`])];
+  if (invalidates.length > 0)
+    return [
+      UNDECLARED,
+      ...invalidates.flatMap((name) => [
+        `tool:${registry.get(name)?.name ?? name}`,
+        `category:${normalizeLabel(name)}`,
+      ]),
+    ];
   return category === undefined ? [EVERYTHING] : [UNDECLARED, `category:${category}`];
 }
 
@@ -304,7 +391,10 @@ class Generations {
   /** Returns the state of some scopes now. */
   async stamp(scopes: readonly string[]): Promise<Stamp> {
     if (this.#waiting.size > 0) await this.#tellWaiting();
-    const shared = this.#store === undefined || scopes.some((scope) => this.#waiting.has(scope)) ? [undefined] : await Promise.all([...scopes.map((scope) => this.#shared(scope)), this.#identity()]);
+    const shared =
+      this.#store === undefined || scopes.some((scope) => this.#waiting.has(scope))
+        ? [undefined]
+        : await Promise.all([...scopes.map((scope) => this.#shared(scope)), this.#identity()]);
     // Read last: what is dropped while the store is asked counts.
     const own = scopes.map((scope) => this.#own.get(scope) ?? 0).join('.');
     return { own, shared: shared.includes(undefined) ? undefined : shared.join('.') };

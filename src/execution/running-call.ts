@@ -2,10 +2,24 @@ import type { Flow } from '../core/flow.js';
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
-import { cloneFrozen, describeValue, isPlainObject, isShownByJson, type Json } from '../core/plain-data.js';
+import {
+  cloneFrozen,
+  describeValue,
+  isPlainObject,
+  isShownByJson,
+  type Json,
+} from '../core/plain-data.js';
 import type { CallFacts, ToolEvent } from '../core/tool-event.js';
 import type { Approval } from '../safety/approvals.js';
-import type { Decision, OutcomeBody, PendingManualCall, PendingQuestion, Policy, ToolCall, ToolOutcome } from '../safety/calls.js';
+import type {
+  Decision,
+  OutcomeBody,
+  PendingManualCall,
+  PendingQuestion,
+  Policy,
+  ToolCall,
+  ToolOutcome,
+} from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import type { Question } from '../tool/question.js';
@@ -18,7 +32,11 @@ import type { PlannableCall } from './plan-execution.js';
 const LONGEST_NAME = 128;
 
 /** An event about a call, without the facts that every one has. */
-type CallEvent = ToolEvent extends infer Each ? (Each extends CallFacts ? Omit<Each, keyof CallFacts> : never) : never;
+type CallEvent = ToolEvent extends infer Each
+  ? Each extends CallFacts
+    ? Omit<Each, keyof CallFacts>
+    : never
+  : never;
 
 /** One call while it is carried out: what was asked, and what became of it so far. */
 export class RunningCall {
@@ -69,7 +87,11 @@ export class RunningCall {
   /** The call's id, and whose call it is. */
   get owner(): Pick<CallFacts, 'callId' | 'principal' | 'conversationId'> {
     const { principal, conversationId } = this.#options;
-    return { callId: this.#call.id, ...(principal !== undefined && { principal }), ...(conversationId !== undefined && { conversationId }) };
+    return {
+      callId: this.#call.id,
+      ...(principal !== undefined && { principal }),
+      ...(conversationId !== undefined && { conversationId }),
+    };
   }
 
   /** Goes on with a user's approval, of the arguments that were asked for or of others. */
@@ -88,7 +110,9 @@ export class RunningCall {
 
   tell(event: CallEvent): void {
     // Assigned to one object: spreading objects of many shapes took a quarter of a call's time.
-    this.#frame.listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: this.#frame.clock.now() }, event));
+    this.#frame.listeners.tell(
+      Object.assign(this.owner, { toolName: this.toolName, at: this.#frame.clock.now() }, event),
+    );
   }
 
   /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
@@ -101,16 +125,28 @@ export class RunningCall {
   /** Returns what the tool's work is told of its call. */
   contextFor(definitionDigest: string, idempotencyKey: string | undefined): ToolContext {
     const { context } = this.#options;
-    return { ...this.owner, toolName: this.toolName, definitionDigest, ...(context !== undefined && { context }), ...(idempotencyKey !== undefined && { idempotencyKey }), reportProgress: (progress) => this.#tellProgress(progress) };
+    return {
+      ...this.owner,
+      toolName: this.toolName,
+      definitionDigest,
+      ...(context !== undefined && { context }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      reportProgress: (progress) => this.#tellProgress(progress),
+    };
   }
 
   pendingManual(entry: ToolEntry, input: Json): PendingManualCall {
-    return cloneFrozen({ kind: 'manual', ...this.#pendingFacts(entry, input), ...outputSchemaOf(entry) });
+    return cloneFrozen({
+      kind: 'manual',
+      ...this.#pendingFacts(entry, input),
+      ...outputSchemaOf(entry),
+    });
   }
 
   pendingQuestion(entry: ToolEntry, input: Json, question: Question): PendingQuestion {
     const facts = this.#pendingFacts(entry, input);
-    const expiry = question.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
+    const expiry =
+      question.timeoutMs === undefined ? {} : { expiresAt: facts.createdAt + question.timeoutMs };
     return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry });
   }
 
@@ -118,14 +154,43 @@ export class RunningCall {
   settle(body: OutcomeBody): ToolOutcome {
     this.#settled = true;
     const durationMs = this.#frame.clock.elapsed() - this.#startedAt;
-    const facts = { durationMs, attempts: this.attempts, cached: this.cached, ...(this.provider !== undefined && { provider: this.provider }), ...(this.abandoned && { abandoned: true as const }) };
-    const bound = body.status === 'ok' || body.status === 'halt' || (body.status === 'error' && body.origin !== undefined) ? this.maxResultBytes : undefined;
-    this.tell({ type: 'call-settled', status: body.status, ...(body.status === 'error' && { code: body.code }), ...facts });
-    return Object.freeze({ callId: this.#call.id, toolName: this.toolName, ...facts, ...(bound !== undefined && { maxResultBytes: bound }), ...body });
+    const facts = {
+      durationMs,
+      attempts: this.attempts,
+      cached: this.cached,
+      ...(this.provider !== undefined && { provider: this.provider }),
+      ...(this.abandoned && { abandoned: true as const }),
+    };
+    const bound =
+      body.status === 'ok' ||
+      body.status === 'halt' ||
+      (body.status === 'error' && body.origin !== undefined)
+        ? this.maxResultBytes
+        : undefined;
+    this.tell({
+      type: 'call-settled',
+      status: body.status,
+      ...(body.status === 'error' && { code: body.code }),
+      ...facts,
+    });
+    return Object.freeze({
+      callId: this.#call.id,
+      toolName: this.toolName,
+      ...facts,
+      ...(bound !== undefined && { maxResultBytes: bound }),
+      ...body,
+    });
   }
 
   #pendingFacts({ name, digest }: ToolEntry, input: Json) {
-    return { id: randomUUID(), ...this.owner, toolName: name, input, definitionDigest: digest, createdAt: this.#frame.clock.now() };
+    return {
+      id: randomUUID(),
+      ...this.owner,
+      toolName: name,
+      input,
+      definitionDigest: digest,
+      createdAt: this.#frame.clock.now(),
+    };
   }
 
   #tellProgress(progress: unknown): void {
@@ -141,7 +206,9 @@ export class RunningCall {
 /** Returns what the result of a call that is answered elsewhere must be like, where JSON Schema can say it. */
 function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
   try {
-    return outputSchema === undefined ? {} : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
+    return outputSchema === undefined
+      ? {}
+      : { outputSchema: cloneFrozen(jsonSchemaOf(outputSchema, 'output')) as Json };
   } catch {
     return {};
   }
@@ -157,7 +224,11 @@ function copyCall(call: unknown): ToolCall {
   try {
     if (READ.has(call as object)) return call as ToolCall;
     const { id, name, input } = call as Record<string, unknown>;
-    return readCall(typeof id === 'string' && id !== '' ? id : randomUUID(), typeof name === 'string' ? name : '', input);
+    return readCall(
+      typeof id === 'string' && id !== '' ? id : randomUUID(),
+      typeof name === 'string' ? name : '',
+      input,
+    );
   } catch {
     return readCall('', '', undefined);
   }
@@ -181,9 +252,17 @@ export function copyCalls(calls: unknown): readonly ToolCall[] {
   } catch {
     // A hostile proxy.
   }
-  if (read === undefined) throw Array.isArray(calls) ? refused('a list of calls', 'one that cannot be read') : invalidArgument('a list of calls', calls);
+  if (read === undefined)
+    throw Array.isArray(calls)
+      ? refused('a list of calls', 'one that cannot be read')
+      : invalidArgument('a list of calls', calls);
   const position = read.findIndex(({ name }) => name === '');
-  if (position !== -1) throw refused('calls with the name of a tool', `none at position ${position}`, 'Give { id, name, input }.');
+  if (position !== -1)
+    throw refused(
+      'calls with the name of a tool',
+      `none at position ${position}`,
+      'Give { id, name, input }.',
+    );
   return read.map(({ id, name, input }) => readCall(id, name, inputAsIs(input)));
 }
 
@@ -198,7 +277,10 @@ function inputAsIs(input: unknown): unknown {
 
 type Kind = readonly [what: string, fits: (value: unknown) => boolean];
 const TEXT: Kind = ['a string', (value) => typeof value === 'string'];
-const TEXTS: Kind = ['a list of strings', (value) => Array.isArray(value) && value.every((each) => typeof each === 'string')];
+const TEXTS: Kind = [
+  'a list of strings',
+  (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+];
 const FUNCTION: Kind = ['a function', (value) => typeof value === 'function'];
 const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
   principal: TEXT,
@@ -208,7 +290,10 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
   conversationId: TEXT,
   mode: ['a mode of the policy', TEXT[1]],
   userText: ['a text or a list of texts', (value) => TEXT[1](value) || TEXTS[1](value)],
-  policy: ['a policy with a decide method', (value) => typeof (value as Partial<Policy> | null)?.decide === 'function'],
+  policy: [
+    'a policy with a decide method',
+    (value) => typeof (value as Partial<Policy> | null)?.decide === 'function',
+  ],
   approval: ['an approval', () => true],
   signal: ['an AbortSignal', (value) => value instanceof AbortSignal],
   confirm: FUNCTION,
@@ -223,18 +308,27 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, Kind>> = {
  * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options: a misspelt `principal` would make a call nobody's.
  */
 export function copyOptions(options: unknown): ExecuteOptions {
-  if (typeof options !== 'object' || options === null) throw invalidArgument('the options of a call as an object', options);
+  if (typeof options !== 'object' || options === null)
+    throw invalidArgument('the options of a call as an object', options);
   const read: Record<string, unknown> = {};
   try {
     for (const [option, value] of Object.entries(options)) {
-      if (!Object.hasOwn(OPTIONS, option)) throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
+      if (!Object.hasOwn(OPTIONS, option))
+        throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
       if (value === undefined) continue;
       const [what, fits] = OPTIONS[option as keyof ExecuteOptions];
       if (!fits(value)) throw invalidArgument(`${option} as ${what}`, value);
-      read[option] = option === 'approval' ? copyApproval(value) : option === 'context' ? copyContext(value) : value;
+      read[option] =
+        option === 'approval'
+          ? copyApproval(value)
+          : option === 'context'
+            ? copyContext(value)
+            : value;
     }
   } catch (error) {
-    throw error instanceof ToolError ? error : refused('the options of a call as plain data', 'an object that cannot be read');
+    throw error instanceof ToolError
+      ? error
+      : refused('the options of a call as plain data', 'an object that cannot be read');
   }
   return read;
 }
@@ -252,7 +346,14 @@ function copyContext(context: unknown): unknown {
 function copyApproval(approval: unknown): Approval {
   const what = typeof approval === 'string' ? 'a string' : describeValue(approval);
   if (typeof approval !== 'object' || what === 'a promise') {
-    throw new ToolError('INVALID_APPROVAL', expectedGot('the approval that executor.approve(pending) resolves to', what, what === 'a promise' ? AWAIT : 'Give what await executor.approve(outcome.pending) returns.'));
+    throw new ToolError(
+      'INVALID_APPROVAL',
+      expectedGot(
+        'the approval that executor.approve(pending) resolves to',
+        what,
+        what === 'a promise' ? AWAIT : 'Give what await executor.approve(outcome.pending) returns.',
+      ),
+    );
   }
   try {
     return cloneFrozen(approval ?? {}) as Approval;
@@ -266,16 +367,32 @@ function copyApproval(approval: unknown): Approval {
  *
  * @throws ToolError `INVALID_ARGUMENT` as `copyOptions` does.
  */
-export function copyAllOptions(options: unknown): ExecuteOptions & { readonly approvals: readonly Approval[]; readonly madeWith: readonly string[]; readonly onOutcome: ExecuteAllOptions['onOutcome'] } {
+export function copyAllOptions(options: unknown): ExecuteOptions & {
+  readonly approvals: readonly Approval[];
+  readonly madeWith: readonly string[];
+  readonly onOutcome: ExecuteAllOptions['onOutcome'];
+} {
   if (!isPlainObject(options)) throw invalidArgument('the options of calls as an object', options);
   const { approvals = [], madeWith = [], onOutcome, ...others } = options;
-  if (onOutcome !== undefined && typeof onOutcome !== 'function') throw invalidArgument('onOutcome as a function', onOutcome);
+  if (onOutcome !== undefined && typeof onOutcome !== 'function')
+    throw invalidArgument('onOutcome as a function', onOutcome);
   if (!TEXTS[1](madeWith)) throw invalidArgument('madeWith as a list of ids', madeWith);
   for (const alone of ['approval', 'idempotencyKey']) {
-    if (Object.hasOwn(others, alone)) throw refused(`no ${alone} for several calls`, 'one', 'Give approvals, a list: each finds its call.');
+    if (Object.hasOwn(others, alone))
+      throw refused(
+        `no ${alone} for several calls`,
+        'one',
+        'Give approvals, a list: each finds its call.',
+      );
   }
-  if (!(Array.isArray(approvals) && approvals.every(isPlainObject))) throw invalidArgument('approvals as a list of approvals', approvals);
-  return { ...copyOptions(others), approvals: approvals.map(copyApproval), madeWith: [...(madeWith as readonly string[])], onOutcome: onOutcome as ExecuteAllOptions['onOutcome'] };
+  if (!(Array.isArray(approvals) && approvals.every(isPlainObject)))
+    throw invalidArgument('approvals as a list of approvals', approvals);
+  return {
+    ...copyOptions(others),
+    approvals: approvals.map(copyApproval),
+    madeWith: [...(madeWith as readonly string[])],
+    onOutcome: onOutcome as ExecuteAllOptions['onOutcome'],
+  };
 }
 
 function refused(expected: string, got: string, advice?: string): ToolError {
@@ -293,17 +410,33 @@ function assertCall(call: unknown): void {
   const advice = adviceForNoCall(call);
   if (advice !== undefined) throw new ToolError('TOOL_NOT_FOUND', advice);
   const misnomer = misnomerIn(call as object, 'input', MISNOMERS);
-  if (misnomer !== undefined) throw new ToolError('INVALID_INPUT', expectedGot('the arguments of a call as its input', misnomer, 'Give { id, name, input }, with input as an object and not as text.'));
+  if (misnomer !== undefined)
+    throw new ToolError(
+      'INVALID_INPUT',
+      expectedGot(
+        'the arguments of a call as its input',
+        misnomer,
+        'Give { id, name, input }, with input as an object and not as text.',
+      ),
+    );
 }
 
 /** Returns the message for a value that was given in place of a call; `undefined` for a call, and for a hostile proxy, which has no name. */
 function adviceForNoCall(call: unknown): string | undefined {
   try {
-    if (Array.isArray(call)) return expectedGot('one call', 'a list', 'Make several with executeAll(calls).');
+    if (Array.isArray(call))
+      return expectedGot('one call', 'a list', 'Make several with executeAll(calls).');
     if (call instanceof Promise) return expectedGot('a call', 'a promise', AWAIT);
-    if (typeof call !== 'object' || call === null) return expectedGot('a call as { id, name, input }', describeValue(call), "Write execute({ id: '1', name: 'the_tool', input: { … } }).");
+    if (typeof call !== 'object' || call === null)
+      return expectedGot(
+        'a call as { id, name, input }',
+        describeValue(call),
+        "Write execute({ id: '1', name: 'the_tool', input: { … } }).",
+      );
     const misnamed = misnomerIn(call, 'name', MISNAMED);
-    return misnamed === undefined ? undefined : expectedGot('the tool of a call as its name', misnamed, 'Give { id, name, input }.');
+    return misnamed === undefined
+      ? undefined
+      : expectedGot('the tool of a call as its name', misnamed, 'Give { id, name, input }.');
   } catch {
     return undefined;
   }

@@ -19,7 +19,13 @@ const WATCHER_SHARE = 0.1;
  *
  * @param settle carries the call out, and is told how much of its time has passed.
  */
-export async function observeCall({ clock, timeoutMs: defaultMs }: ExecutorFrame, telemetry: Telemetry, call: ToolCall, entry: ToolEntry | undefined, settle: (passedMs: number) => Promise<ToolOutcome>): Promise<ToolOutcome> {
+export async function observeCall(
+  { clock, timeoutMs: defaultMs }: ExecutorFrame,
+  telemetry: Telemetry,
+  call: ToolCall,
+  entry: ToolEntry | undefined,
+  settle: (passedMs: number) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const timeoutMs = entry?.timeoutMs ?? defaultMs;
   const startedAt = clock.elapsed();
   let settled: Promise<ToolOutcome> | undefined;
@@ -30,8 +36,11 @@ export async function observeCall({ clock, timeoutMs: defaultMs }: ExecutorFrame
     tellBegun();
     return (settled ??= settle(passedMs()));
   };
-  const wait = (until: Promise<unknown>, mostMs: number) => withDeadline(() => until, { clock, timeoutMs: Math.min(WATCHER_MS, mostMs) });
-  const around = Promise.resolve().then(() => telemetry.around(call, entry, run)).catch(() => undefined);
+  const wait = (until: Promise<unknown>, mostMs: number) =>
+    withDeadline(() => until, { clock, timeoutMs: Math.min(WATCHER_MS, mostMs) });
+  const around = Promise.resolve()
+    .then(() => telemetry.around(call, entry, run))
+    .catch(() => undefined);
   await wait(Promise.race([begun, around]), timeoutMs * WATCHER_SHARE);
   const outcome = await run();
   await wait(around, Math.max(0, timeoutMs - passedMs()));
@@ -41,7 +50,9 @@ export async function observeCall({ clock, timeoutMs: defaultMs }: ExecutorFrame
 /** The name under which spans and metrics are recorded. */
 const SCOPE = 'tooldex';
 /** Buckets in seconds, as the conventions advise for operations of a client. */
-const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const SECONDS = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
 
 /**
  * Makes telemetry that records every call as a span `execute_tool <tool>` and in the histogram `gen_ai.execute_tool.duration`.
@@ -57,8 +68,12 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
  * @param options `clock` measures for the metric (the default is the system's); spans have the SDK's own time.
  * @throws ToolError `MISSING_PACKAGE` when `@opentelemetry/api` is not installed.
  */
-export async function openTelemetry({ clock = systemClock }: { readonly clock?: Clock } = {}): Promise<Telemetry> {
-  const { metrics, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api').catch(missingPackage('@opentelemetry/api'));
+export async function openTelemetry({
+  clock = systemClock,
+}: { readonly clock?: Clock } = {}): Promise<Telemetry> {
+  const { metrics, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api').catch(
+    missingPackage('@opentelemetry/api'),
+  );
   const tracer = trace.getTracer(SCOPE);
   const duration = metrics.getMeter(SCOPE).createHistogram('gen_ai.execute_tool.duration', {
     description: 'How long tools took to answer calls',
@@ -70,26 +85,42 @@ export async function openTelemetry({ clock = systemClock }: { readonly clock?: 
       const startedAt = clock.elapsed();
       const toolName = entry?.name ?? 'unknown'; // Names that models invent would make a metric of each.
       const shared = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName };
-      const attributes: OpenTelemetryApi.Attributes = { ...shared, 'gen_ai.tool.type': 'function', 'gen_ai.tool.call.id': call.id };
-      if (entry !== undefined) attributes['gen_ai.tool.description'] = entry.description.slice(0, 1_000);
-      return tracer.startActiveSpan(`execute_tool ${toolName}`, { kind: SpanKind.INTERNAL, attributes }, async (span) => {
-        try {
-          const outcome = await run();
-          const error = describe(span, outcome);
-          if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-          duration.record((clock.elapsed() - startedAt) / 1_000, error === undefined ? shared : { ...shared, 'error.type': error });
-          return outcome;
-        } finally {
-          span.end();
-        }
-      });
+      const attributes: OpenTelemetryApi.Attributes = {
+        ...shared,
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': call.id,
+      };
+      if (entry !== undefined)
+        attributes['gen_ai.tool.description'] = entry.description.slice(0, 1_000);
+      return tracer.startActiveSpan(
+        `execute_tool ${toolName}`,
+        { kind: SpanKind.INTERNAL, attributes },
+        async (span) => {
+          try {
+            const outcome = await run();
+            const error = describe(span, outcome);
+            if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+            duration.record(
+              (clock.elapsed() - startedAt) / 1_000,
+              error === undefined ? shared : { ...shared, 'error.type': error },
+            );
+            return outcome;
+          } finally {
+            span.end();
+          }
+        },
+      );
     },
   };
 }
 
 /** Puts what became of a call on its span. @returns the error's type, when it is one. */
 function describe(span: OpenTelemetryApi.Span, outcome: ToolOutcome): string | undefined {
-  span.setAttributes({ 'tooldex.outcome': outcome.status, 'tooldex.attempts': outcome.attempts, 'tooldex.cached': outcome.cached });
+  span.setAttributes({
+    'tooldex.outcome': outcome.status,
+    'tooldex.attempts': outcome.attempts,
+    'tooldex.cached': outcome.cached,
+  });
   if (outcome.provider !== undefined) span.setAttribute('tooldex.provider', outcome.provider);
   if (outcome.status === 'denied') span.setAttribute('tooldex.rule', outcome.rule);
   if (outcome.status !== 'error') return undefined;

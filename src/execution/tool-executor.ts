@@ -13,7 +13,15 @@ import { SharedHealth } from '../providers/shared-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
-import type { CheckedCall, Confirm, Decision, OutcomeBody, PendingApproval, ToolOutcome, GrantScope } from '../safety/calls.js';
+import type {
+  CheckedCall,
+  Confirm,
+  Decision,
+  OutcomeBody,
+  PendingApproval,
+  ToolOutcome,
+  GrantScope,
+} from '../safety/calls.js';
 import { flowAfter } from '../safety/call-flow.js';
 import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/grants.js';
 import { Signer } from '../safety/signer.js';
@@ -25,7 +33,14 @@ import { checkInput } from '../tool/check-input.js';
 import { countApprovals, type ApprovalMetrics } from './approval-metrics.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
 import { CallChecker } from './call-checker.js';
-import { checkExecutorOptions, type CheckOptions, type ExecuteAllOptions, type ExecuteOptions, type ExecutorFrame, type ToolExecutorOptions } from './executor-options.js';
+import {
+  checkExecutorOptions,
+  type CheckOptions,
+  type ExecuteAllOptions,
+  type ExecuteOptions,
+  type ExecutorFrame,
+  type ToolExecutorOptions,
+} from './executor-options.js';
 import { Arounds, type Around } from './around.js';
 import { ConversationFlow, flowSchema } from './conversation-flow.js';
 import { Budgets } from './budgets.js';
@@ -92,27 +107,68 @@ export class ToolExecutor {
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
-    const { registry, clock, env, budgets, approvalTtlMs: ttlMs, approvalKey: key = randomBytes(32) } = checked;
+    const {
+      registry,
+      clock,
+      env,
+      budgets,
+      approvalTtlMs: ttlMs,
+      approvalKey: key = randomBytes(32),
+    } = checked;
     const listeners = new Listeners<ToolEvent>();
     const store = checked.store && storeInTime(checked.store, clock);
-    this.#ownHealth = checked.health === undefined && store !== undefined ? new SharedHealth({ store, clock }) : undefined;
+    this.#ownHealth =
+      checked.health === undefined && store !== undefined
+        ? new SharedHealth({ store, clock })
+        : undefined;
     this.health = checked.health ?? this.#ownHealth ?? new RollingHealth({ clock });
-    const policy = checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
+    const policy =
+      checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     this.#state = store ?? new MemoryStateStore({ clock });
     this.#grants = new Grants(this.#state, new Signer(key));
-    this.#desk = new ApprovalDesk(frame, new Approvals({ store: this.#state, clock, ttlMs, key }), this.#grants);
+    this.#desk = new ApprovalDesk(
+      frame,
+      new Approvals({ store: this.#state, clock, ttlMs, key }),
+      this.#grants,
+    );
     const approvals = countApprovals(listeners);
-    this.metrics = Object.freeze({ get approvals() { return approvals(); } });
+    this.metrics = Object.freeze({
+      get approvals() {
+        return approvals();
+      },
+    });
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, this.#state, clock);
     this.#cache = new ResultCache(frame);
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#places = new Places(frame);
-    this.#worker = new CallWorker(frame, { desk: this.#desk, budgets: this.#budgets, cache: this.#cache, places: this.#places });
+    this.#worker = new CallWorker(frame, {
+      desk: this.#desk,
+      budgets: this.#budgets,
+      cache: this.#cache,
+      places: this.#places,
+    });
     this.#flows = new ConversationFlow(frame, this.#state);
-    this.#checker = new CallChecker(frame, this.#flows, this.#grants, (entry) => this.#worker.isRouted(entry));
-    this.#pass = new CallPass(frame, { desk: this.#desk, places: this.#places, worker: this.#worker, cache: this.#cache, repeats: this.#repeats, checker: this.#checker, arounds: this.#arounds, flows: this.#flows, askOwn: this.#askOwn });
-    this.#stopWatchingStore = store?.onAvailability((available) => listeners.tell({ type: available ? 'state-available' : 'state-unavailable', at: clock.now() }));
+    this.#checker = new CallChecker(frame, this.#flows, this.#grants, (entry) =>
+      this.#worker.isRouted(entry),
+    );
+    this.#pass = new CallPass(frame, {
+      desk: this.#desk,
+      places: this.#places,
+      worker: this.#worker,
+      cache: this.#cache,
+      repeats: this.#repeats,
+      checker: this.#checker,
+      arounds: this.#arounds,
+      flows: this.#flows,
+      askOwn: this.#askOwn,
+    });
+    this.#stopWatchingStore = store?.onAvailability((available) =>
+      listeners.tell({
+        type: available ? 'state-available' : 'state-unavailable',
+        at: clock.now(),
+      }),
+    );
     announce('tooldex:executor', { executor: this });
   }
 
@@ -123,7 +179,12 @@ export class ToolExecutor {
 
   /** Calls the function with every event, until the returned function is called. */
   on(listener: (event: ToolEvent) => void): () => void {
-    if (typeof listener !== 'function') throw invalidArgument('a function that hears all events', listener, 'Look at the type of the event in it.');
+    if (typeof listener !== 'function')
+      throw invalidArgument(
+        'a function that hears all events',
+        listener,
+        'Look at the type of the event in it.',
+      );
     return this.#frame.listeners.add(listener);
   }
 
@@ -147,7 +208,10 @@ export class ToolExecutor {
       const checked = this.#checker.unseal(call, running);
       let body: OutcomeBody;
       try {
-        body = checked === undefined ? await this.#pass.carryOut(running) : await this.#pass.decide(running, checked.accepted, checked.dated);
+        body =
+          checked === undefined
+            ? await this.#pass.carryOut(running)
+            : await this.#pass.decide(running, checked.accepted, checked.dated);
       } catch (error) {
         body = failure(error);
       }
@@ -167,7 +231,8 @@ export class ToolExecutor {
    */
   async check(call: PlannableCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
     const running = new RunningCall(call, options, this.#frame);
-    const end = (body: OutcomeBody) => this.#observed(running, () => Promise.resolve(running.settle(body)));
+    const end = (body: OutcomeBody) =>
+      this.#observed(running, () => Promise.resolve(running.settle(body)));
     try {
       const accepted = await this.#pass.accept(running);
       const dated = await this.#checker.decide(running, accepted);
@@ -187,19 +252,30 @@ export class ToolExecutor {
    *
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
    */
-  async executeAll(calls: readonly PlannableCall[], all: ExecuteAllOptions = {}): Promise<readonly ToolOutcome[]> {
+  async executeAll(
+    calls: readonly PlannableCall[],
+    all: ExecuteAllOptions = {},
+  ): Promise<readonly ToolOutcome[]> {
     const { approvals, madeWith, onOutcome, ...options } = copyAllOptions(all);
     const own = copyCalls(calls);
     const ids = new Set(own.map(({ id }) => id));
-    if (ids.size < own.length) throw new ToolError('INVALID_ARGUMENT', `Expected ${own.length} calls with different ids, got ${ids.size} ids. Outcomes could not be told apart.`);
+    if (ids.size < own.length)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `Expected ${own.length} calls with different ids, got ${ids.size} ids. Outcomes could not be told apart.`,
+      );
     const { batches } = planExecution(this.registry, await this.#checker.plannable(own));
     // What one of them reads has brought about none of the others: the model made all before it saw any answer.
-    const flow = options.conversationId === undefined ? undefined : withoutCauses(await this.#flows.assumed(options.conversationId), madeWith);
+    const flow =
+      options.conversationId === undefined
+        ? undefined
+        : withoutCauses(await this.#flows.assumed(options.conversationId), madeWith);
     const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
     const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
     const confirm = options.confirm ?? this.#frame.confirm;
     for (const batch of batches) {
-      const asked = confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
+      const asked =
+        confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
       await Promise.all(
         batch.map(async (position, index) => {
           const call = own[position]!;
@@ -207,7 +283,11 @@ export class ToolExecutor {
           const ask = asked?.confirmFor(index);
           if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
           if (flow !== undefined) this.#flowBefore.set(call, flow);
-          const outcome = await this.execute(call, { ...options, ...(approval && { approval }), ...(ask && { confirm: ask }) });
+          const outcome = await this.execute(call, {
+            ...options,
+            ...(approval && { approval }),
+            ...(ask && { confirm: ask }),
+          });
           outcomes[position] = outcome;
           asked?.end(index);
           await onOutcome?.(outcome);
@@ -227,20 +307,41 @@ export class ToolExecutor {
   }
 
   /** Returns the policy's decision for each of some calls, made one after the other, and which inputs would be refused. Nothing is run, and no event is sent. */
-  async dryRun(calls: readonly PlannableCall[], options: ExecuteOptions = {}): Promise<readonly { readonly callId: string; readonly toolName: string; readonly decision: Decision; /** The reason why its input is refused. */ readonly refused?: string }[]> {
+  async dryRun(
+    calls: readonly PlannableCall[],
+    options: ExecuteOptions = {},
+  ): Promise<
+    readonly {
+      readonly callId: string;
+      readonly toolName: string;
+      readonly decision: Decision;
+      /** The reason why its input is refused. */ readonly refused?: string;
+    }[]
+  > {
     const context = copyOptions(options);
-    let flow = context.conversationId === undefined ? {} : await this.#flows.assumed(context.conversationId);
+    let flow =
+      context.conversationId === undefined ? {} : await this.#flows.assumed(context.conversationId);
     const dryRuns = [];
     for (const call of copyCalls(calls)) {
       const entry = this.registry.get(call.name);
       const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
-      const judged = { id: call.id, name: call.name, input: checked?.ok === true ? checked.value : call.input };
+      const judged = {
+        id: call.id,
+        name: call.name,
+        input: checked?.ok === true ? checked.value : call.input,
+      };
       let decision = await this.#checker.judge(judged, entry, context, flow);
       // Without a conversation nothing is known of what was read when it runs.
-      if (decision.verdict === 'allow' && context.conversationId === undefined) decision = await this.#checker.judge(judged, entry, context, undefined);
-      if (checked?.ok === true && decision.verdict !== 'deny') flow = flowAfter(flow, judged, entry);
+      if (decision.verdict === 'allow' && context.conversationId === undefined)
+        decision = await this.#checker.judge(judged, entry, context, undefined);
+      if (checked?.ok === true && decision.verdict !== 'deny')
+        flow = flowAfter(flow, judged, entry);
       const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
-      dryRuns.push(Object.freeze(checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun));
+      dryRuns.push(
+        Object.freeze(
+          checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun,
+        ),
+      );
     }
     return dryRuns;
   }
@@ -261,21 +362,47 @@ export class ToolExecutor {
    *
    * @throws ToolError as `approve` does; `INVALID_ARGUMENT` for a scope that bounds nothing.
    */
-  async grant(pending: PendingApproval, scope: GrantScope): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
+  async grant(
+    pending: PendingApproval,
+    scope: GrantScope,
+  ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
     return this.#desk.approveMore(pending, scope);
   }
 
   /** Returns the scopes that a user may be offered for calls like a pending one, the narrowest first. */
-  async grantChoices({ toolName, input, rule, conversationId }: PendingApproval): Promise<readonly GrantChoice[]> {
+  async grantChoices({
+    toolName,
+    input,
+    rule,
+    conversationId,
+  }: PendingApproval): Promise<readonly GrantChoice[]> {
     const entry = this.registry.get(toolName);
     const checked = entry === undefined ? undefined : await checkInput(entry, input);
-    return entry === undefined || checked?.ok !== true ? [] : grantChoices(entry, checked.value, rule, conversationId !== undefined, (await this.#state.now()).time);
+    return entry === undefined || checked?.ok !== true
+      ? []
+      : grantChoices(
+          entry,
+          checked.value,
+          rule,
+          conversationId !== undefined,
+          (await this.#state.now()).time,
+        );
   }
 
   /** Returns the grants that count, of all or of those that are named, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
-  async grants(of: { readonly principal?: string; readonly conversationId?: string; readonly toolName?: string } = {}): Promise<readonly (Grant & { readonly used: number })[]> {
+  async grants(
+    of: {
+      readonly principal?: string;
+      readonly conversationId?: string;
+      readonly toolName?: string;
+    } = {},
+  ): Promise<readonly (Grant & { readonly used: number })[]> {
     const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
-    return Object.freeze((await this.#grants.list()).filter((grant) => wanted.every(([field, value]) => grant[field as keyof typeof of] === value)));
+    return Object.freeze(
+      (await this.#grants.list()).filter((grant) =>
+        wanted.every(([field, value]) => grant[field as keyof typeof of] === value),
+      ),
+    );
   }
 
   /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
@@ -299,7 +426,10 @@ export class ToolExecutor {
 
   /** Claims a deed for 24 days among all who share the store. @returns true if nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
   async claim(deed: Json, identity?: string): Promise<boolean> {
-    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', { ttlMs: LIMITS.timerMs, ...(identity !== undefined && { identity }) });
+    return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', {
+      ttlMs: LIMITS.timerMs,
+      ...(identity !== undefined && { identity }),
+    });
   }
 
   /** Returns what was read in a conversation, with the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
@@ -313,7 +443,10 @@ export class ToolExecutor {
    *
    * @throws ToolError `STATE_UNAVAILABLE`, after which the labels may still be there; `INVALID_ARGUMENT` for unknown labels.
    */
-  async clearFlow(conversationId: string, labels: readonly FlowLabel[] = FLOW_LABELS): Promise<void> {
+  async clearFlow(
+    conversationId: string,
+    labels: readonly FlowLabel[] = FLOW_LABELS,
+  ): Promise<void> {
     const read = z.array(z.enum(FLOW_LABELS)).safeParse(labels);
     if (!read.success) throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
     await this.#flows.clear(requireConversation(conversationId), read.data);
@@ -375,16 +508,25 @@ export class ToolExecutor {
   async #observed(running: RunningCall, settle: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
     const { telemetry } = this.#frame;
     if (telemetry === undefined) return settle();
-    return observeCall(this.#frame, telemetry, running.call, this.registry.get(running.call.name), (passedMs) => ((running.watchedMs = passedMs), settle()));
+    return observeCall(
+      this.#frame,
+      telemetry,
+      running.call,
+      this.registry.get(running.call.name),
+      (passedMs) => ((running.watchedMs = passedMs), settle()),
+    );
   }
 }
 
 function withoutCauses(flow: Flow, callIds: readonly string[]): Flow {
-  return Object.fromEntries(Object.entries(flow).filter(([, { callId }]) => !callIds.includes(callId)));
+  return Object.fromEntries(
+    Object.entries(flow).filter(([, { callId }]) => !callIds.includes(callId)),
+  );
 }
 
 function requireConversation(conversationId: string): string {
-  if (typeof conversationId !== 'string' || conversationId === '') throw invalidArgument('the id of a conversation', conversationId);
+  if (typeof conversationId !== 'string' || conversationId === '')
+    throw invalidArgument('the id of a conversation', conversationId);
   return conversationId;
 }
 

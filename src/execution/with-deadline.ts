@@ -24,7 +24,10 @@ export interface Deadline {
  * reason) and the answer is given at once; what the work still returns or throws is dropped. No timer or listener is
  * left behind. `pauseLimits` of the work's signal stops the time. Work that blocks the thread cannot be interrupted.
  */
-export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, { clock, timeoutMs, signal }: Deadline): Promise<Settled<T>> {
+export function withDeadline<T>(
+  work: (signal: AbortSignal) => T | Promise<T>,
+  { clock, timeoutMs, signal }: Deadline,
+): Promise<Settled<T>> {
   if (signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
   return new Promise((resolve) => {
     const controller = new AbortController();
@@ -40,12 +43,25 @@ export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, {
       settle({ kind });
       controller.abort(reason);
     };
-    const cancelTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () => giveUp('timeout', new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError')));
+    const cancelTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () =>
+      giveUp(
+        'timeout',
+        new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError'),
+      ),
+    );
     const stopListening = onAbort(signal, () => giveUp('aborted', signal?.reason));
     try {
       const returned = work(controller.signal);
-      if (returned instanceof Promise) returned.then((value) => settle({ kind: 'returned', value }), (error: unknown) => settle({ kind: 'threw', error }));
-      else Promise.resolve(returned).then((value) => settle({ kind: 'returned', value }), (error: unknown) => settle({ kind: 'threw', error }));
+      if (returned instanceof Promise)
+        returned.then(
+          (value) => settle({ kind: 'returned', value }),
+          (error: unknown) => settle({ kind: 'threw', error }),
+        );
+      else
+        Promise.resolve(returned).then(
+          (value) => settle({ kind: 'returned', value }),
+          (error: unknown) => settle({ kind: 'threw', error }),
+        );
     } catch (error) {
       settle({ kind: 'threw', error });
     }
@@ -57,7 +73,11 @@ export function withDeadline<T>(work: (signal: AbortSignal) => T | Promise<T>, {
  *
  * @throws ToolError `ABORTED`; the work goes on.
  */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, toolName: string): Promise<T> {
+export function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  toolName: string,
+): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(aborted(toolName));
@@ -68,7 +88,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 
 /** The error of a call that its caller does not want any more. */
 export function aborted(toolName: string): ToolError {
-  return new ToolError('ABORTED', `Expected ${toolName} to finish, got a caller who gave the call up.`);
+  return new ToolError(
+    'ABORTED',
+    `Expected ${toolName} to finish, got a caller who gave the call up.`,
+  );
 }
 
 /** @throws ToolError `ABORTED` when the caller has given up. */

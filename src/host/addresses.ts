@@ -17,20 +17,34 @@ export function hostOf(authority: string): string | undefined {
 export const listenFields = { port: wholeBetween(0, 65_535), host: text() };
 
 /** An option field for hosts under which a server is asked. */
-export const allowedHosts = z.array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets')).readonly();
+export const allowedHosts = z
+  .array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets'))
+  .readonly();
 
 /** An option field for the origin of a web site. `*` and `null`, which stand for unknown pages, are refused. */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 
 /** An option field for pages that may ask, by origin or by host. */
-export const hostOrOrigin = z.custom<string>((value) => isHost(value) || isOrigin(value), 'a host name without a port, or an origin such as "https://tools.example"');
+export const hostOrOrigin = z.custom<string>(
+  (value) => isHost(value) || isOrigin(value),
+  'a host name without a port, or an origin such as "https://tools.example"',
+);
 
 function isHost(value: unknown): boolean {
-  return typeof value === 'string' && !/:\d+$/.test(value.replace(/^\[.*\]$/, '')) && hostOf(value) !== undefined;
+  return (
+    typeof value === 'string' &&
+    !/:\d+$/.test(value.replace(/^\[.*\]$/, '')) &&
+    hostOf(value) !== undefined
+  );
 }
 
 function isOrigin(value: unknown): boolean {
-  return typeof value === 'string' && /^https?:\/\/[^/]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+  return (
+    typeof value === 'string' &&
+    /^https?:\/\/[^/]+$/.test(value) &&
+    URL.canParse(value) &&
+    new URL(value).origin === value
+  );
 }
 
 /** Returns true for an address at which only this machine can connect. */
@@ -45,7 +59,14 @@ export function isWildcard(host: string): boolean {
 
 /** Returns the hosts under which clients ask what listens on an address; a wildcard adds this machine's name and addresses. */
 export function hostsFor(host: string): readonly string[] {
-  const others = isWildcard(host) ? [hostname(), ...Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address))] : [host];
+  const others = isWildcard(host)
+    ? [
+        hostname(),
+        ...Object.values(networkInterfaces()).flatMap((each) =>
+          (each ?? []).map(({ address }) => address),
+        ),
+      ]
+    : [host];
   // An address with a zone (`fe80::1%eth0`) is no host of a URL.
   return [...LOOPBACK_HOSTS, ...others.filter((each) => !each.includes('%')).map(authorityHost)];
 }

@@ -22,19 +22,40 @@ export interface Cors {
 const NONE: Headers = Object.freeze({});
 const VARY: Headers = Object.freeze({ vary: 'origin' });
 
-export function createCors({ allowedOrigins, methods, requestHeaders, exposedHeaders }: CorsOptions): Cors {
+export function createCors({
+  allowedOrigins,
+  methods,
+  requestHeaders,
+  exposedHeaders,
+}: CorsOptions): Cors {
   const allowed = new Set(allowedOrigins);
   const headersOf = ({ headers }: GuardedRequest): Headers => {
     if (allowed.size === 0) return NONE;
     const origin = headers.get('origin');
-    return origin !== null && isListed(origin, allowed) ? { ...VARY, 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders } : VARY;
+    return origin !== null && isListed(origin, allowed)
+      ? {
+          ...VARY,
+          'access-control-allow-origin': origin,
+          'access-control-expose-headers': exposedHeaders,
+        }
+      : VARY;
   };
   return {
     headersOf,
     preflightOf: (request) => {
       const headers = headersOf(request);
-      if (request.method !== 'OPTIONS' || !('access-control-allow-origin' in headers) || request.headers.get('access-control-request-method') === null) return undefined;
-      return { ...headers, 'access-control-allow-methods': methods, 'access-control-allow-headers': requestHeaders, 'access-control-max-age': '600' };
+      if (
+        request.method !== 'OPTIONS' ||
+        !('access-control-allow-origin' in headers) ||
+        request.headers.get('access-control-request-method') === null
+      )
+        return undefined;
+      return {
+        ...headers,
+        'access-control-allow-methods': methods,
+        'access-control-allow-headers': requestHeaders,
+        'access-control-max-age': '600',
+      };
     },
   };
 }

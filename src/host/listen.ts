@@ -1,5 +1,11 @@
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
@@ -51,17 +57,40 @@ export interface ListenOptions {
  * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, a port that is taken or not allowed, and
  * an address that is not of this machine.
  */
-export async function listen({ port, host, needsToken, silenceMs = 0, answer, refuse }: ListenOptions): Promise<RunningServer> {
+export async function listen({
+  port,
+  host,
+  needsToken,
+  silenceMs = 0,
+  answer,
+  refuse,
+}: ListenOptions): Promise<RunningServer> {
   if (!needsToken && !isLoopback(host)) {
-    throw new ToolError('INVALID_ARGUMENT', `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token (--token), or listen on 127.0.0.1.`);
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token (--token), or listen on 127.0.0.1.`,
+    );
   }
-  const listener = getRequestListener((request, { outgoing }) => answer(request, outgoing as ServerResponse), {
-    overrideGlobalObjects: false,
-    errorHandler: (error) => refuse(error instanceof RequestError ? refusal(400, 'INVALID_ARGUMENT', 'Expected a readable address and host, got a malformed request. Send a valid request line and Host header.') : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.')),
-  });
+  const listener = getRequestListener(
+    (request, { outgoing }) => answer(request, outgoing as ServerResponse),
+    {
+      overrideGlobalObjects: false,
+      errorHandler: (error) =>
+        refuse(
+          error instanceof RequestError
+            ? refusal(
+                400,
+                'INVALID_ARGUMENT',
+                'Expected a readable address and host, got a malformed request. Send a valid request line and Host header.',
+              )
+            : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.'),
+        ),
+    },
+  );
   const server = createServer(LIMITS, (incoming, outgoing) => {
     // Names of hosts have no case; the adapter compares them as if they had.
-    if (incoming.headers.host !== undefined) incoming.headers.host = incoming.headers.host.toLowerCase();
+    if (incoming.headers.host !== undefined)
+      incoming.headers.host = incoming.headers.host.toLowerCase();
     void listener(incoming, outgoing);
   });
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION;
@@ -86,13 +115,27 @@ export async function listen({ port, host, needsToken, silenceMs = 0, answer, re
   });
 }
 
-function listenError({ code = 'an error' }: NodeJS.ErrnoException, port: number, host: string): ToolError {
+function listenError(
+  { code = 'an error' }: NodeJS.ErrnoException,
+  port: number,
+  host: string,
+): ToolError {
   const place = `${authorityHost(host)}:${port}`;
   const reasons = new Map([
-    ['EADDRINUSE', `Expected a free port, got ${place} in use. Choose another port, or 0 for any that is free.`],
-    ['EACCES', `Expected a port that this user may listen on, got ${place}. Choose one from 1024 up.`],
+    [
+      'EADDRINUSE',
+      `Expected a free port, got ${place} in use. Choose another port, or 0 for any that is free.`,
+    ],
+    [
+      'EACCES',
+      `Expected a port that this user may listen on, got ${place}. Choose one from 1024 up.`,
+    ],
   ]);
-  return new ToolError('INVALID_ARGUMENT', reasons.get(code) ?? `Expected an address of this machine to listen on, got ${describeValue(place)} (${code}). Choose another host.`);
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    reasons.get(code) ??
+      `Expected an address of this machine to listen on, got ${describeValue(place)} (${code}). Choose another host.`,
+  );
 }
 
 /**
@@ -123,7 +166,8 @@ function limitConnections(server: Server, most: number): void {
 
   /** A request whose body is still to come is half-sent as well. */
   function oldestWithoutRequest(): Socket | undefined {
-    for (const [socket, requests] of unanswered) if (![...requests].some(({ complete }) => complete)) return socket;
+    for (const [socket, requests] of unanswered)
+      if (![...requests].some(({ complete }) => complete)) return socket;
     return undefined;
   }
 }

@@ -14,7 +14,12 @@ export interface GuardedRequest {
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
-  readonly code: 'INVALID_ARGUMENT' | 'HOST_NOT_ALLOWED' | 'ORIGIN_NOT_ALLOWED' | 'UNAUTHORIZED' | 'INTERNAL_ERROR';
+  readonly code:
+    | 'INVALID_ARGUMENT'
+    | 'HOST_NOT_ALLOWED'
+    | 'ORIGIN_NOT_ALLOWED'
+    | 'UNAUTHORIZED'
+    | 'INTERNAL_ERROR';
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -31,10 +36,15 @@ export interface Admitted {
 export const LIVENESS_PATH = '/healthz';
 
 /** Finds out who sends a request. */
-export type Authenticate = (request: GuardedRequest) => Admitted | Refusal | Promise<Admitted | Refusal>;
+export type Authenticate = (
+  request: GuardedRequest,
+) => Admitted | Refusal | Promise<Admitted | Refusal>;
 
 /** A check of requests before anything else looks at them; an open request needs no token. */
-export type Guard = (request: GuardedRequest, options?: { readonly isOpen?: boolean }) => Promise<Admitted | Refusal>;
+export type Guard = (
+  request: GuardedRequest,
+  options?: { readonly isOpen?: boolean },
+) => Promise<Admitted | Refusal>;
 
 export interface GuardOptions {
   /** Host names and addresses under which the server is asked, without ports. */
@@ -56,7 +66,11 @@ const ADMITTED: Admitted = Object.freeze({ ok: true });
  * The host keeps out pages whose name was pointed at this machine after they were loaded (DNS rebinding), the origin
  * those that ask from elsewhere.
  */
-export function createGuard({ allowedHosts, allowedOrigins, authenticate = () => ADMITTED }: GuardOptions): Guard {
+export function createGuard({
+  allowedHosts,
+  allowedOrigins,
+  authenticate = () => ADMITTED,
+}: GuardOptions): Guard {
   const hosts = new Set(allowedHosts.map(hostOf));
   const origins = new Set(allowedOrigins);
   const isAllowed = (authority: string) => {
@@ -68,33 +82,57 @@ export function createGuard({ allowedHosts, allowedOrigins, authenticate = () =>
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request that was made in the program has no Host header.
     // Where two readers of a request disagree about its host or its end, one of them can be fooled (request smuggling).
-    if (host.includes(',') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked') {
-      return refusal(400, 'INVALID_ARGUMENT', 'Expected one Host and no Transfer-Encoding but chunked, got a request with others. Send one Host header.', CLOSE);
+    if (
+      host.includes(',') ||
+      (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
+    ) {
+      return refusal(
+        400,
+        'INVALID_ARGUMENT',
+        'Expected one Host and no Transfer-Encoding but chunked, got a request with others. Send one Host header.',
+        CLOSE,
+      );
     }
     // A request line with a whole address names a host, too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
-      return refusal(403, 'HOST_NOT_ALLOWED', `Expected a host that is allowed, got ${describeValue(host)}. Add it to allowedHosts (on the command line: --allowed-host).`);
+      return refusal(
+        403,
+        'HOST_NOT_ALLOWED',
+        `Expected a host that is allowed, got ${describeValue(host)}. Add it to allowedHosts (on the command line: --allowed-host).`,
+      );
     }
     const origin = headers.get('origin');
     if (origin !== null && !isOriginAllowed(origin, host, origins)) {
-      return refusal(403, 'ORIGIN_NOT_ALLOWED', `Expected a request of the same site, got the origin ${describeValue(origin)}. Add it to allowedOrigins.`);
+      return refusal(
+        403,
+        'ORIGIN_NOT_ALLOWED',
+        `Expected a request of the same site, got the origin ${describeValue(origin)}. Add it to allowedOrigins.`,
+      );
     }
     return undefined;
   };
   return async (request, { isOpen = false } = {}) => {
     const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
     // A body that is not read keeps its connection busy, and a proxy could take it for the next request.
-    return admission.ok || !hasBody(request) ? admission : { ...admission, headers: { ...admission.headers, ...CLOSE } };
+    return admission.ok || !hasBody(request)
+      ? admission
+      : { ...admission, headers: { ...admission.headers, ...CLOSE } };
   };
 }
 
 /** Returns true for a request that announces a body. */
 export function hasBody({ headers }: GuardedRequest): boolean {
-  return headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '');
+  return (
+    headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '')
+  );
 }
 
 /** An option field for a token that fits in a header and is too long to guess over a network. */
-export const tokenField = secret<string>('16 to 4096 visible ASCII characters', (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value), 'Make them with `openssl rand -hex 32`.');
+export const tokenField = secret<string>(
+  '16 to 4096 visible ASCII characters',
+  (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value),
+  'Make them with `openssl rand -hex 32`.',
+);
 
 /**
  * Admits requests that send one token, as `Authorization: Bearer <token>`.
@@ -106,7 +144,12 @@ export function bearerToken(token: string): Authenticate {
   return ({ headers }) => {
     const given = bearerOf({ headers });
     if (timingSafeEqual(digest(given ?? ''), expected) && given !== undefined) return ADMITTED;
-    return refusal(401, 'UNAUTHORIZED', `Expected \`Authorization: Bearer\` with the token of this server, got ${given === undefined ? 'none' : 'another token'}. Send the token that the server was started with.`, { 'www-authenticate': 'Bearer realm="tooldex"' });
+    return refusal(
+      401,
+      'UNAUTHORIZED',
+      `Expected \`Authorization: Bearer\` with the token of this server, got ${given === undefined ? 'none' : 'another token'}. Send the token that the server was started with.`,
+      { 'www-authenticate': 'Bearer realm="tooldex"' },
+    );
   };
 }
 
@@ -115,7 +158,12 @@ export function bearerOf({ headers }: Pick<GuardedRequest, 'headers'>): string |
   return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 
-export function refusal(status: number, code: Refusal['code'], message: string, headers: Refusal['headers'] = {}): Refusal {
+export function refusal(
+  status: number,
+  code: Refusal['code'],
+  message: string,
+  headers: Refusal['headers'] = {},
+): Refusal {
   return { ok: false, status, code, message, headers };
 }
 

@@ -9,10 +9,31 @@ import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../cor
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
 import { createCors } from '../host/cors.js';
-import { bearerToken, createGuard, hasBody, LIVENESS_PATH, tokenField, type GuardedRequest } from '../host/request-guard.js';
-import { createVerifiedTokens, verifyFields, type ProtectedResource, type VerifyToken } from '../host/verified-tokens.js';
+import {
+  bearerToken,
+  createGuard,
+  hasBody,
+  LIVENESS_PATH,
+  tokenField,
+  type GuardedRequest,
+} from '../host/request-guard.js';
+import {
+  createVerifiedTokens,
+  verifyFields,
+  type ProtectedResource,
+  type VerifyToken,
+} from '../host/verified-tokens.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
-import { contentAnswer, errorAnswer, sendAnswer, taggedAnswer, type Answer, type AnswerHeaders, type Conditions, type WireError } from './answers/answer.js';
+import {
+  contentAnswer,
+  errorAnswer,
+  sendAnswer,
+  taggedAnswer,
+  type Answer,
+  type AnswerHeaders,
+  type Conditions,
+  type WireError,
+} from './answers/answer.js';
 import { ToolJson } from './answers/tool-json.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
@@ -60,12 +81,21 @@ export const sharedFields = {
   clock: clock().default(systemClock),
 };
 
-const discoveryOptions = z.strictObject({
-  ...sharedFields,
-  allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-  // The whole value may be a token given in the wrong place, so no message shows it.
-  auth: secret<{ readonly token: string }>('an object { token } with 16 to 4096 visible ASCII characters', (value) => z.strictObject({ token: tokenField }).safeParse(value).success, 'Make them with `openssl rand -hex 32`.').optional(),
-} satisfies FieldsOf<DiscoveryOptions>).refine(({ auth, verify }) => auth === undefined || verify === undefined, 'either a token or verify');
+const discoveryOptions = z
+  .strictObject({
+    ...sharedFields,
+    allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
+    // The whole value may be a token given in the wrong place, so no message shows it.
+    auth: secret<{ readonly token: string }>(
+      'an object { token } with 16 to 4096 visible ASCII characters',
+      (value) => z.strictObject({ token: tokenField }).safeParse(value).success,
+      'Make them with `openssl rand -hex 32`.',
+    ).optional(),
+  } satisfies FieldsOf<DiscoveryOptions>)
+  .refine(
+    ({ auth, verify }) => auth === undefined || verify === undefined,
+    'either a token or verify',
+  );
 
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
@@ -93,35 +123,95 @@ export interface DiscoveryApp {
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
-export function createDiscoveryApp(capabilities: CapabilityRegistry, options: DiscoveryOptions = {}): DiscoveryApp {
-  const isCapabilityRegistry = typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
-  if (!isCapabilityRegistry) throw invalidArgument('a CapabilityRegistry', capabilities, 'Make one with CapabilityRegistry.load.');
-  const { auth, verify, resource = {}, allowedHosts, allowedOrigins, page, maxListeners, lintRules, clock } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+export function createDiscoveryApp(
+  capabilities: CapabilityRegistry,
+  options: DiscoveryOptions = {},
+): DiscoveryApp {
+  const isCapabilityRegistry =
+    typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
+  if (!isCapabilityRegistry)
+    throw invalidArgument(
+      'a CapabilityRegistry',
+      capabilities,
+      'Make one with CapabilityRegistry.load.',
+    );
+  const {
+    auth,
+    verify,
+    resource = {},
+    allowedHosts,
+    allowedOrigins,
+    page,
+    maxListeners,
+    lintRules,
+    clock,
+  } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const tokens = verify && createVerifiedTokens(verify, resource, '');
-  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate });
-  const cors = createCors({ allowedOrigins, methods: ALLOW, requestHeaders: 'authorization, if-none-match', exposedHeaders: 'etag, www-authenticate' });
+  const guard = createGuard({
+    allowedHosts,
+    allowedOrigins,
+    authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate,
+  });
+  const cors = createCors({
+    allowedOrigins,
+    methods: ALLOW,
+    requestHeaders: 'authorization, if-none-match',
+    exposedHeaders: 'etag, www-authenticate',
+  });
   const tools = new ToolJson();
-  const routes: readonly Route[] = [toolsRoute, toolRoute, searchRoute, skillsRoute, jobsRoute, summaryRoute, findingsRoute(capabilities, lintRules), healthRoute];
+  const routes: readonly Route[] = [
+    toolsRoute,
+    toolRoute,
+    searchRoute,
+    skillsRoute,
+    jobsRoute,
+    summaryRoute,
+    findingsRoute(capabilities, lintRules),
+    healthRoute,
+  ];
   const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(openApiOf(routes, { needsToken: auth !== undefined || verify !== undefined }));
+  const description = JSON.stringify(
+    openApiOf(routes, { needsToken: auth !== undefined || verify !== undefined }),
+  );
 
   const app = new Hono();
-  const answerTo = async (request: Request, answer: (conditions: Conditions) => Answer | Promise<Answer>, isOpen: boolean): Promise<Answer> => {
+  const answerTo = async (
+    request: Request,
+    answer: (conditions: Conditions) => Answer | Promise<Answer>,
+    isOpen: boolean,
+  ): Promise<Answer> => {
     const headers = cors.headersOf(request);
     const preflight = cors.preflightOf(request);
     const admission = await guard(request, { isOpen: isOpen || preflight !== undefined });
-    if (!admission.ok) return errorAnswer(admission.status, { code: admission.code, message: admission.message }, { ...headers, ...admission.headers });
+    if (!admission.ok)
+      return errorAnswer(
+        admission.status,
+        { code: admission.code, message: admission.message },
+        { ...headers, ...admission.headers },
+      );
     if (preflight !== undefined) return { status: 204, headers: preflight, body: null };
     try {
-      return refuseUnreadable(request, headers) ?? (await answer({ ifNoneMatch: request.headers.get('if-none-match') ?? undefined, extra: headers }));
+      return (
+        refuseUnreadable(request, headers) ??
+        (await answer({
+          ifNoneMatch: request.headers.get('if-none-match') ?? undefined,
+          extra: headers,
+        }))
+      );
     } catch (error) {
       return refusalOf(error, headers);
     }
   };
   const guarded =
-    (answer: (context: Context, conditions: Conditions) => Answer | Promise<Answer>, { isOpen = false } = {}) =>
+    (
+      answer: (context: Context, conditions: Conditions) => Answer | Promise<Answer>,
+      { isOpen = false } = {},
+    ) =>
     async (context: Context): Promise<Response> =>
-      sendAnswer(await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen), context.env);
+      sendAnswer(
+        await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen),
+        context.env,
+      );
 
   for (const route of routes) {
     const answer = guarded((context, conditions) => {
@@ -129,22 +219,70 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
       const asked = readParameters(query, route.parameters);
       const unknown = unknownPersona(capabilities, asked);
       if (unknown !== undefined) return errorAnswer(404, unknown, conditions.extra);
-      return route.answer({ capabilities, tools, asked, query, path: context.req.path, name: context.req.param('name') ?? '', conditions });
+      return route.answer({
+        capabilities,
+        tools,
+        asked,
+        query,
+        path: context.req.path,
+        name: context.req.param('name') ?? '',
+        conditions,
+      });
     });
     app.get(route.path, answer);
   }
-  const withoutParameters = (context: Context) => readParameters(queryOf(context.req.url), NO_PARAMETERS);
-  app.get('/openapi.json', guarded((context, conditions) => (withoutParameters(context), contentAnswer(description, conditions))));
+  const withoutParameters = (context: Context) =>
+    readParameters(queryOf(context.req.url), NO_PARAMETERS);
+  app.get(
+    '/openapi.json',
+    guarded(
+      (context, conditions) => (withoutParameters(context), contentAnswer(description, conditions)),
+    ),
+  );
   const listen = guarded((context, { extra }) => {
     const asked = readParameters(queryOf(context.req.url), EVENT_PARAMETERS);
     const unknown = unknownPersona(capabilities, asked);
-    return unknown === undefined ? events.answer(extra, context.req.method !== 'HEAD', parsePersonas(asked.all<string>('persona'))) : errorAnswer(404, unknown, extra);
+    return unknown === undefined
+      ? events.answer(
+          extra,
+          context.req.method !== 'HEAD',
+          parsePersonas(asked.all<string>('persona')),
+        )
+      : errorAnswer(404, unknown, extra);
   });
   app.get('/events', listen);
-  for (const { path, type, body, etag } of page ? PAGE_FILES : []) app.get(path, guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }));
-  app.get(LIVENESS_PATH, ({ env }) => sendAnswer(contentAnswer('{"status":"ok"}', { ifNoneMatch: undefined, extra: {} }), env as object));
-  if (tokens !== undefined) app.get('/.well-known/oauth-protected-resource', guarded((context, conditions) => contentAnswer(JSON.stringify(tokens.metadataFor(context.req.raw)), conditions), { isOpen: true }));
-  app.notFound(guarded((context, { extra }) => errorAnswer(404, { code: 'NOT_FOUND', message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.` }, extra)));
+  for (const { path, type, body, etag } of page ? PAGE_FILES : [])
+    app.get(
+      path,
+      guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }),
+    );
+  app.get(LIVENESS_PATH, ({ env }) =>
+    sendAnswer(
+      contentAnswer('{"status":"ok"}', { ifNoneMatch: undefined, extra: {} }),
+      env as object,
+    ),
+  );
+  if (tokens !== undefined)
+    app.get(
+      '/.well-known/oauth-protected-resource',
+      guarded(
+        (context, conditions) =>
+          contentAnswer(JSON.stringify(tokens.metadataFor(context.req.raw)), conditions),
+        { isOpen: true },
+      ),
+    );
+  app.notFound(
+    guarded((context, { extra }) =>
+      errorAnswer(
+        404,
+        {
+          code: 'NOT_FOUND',
+          message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.`,
+        },
+        extra,
+      ),
+    ),
+  );
   return app;
 }
 
@@ -152,37 +290,86 @@ export function createDiscoveryApp(capabilities: CapabilityRegistry, options: Di
 const MOST_NAMED = 10;
 
 /** Returns the refusal of a persona, wanted or left out, that the catalogue does not know; `undefined` when it knows all. */
-function unknownPersona({ personas: known }: CapabilityRegistry, asked: Asked): WireError | undefined {
+function unknownPersona(
+  { personas: known }: CapabilityRegistry,
+  asked: Asked,
+): WireError | undefined {
   const { wanted, excluded } = parsePersonas(asked.all<string>('persona'));
   const keys = new Set([SHARED, ...known.map(personaKey)]);
   const found = [...wanted, ...excluded].find((name) => !keys.has(name));
   if (found === undefined) return undefined;
   const suggested = suggestNames(found, known);
   const named = known.slice(0, MOST_NAMED).join(', ');
-  const advice = suggested.length > 0 ? `Did you mean ${suggested.join(' or ')}?` : known.length === 0 ? 'The catalogue has none.' : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
+  const advice =
+    suggested.length > 0
+      ? `Did you mean ${suggested.join(' or ')}?`
+      : known.length === 0
+        ? 'The catalogue has none.'
+        : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
   const expected = 'the name of a persona of the catalogue';
-  return { code: 'PERSONA_NOT_FOUND', message: expectedGot(`persona as ${expected}`, describeValue(found), advice), parameter: 'persona', expected, found: found.slice(0, 60) };
+  return {
+    code: 'PERSONA_NOT_FOUND',
+    message: expectedGot(`persona as ${expected}`, describeValue(found), advice),
+    parameter: 'persona',
+    expected,
+    found: found.slice(0, 60),
+  };
 }
 
 /** Refuses what a read-only service never needs: other methods, endless addresses, bodies. */
 function refuseUnreadable(request: GuardedRequest, cors: AnswerHeaders): Answer | undefined {
   const { method, url } = request;
   const headers = hasBody(request) ? { ...cors, connection: 'close' } : cors;
-  if (method !== 'GET' && method !== 'HEAD') return errorAnswer(405, { code: 'METHOD_NOT_ALLOWED', message: `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.` }, { ...headers, allow: ALLOW });
-  if (url.length > LONGEST_URL) return errorAnswer(414, { code: 'URL_TOO_LONG', message: `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.` }, headers);
-  if (hasBody(request)) return errorAnswer(400, { code: 'BODY_NOT_ALLOWED', message: 'Expected a request without a body, got one with a body.' }, headers);
+  if (method !== 'GET' && method !== 'HEAD')
+    return errorAnswer(
+      405,
+      {
+        code: 'METHOD_NOT_ALLOWED',
+        message: `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.`,
+      },
+      { ...headers, allow: ALLOW },
+    );
+  if (url.length > LONGEST_URL)
+    return errorAnswer(
+      414,
+      {
+        code: 'URL_TOO_LONG',
+        message: `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
+      },
+      headers,
+    );
+  if (hasBody(request))
+    return errorAnswer(
+      400,
+      {
+        code: 'BODY_NOT_ALLOWED',
+        message: 'Expected a request without a body, got one with a body.',
+      },
+      headers,
+    );
   return undefined;
 }
 
 /** Returns an error as an answer. An error that is not about the request is not shown: it may name files, and quote them. */
 function refusalOf(error: unknown, headers: Conditions['extra']): Answer {
-  if (isToolError(error, 'INVALID_ARGUMENT')) return errorAnswer(400, { code: 'INVALID_ARGUMENT', message: error.message, ...parameterOf(error) }, headers);
-  if (isToolError(error, 'TOOL_NOT_FOUND')) return errorAnswer(404, { code: 'TOOL_NOT_FOUND', message: error.message }, headers);
-  return errorAnswer(500, { code: 'INTERNAL_ERROR', message: 'The catalogue failed to answer. It goes on working.' }, headers);
+  if (isToolError(error, 'INVALID_ARGUMENT'))
+    return errorAnswer(
+      400,
+      { code: 'INVALID_ARGUMENT', message: error.message, ...parameterOf(error) },
+      headers,
+    );
+  if (isToolError(error, 'TOOL_NOT_FOUND'))
+    return errorAnswer(404, { code: 'TOOL_NOT_FOUND', message: error.message }, headers);
+  return errorAnswer(
+    500,
+    { code: 'INTERNAL_ERROR', message: 'The catalogue failed to answer. It goes on working.' },
+    headers,
+  );
 }
 
 function parameterOf({ details: { parameter, expected, found } }: ToolError): Partial<WireError> {
-  if (typeof parameter !== 'string' || typeof expected !== 'string' || typeof found !== 'string') return {};
+  if (typeof parameter !== 'string' || typeof expected !== 'string' || typeof found !== 'string')
+    return {};
   return { parameter, expected, found };
 }
 

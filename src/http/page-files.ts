@@ -31,7 +31,12 @@ export const PAGE_FILES: readonly PageFile[] = Object.freeze([
 ]);
 
 function pageFile(path: string, type: string, body: string): PageFile {
-  return Object.freeze({ path, type, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, DIGEST_LENGTH)}"` });
+  return Object.freeze({
+    path,
+    type,
+    body,
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, DIGEST_LENGTH)}"`,
+  });
 }
 
 function pathOf(file: string): string {
@@ -44,6 +49,15 @@ function textOf(file: string): string {
 
 /** Bundles one script, loaded at once: a page of many requests would wait for each import in turn. */
 function bundle(file: string): string {
-  const { outputFiles } = buildSync({ entryPoints: [pathOf(file)], bundle: true, write: false, format: 'iife', target: 'es2022', minify: true, charset: 'utf8', logLevel: 'silent' });
+  const { outputFiles } = buildSync({
+    entryPoints: [pathOf(file)],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    target: 'es2022',
+    minify: true,
+    charset: 'utf8',
+    logLevel: 'silent',
+  });
   return outputFiles[0]!.text;
 }

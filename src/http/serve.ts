@@ -17,13 +17,18 @@ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   readonly token?: string;
 }
 
-const serveOptions = z.strictObject({
-  ...sharedFields,
-  allowedHosts: allowedHosts.optional(),
-  port: listenFields.port.default(4780),
-  host: listenFields.host.default('127.0.0.1'),
-  token: tokenField.optional(),
-} satisfies FieldsOf<ServeOptions>).refine(({ token, verify }) => token === undefined || verify === undefined, 'either a token or verify');
+const serveOptions = z
+  .strictObject({
+    ...sharedFields,
+    allowedHosts: allowedHosts.optional(),
+    port: listenFields.port.default(4780),
+    host: listenFields.host.default('127.0.0.1'),
+    token: tokenField.optional(),
+  } satisfies FieldsOf<ServeOptions>)
+  .refine(
+    ({ token, verify }) => token === undefined || verify === undefined,
+    'either a token or verify',
+  );
 
 /** The silence after which a connection is closed: twice the heartbeat of `/events`, whose client has then stopped reading. */
 const SILENCE_MS = 30_000;
@@ -38,15 +43,29 @@ const SILENCE_MS = 30_000;
  * @throws ToolError `INVALID_ARGUMENT` for wrong options, a public address without a token, and a port that is taken or
  * not allowed.
  */
-export async function serve(capabilities: CapabilityRegistry, options: ServeOptions = {}): Promise<RunningServer> {
-  const { port, host, token, verify, resource, ...discovery } = checkOptions(serveOptions, options, 'options of serve');
-  const app = createDiscoveryApp(capabilities, { ...discovery, allowedHosts: discovery.allowedHosts ?? hostsFor(host), ...(token !== undefined && { auth: { token } }), ...(verify && { verify }), ...(resource && { resource }) });
+export async function serve(
+  capabilities: CapabilityRegistry,
+  options: ServeOptions = {},
+): Promise<RunningServer> {
+  const { port, host, token, verify, resource, ...discovery } = checkOptions(
+    serveOptions,
+    options,
+    'options of serve',
+  );
+  const app = createDiscoveryApp(capabilities, {
+    ...discovery,
+    allowedHosts: discovery.allowedHosts ?? hostsFor(host),
+    ...(token !== undefined && { auth: { token } }),
+    ...(verify && { verify }),
+    ...(resource && { resource }),
+  });
   return listen({
     port,
     host,
     needsToken: token !== undefined || verify !== undefined,
     silenceMs: SILENCE_MS,
     answer: (request, outgoing) => app.fetch(request, { [OUTGOING]: outgoing }),
-    refuse: ({ status, headers, code, message }) => sendAnswer(errorAnswer(status, { code, message }, headers), undefined),
+    refuse: ({ status, headers, code, message }) =>
+      sendAnswer(errorAnswer(status, { code, message }, headers), undefined),
   });
 }

@@ -77,7 +77,12 @@ export class CheckRun {
 
   spend(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > this.#maxSteps) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`, { details: { maxSteps: MAX_STEPS } });
+    if (this.#steps > this.#maxSteps)
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`,
+        { details: { maxSteps: MAX_STEPS } },
+      );
   }
 
   /** A text of the value that two equal values share. */
@@ -89,7 +94,12 @@ export class CheckRun {
 
   visit(node: SchemaNode, value: Json, seen: Evaluated | undefined): boolean {
     this.spend(1);
-    if (++this.#depth > MAX_DEPTH) throw new ToolError('LIMIT_EXCEEDED', `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`, { details: { maxDepth: MAX_DEPTH } });
+    if (++this.#depth > MAX_DEPTH)
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`,
+        { details: { maxDepth: MAX_DEPTH } },
+      );
     const isEntered = node.resource !== undefined && node.resource !== this.scope.at(-1);
     if (isEntered) this.scope.push(node.resource!);
     const own = node.late.length > 0 ? new Evaluated() : seen;
@@ -141,7 +151,9 @@ export class CheckRun {
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);
-    this.#issues!.push((this.isName ? nameIssueAt : issueAt)([...this.path], expected, value, after));
+    this.#issues!.push(
+      (this.isName ? nameIssueAt : issueAt)([...this.path], expected, value, after),
+    );
     return false;
   }
 

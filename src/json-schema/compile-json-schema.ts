@@ -1,31 +1,104 @@
 import { isToolError, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { CheckRun, type Check, type SchemaNode } from './check-run.js';
-import { isOld, SchemaDocument, SUBSCHEMAS, type Path, type Plain, type Resource } from './schema-document.js';
+import {
+  isOld,
+  SchemaDocument,
+  SUBSCHEMAS,
+  type Path,
+  type Plain,
+  type Resource,
+} from './schema-document.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
-import { conditional, contains, counts, dynamicReferences, fitsNot, fitsOne, hasType, hasUniqueItems, isList, isMultiple, isObject, isOneOf, items, leftItems, leftMembers, lengths, matches, memberNames, members, numbers, references, requires, whenPresent, type Matcher } from './keyword-checks.js';
+import {
+  conditional,
+  contains,
+  counts,
+  dynamicReferences,
+  fitsNot,
+  fitsOne,
+  hasType,
+  hasUniqueItems,
+  isList,
+  isMultiple,
+  isObject,
+  isOneOf,
+  items,
+  leftItems,
+  leftMembers,
+  lengths,
+  matches,
+  memberNames,
+  members,
+  numbers,
+  references,
+  requires,
+  whenPresent,
+  type Matcher,
+} from './keyword-checks.js';
 
 /** Characters of a schema's JSON. */
 const MAX_SCHEMA = 262_144;
 
 /** The largest number of reasons that are reported. */
 const MAX_REFUSED = 20;
-const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const TYPES: ReadonlySet<unknown> = new Set([
+  'object',
+  'array',
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'null',
+]);
 /**
  * The values that keywords without inner schemas take. Keywords not listed are annotations: `format` and `default` are
  * among them (2020-12, Validation § 7 and § 9.2).
  */
-const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> = new Map<string, readonly [string, (value: Json) => boolean]>([
-  ['type', [`a type (${[...TYPES].join(', ')}) or a list of them`, (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type))]],
-  ['enum', ['a list of values', isList]],
-  ['required', ['a list of names', isNames]],
-  ['dependentRequired', ['an object of lists of names', (value) => isObject(value) && Object.values(value).every(isNames)]],
-  ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
-  ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
-  ['pattern', ['a text', (value) => typeof value === 'string']],
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((keyword) => [keyword, ['a number', (value: Json) => typeof value === 'number']] as const),
-  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'].map((keyword) => [keyword, ['a whole number from 0', (value: Json) => Number.isInteger(value) && (value as number) >= 0]] as const),
-]);
+const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> =
+  new Map<string, readonly [string, (value: Json) => boolean]>([
+    [
+      'type',
+      [
+        `a type (${[...TYPES].join(', ')}) or a list of them`,
+        (value) => (Array.isArray(value) ? value : [value]).every((type) => TYPES.has(type)),
+      ],
+    ],
+    ['enum', ['a list of values', isList]],
+    ['required', ['a list of names', isNames]],
+    [
+      'dependentRequired',
+      [
+        'an object of lists of names',
+        (value) => isObject(value) && Object.values(value).every(isNames),
+      ],
+    ],
+    ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
+    ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
+    ['pattern', ['a text', (value) => typeof value === 'string']],
+    ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(
+      (keyword) => [keyword, ['a number', (value: Json) => typeof value === 'number']] as const,
+    ),
+    ...[
+      'minLength',
+      'maxLength',
+      'minItems',
+      'maxItems',
+      'minProperties',
+      'maxProperties',
+      'minContains',
+      'maxContains',
+    ].map(
+      (keyword) =>
+        [
+          keyword,
+          [
+            'a whole number from 0',
+            (value: Json) => Number.isInteger(value) && (value as number) >= 0,
+          ],
+        ] as const,
+    ),
+  ]);
 
 /** Makes the check of one pattern, as `(pattern) => new RE2(pattern, 'u')` does; it throws for an invalid pattern. */
 export type PatternEngine = (pattern: string) => { test(text: string): boolean };
@@ -96,10 +169,17 @@ export function compileJsonSchema(schema: object): CompiledJsonSchema {
 }
 
 function compile(schema: object): CompiledJsonSchema {
-  const builder = new Builder(copyOf(schema), isForeign(schema) ? engineMatcher(engineOf(schema)) : nativeMatcher);
+  const builder = new Builder(
+    copyOf(schema),
+    isForeign(schema) ? engineMatcher(engineOf(schema)) : nativeMatcher,
+  );
   const { root, refused, unchecked } = builder.build();
   if (refused.length > 0) throw refusal(refused);
-  return Object.freeze({ check: (value: Json) => (new CheckRun().visit(root, value, undefined) ? [] : issuesOf(root, value)), unchecked });
+  return Object.freeze({
+    check: (value: Json) =>
+      new CheckRun().visit(root, value, undefined) ? [] : issuesOf(root, value),
+    unchecked,
+  });
 }
 
 /** A second run collects the issues of a value that is known to be wrong. */
@@ -110,7 +190,9 @@ function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
   } catch (error) {
     if (!isToolError(error, 'LIMIT_EXCEEDED')) throw error;
   }
-  return issues.length > 0 ? issues.map(({ path, message }) => ({ path, message })) : [issueAt([], 'a value that fits the schema', value)];
+  return issues.length > 0
+    ? issues.map(({ path, message }) => ({ path, message }))
+    : [issueAt([], 'a value that fits the schema', value)];
 }
 
 function copyOf(schema: object): Json {
@@ -118,14 +200,28 @@ function copyOf(schema: object): Json {
     const copy = cloneFrozen(schema) as Json;
     if (JSON.stringify(copy).length <= MAX_SCHEMA) return copy;
   } catch (error) {
-    throw refusal([{ path: [], message: `Expected ${error instanceof TypeError ? error.message : 'plain data'}.` }]);
+    throw refusal([
+      {
+        path: [],
+        message: `Expected ${error instanceof TypeError ? error.message : 'plain data'}.`,
+      },
+    ]);
   }
-  throw refusal([{ path: [], message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more. Shorten it.` }]);
+  throw refusal([
+    {
+      path: [],
+      message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more. Shorten it.`,
+    },
+  ]);
 }
 
 function refusal(issues: readonly Issue[]): ToolError {
-  const lines = issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
-  return new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${lines.join('\n  ')}`, { details: { issues } });
+  const lines = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join('.')}: ${message}`,
+  );
+  return new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${lines.join('\n  ')}`, {
+    details: { issues },
+  });
 }
 
 function engineOf(schema: object): PatternEngine | undefined {
@@ -170,7 +266,10 @@ interface DynamicTargets {
   readonly hub: SchemaNode | undefined;
 }
 
-const NO_TARGETS: DynamicTargets = Object.freeze({ others: new Map<Resource, SchemaNode>(), hub: undefined });
+const NO_TARGETS: DynamicTargets = Object.freeze({
+  others: new Map<Resource, SchemaNode>(),
+  hub: undefined,
+});
 
 class Builder {
   readonly #document: SchemaDocument;
@@ -189,25 +288,48 @@ class Builder {
     this.#source = source;
     this.#matcherOf = matcherOf;
     this.#document = new SchemaDocument(source);
-    this.#isDynamic = [...this.#document.resources].some(({ dynamicAnchors }) => dynamicAnchors.size > 0);
-    for (const { path, uri } of this.#document.unknownDialects) this.#refuse(path, 'a known draft (4, 6, 7, 2019-09 or 2020-12)', uri, 'Leave $schema out');
+    this.#isDynamic = [...this.#document.resources].some(
+      ({ dynamicAnchors }) => dynamicAnchors.size > 0,
+    );
+    for (const { path, uri } of this.#document.unknownDialects)
+      this.#refuse(path, 'a known draft (4, 6, 7, 2019-09 or 2020-12)', uri, 'Leave $schema out');
   }
 
-  build(): { readonly root: SchemaNode; readonly refused: readonly Issue[]; readonly unchecked: readonly UncheckedPattern[] } {
+  build(): {
+    readonly root: SchemaNode;
+    readonly refused: readonly Issue[];
+    readonly unchecked: readonly UncheckedPattern[];
+  } {
     const root = this.#node(this.#source, [], this.#document.root);
     // More are appended on the way.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
-    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs])) this.#refused.push({ path: [], message: 'Expected references that step into the value, got one that leads back to itself. Remove it: checking would never end.' });
+    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs]))
+      this.#refused.push({
+        path: [],
+        message:
+          'Expected references that step into the value, got one that leads back to itself. Remove it: checking would never end.',
+      });
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
 
   #refuse(path: Path, expected: string, value: unknown, advice?: string): undefined {
-    if (this.#refused.length < MAX_REFUSED) this.#refused.push({ path, message: `Expected ${expected}, got ${describeValue(value)}.${advice === undefined ? '' : ` ${advice}.`}` });
+    if (this.#refused.length < MAX_REFUSED)
+      this.#refused.push({
+        path,
+        message: `Expected ${expected}, got ${describeValue(value)}.${advice === undefined ? '' : ` ${advice}.`}`,
+      });
   }
 
   /** A schema's checks; they are filled in later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
-    if (typeof source === 'boolean') return { checks: source ? [] : [(value, run) => run.fail('no value', value)], late: [], inPlace: [], resource: undefined, isFalse: !source };
+    if (typeof source === 'boolean')
+      return {
+        checks: source ? [] : [(value, run) => run.fail('no value', value)],
+        late: [],
+        inPlace: [],
+        resource: undefined,
+        isFalse: !source,
+      };
     if (!isPlainObject(source)) {
       this.#refuse(path, 'a schema', source);
       return EMPTY;
@@ -215,7 +337,13 @@ class Builder {
     const known = this.#nodes.get(source);
     if (known !== undefined) return known;
     const resource = this.#document.resourceOf(source, home);
-    const node: SchemaNode = { checks: [], late: [], inPlace: [], resource: this.#isDynamic ? resource : undefined, isFalse: false };
+    const node: SchemaNode = {
+      checks: [],
+      late: [],
+      inPlace: [],
+      resource: this.#isDynamic ? resource : undefined,
+      isFalse: false,
+    };
     this.#nodes.set(source, node);
     this.#waiting.push(() => this.#fill(node, source, path, resource));
     return node;
@@ -224,9 +352,20 @@ class Builder {
   #fill(node: SchemaNode, source: Plain, path: Path, home: Resource): void {
     const { keywords, names } = this.#normalized(source, path, home);
     const at = (keyword: string) => [...path, names[keyword] ?? keyword];
-    const one = (keyword: string): SchemaNode | undefined => (keywords[keyword] === undefined ? undefined : this.#node(keywords[keyword], at(keyword), home));
-    const list = (keyword: string) => (keywords[keyword] as readonly Json[] | undefined)?.map((each, index) => this.#node(each, [...at(keyword), index], home));
-    const map = (keyword: string) => (keywords[keyword] === undefined ? [] : Object.entries(keywords[keyword] as Plain).map(([name, each]) => [name, this.#node(each, [...at(keyword), name], home)] as const));
+    const one = (keyword: string): SchemaNode | undefined =>
+      keywords[keyword] === undefined
+        ? undefined
+        : this.#node(keywords[keyword], at(keyword), home);
+    const list = (keyword: string) =>
+      (keywords[keyword] as readonly Json[] | undefined)?.map((each, index) =>
+        this.#node(each, [...at(keyword), index], home),
+      );
+    const map = (keyword: string) =>
+      keywords[keyword] === undefined
+        ? []
+        : Object.entries(keywords[keyword] as Plain).map(
+            ([name, each]) => [name, this.#node(each, [...at(keyword), name], home)] as const,
+          );
     const here = <T extends SchemaNode | undefined>(each: T): T => {
       if (each !== undefined) node.inPlace.push(each);
       return each;
@@ -234,8 +373,18 @@ class Builder {
     const add = (check: Check | undefined) => check !== undefined && node.checks.push(check);
     const number = (keyword: string) => keywords[keyword] as number | undefined;
 
-    const { type, enum: values, required, dependentRequired, $ref, $dynamicRef, $recursiveRef, pattern } = keywords;
-    if ($recursiveRef !== undefined) this.#refuse(at('$recursiveRef'), 'a $ref or $dynamicRef', $recursiveRef);
+    const {
+      type,
+      enum: values,
+      required,
+      dependentRequired,
+      $ref,
+      $dynamicRef,
+      $recursiveRef,
+      pattern,
+    } = keywords;
+    if ($recursiveRef !== undefined)
+      this.#refuse(at('$recursiveRef'), 'a $ref or $dynamicRef', $recursiveRef);
     if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home)?.node)));
     if ($dynamicRef !== undefined) {
       const target = this.#reference($dynamicRef, at('$dynamicRef'), home);
@@ -243,7 +392,8 @@ class Builder {
       here(hub);
       add(target && dynamicReferences(here(target.node), others));
     }
-    if (type !== undefined) add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
+    if (type !== undefined)
+      add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
     if (values !== undefined) add(isOneOf(values as readonly Json[]));
     if (Object.hasOwn(keywords, 'const')) add(isOneOf([keywords['const']!]));
     add(numbers(number('minimum'), (value, bound) => value >= bound, 'at least'));
@@ -251,20 +401,46 @@ class Builder {
     add(numbers(number('exclusiveMinimum'), (value, bound) => value > bound, 'more than'));
     add(numbers(number('exclusiveMaximum'), (value, bound) => value < bound, 'less than'));
     add(numbers(number('multipleOf'), isMultiple, 'a multiple of'));
-    const matching = pattern === undefined ? undefined : matches(pattern as string, this.#matcher(pattern as string, at('pattern')));
+    const matching =
+      pattern === undefined
+        ? undefined
+        : matches(pattern as string, this.#matcher(pattern as string, at('pattern')));
     add(lengths(number('minLength'), number('maxLength'), matching) ?? matching);
-    add(counts(isList, (value) => (value as readonly Json[]).length, number('minItems'), number('maxItems'), 'entries'));
-    add(counts(isObject, (value) => Object.keys(value as Plain).length, number('minProperties'), number('maxProperties'), 'fields'));
+    add(
+      counts(
+        isList,
+        (value) => (value as readonly Json[]).length,
+        number('minItems'),
+        number('maxItems'),
+        'entries',
+      ),
+    );
+    add(
+      counts(
+        isObject,
+        (value) => Object.keys(value as Plain).length,
+        number('minProperties'),
+        number('maxProperties'),
+        'fields',
+      ),
+    );
     if (required !== undefined) add(requires(required as readonly string[]));
-    for (const [name, needs] of Object.entries((dependentRequired ?? {}) as Readonly<Record<string, readonly string[]>>)) add(whenPresent(name, requires(needs)));
-    for (const [name, each] of map('dependentSchemas')) add(whenPresent(name, references(here(each))!));
-    const patterns = map('patternProperties').map(([name, each]) => [this.#matcher(name, [...at('patternProperties'), name]), each] as const);
+    for (const [name, needs] of Object.entries(
+      (dependentRequired ?? {}) as Readonly<Record<string, readonly string[]>>,
+    ))
+      add(whenPresent(name, requires(needs)));
+    for (const [name, each] of map('dependentSchemas'))
+      add(whenPresent(name, references(here(each))!));
+    const patterns = map('patternProperties').map(
+      ([name, each]) => [this.#matcher(name, [...at('patternProperties'), name]), each] as const,
+    );
     add(members(map('properties'), patterns, one('additionalProperties')));
     const nameNode = one('propertyNames');
     if (nameNode !== undefined) add(memberNames(nameNode));
     add(items(list('prefixItems') ?? [], one('items')));
     const contained = one('contains');
-    if (contained !== undefined) add(contains(contained, number('minContains') ?? 1, number('maxContains')));
+    if (contained !== undefined)
+      add(contains(contained, number('minContains') ?? 1, number('maxContains')));
     if (keywords['uniqueItems'] === true) add(hasUniqueItems);
     for (const each of list('allOf') ?? []) add(references(here(each)));
     add(fitsOne(list('anyOf')?.map(here), false));
@@ -281,7 +457,8 @@ class Builder {
 
   /** A schema in one dialect for all drafts, without the keywords that have a wrong type. */
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
-    if (isOld(dialect) && typeof source['$ref'] === 'string') return { keywords: { $ref: source['$ref'] }, names: {} };
+    if (isOld(dialect) && typeof source['$ref'] === 'string')
+      return { keywords: { $ref: source['$ref'] }, names: {} };
     // Without a prototype, a name such as `constructor` is not taken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
@@ -292,8 +469,12 @@ class Builder {
       names[to] = from;
     };
     // Draft 4 and OpenAPI 3.0 write {minimum: 0, exclusiveMinimum: true}.
-    for (const [exclusive, bound] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const) {
-      if (keywords[exclusive] === true && typeof keywords[bound] === 'number') rename(bound, exclusive, keywords[bound]);
+    for (const [exclusive, bound] of [
+      ['exclusiveMinimum', 'minimum'],
+      ['exclusiveMaximum', 'maximum'],
+    ] as const) {
+      if (keywords[exclusive] === true && typeof keywords[bound] === 'number')
+        rename(bound, exclusive, keywords[bound]);
       else if (typeof keywords[exclusive] === 'boolean') delete keywords[exclusive];
     }
     const { items: each, additionalItems: rest, dependencies, type, nullable } = keywords;
@@ -302,12 +483,30 @@ class Builder {
       rename('additionalItems', 'items', rest);
     }
     if (isPlainObject(dependencies)) {
-      const [lists, schemas] = [true, false].map((isList) => Object.fromEntries(Object.entries(dependencies as Plain).filter(([, value]) => Array.isArray(value) === isList)));
-      rename('dependencies', 'dependentRequired', { ...lists, ...(keywords['dependentRequired'] as Plain | undefined) });
-      rename('dependencies', 'dependentSchemas', { ...schemas, ...(keywords['dependentSchemas'] as Plain | undefined) });
-    } else if (dependencies !== undefined) this.#refuse([...path, 'dependencies'], 'an object of schemas or lists of names', dependencies);
+      const [lists, schemas] = [true, false].map((isList) =>
+        Object.fromEntries(
+          Object.entries(dependencies as Plain).filter(
+            ([, value]) => Array.isArray(value) === isList,
+          ),
+        ),
+      );
+      rename('dependencies', 'dependentRequired', {
+        ...lists,
+        ...(keywords['dependentRequired'] as Plain | undefined),
+      });
+      rename('dependencies', 'dependentSchemas', {
+        ...schemas,
+        ...(keywords['dependentSchemas'] as Plain | undefined),
+      });
+    } else if (dependencies !== undefined)
+      this.#refuse(
+        [...path, 'dependencies'],
+        'an object of schemas or lists of names',
+        dependencies,
+      );
     // From OpenAPI 3.0; drafts that do not know it ignore it.
-    if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4)) keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
+    if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
+      keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {
       const expected = expectedValueOf(keyword, value);
       if (expected === undefined) continue;
@@ -317,9 +516,26 @@ class Builder {
     return { keywords, names };
   }
 
-  #reference(reference: Json, path: Path, home: Resource): { readonly node: SchemaNode; readonly anchor: string | undefined; readonly resource: Resource } | undefined {
-    const target = typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
-    if (target === undefined) return this.#refuse(path, `a reference to a schema in the same document ('#/$defs/…')`, reference, 'Schemas of other documents are not loaded: copy what is needed into $defs');
+  #reference(
+    reference: Json,
+    path: Path,
+    home: Resource,
+  ):
+    | {
+        readonly node: SchemaNode;
+        readonly anchor: string | undefined;
+        readonly resource: Resource;
+      }
+    | undefined {
+    const target =
+      typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
+    if (target === undefined)
+      return this.#refuse(
+        path,
+        `a reference to a schema in the same document ('#/$defs/…')`,
+        reference,
+        'Schemas of other documents are not loaded: copy what is needed into $defs',
+      );
     return { ...target, node: this.#node(target.source, target.path, target.resource) };
   }
 
@@ -356,7 +572,13 @@ class Builder {
   }
 }
 
-const EMPTY: SchemaNode = { checks: [], late: [], inPlace: [], resource: undefined, isFalse: false };
+const EMPTY: SchemaNode = {
+  checks: [],
+  late: [],
+  inPlace: [],
+  resource: undefined,
+  isFalse: false,
+};
 
 /**
  * Returns the value that a keyword should have had; `undefined` when it is right. Inner schemas are checked when they
@@ -374,7 +596,8 @@ function expectedValueOf(keyword: string, value: Json): string | undefined {
 function hasCircle(all: Iterable<SchemaNode>): boolean {
   const open = new Map<SchemaNode, number>();
   const nodes = [...all];
-  for (const { inPlace } of nodes) for (const each of inPlace) open.set(each, (open.get(each) ?? 0) + 1);
+  for (const { inPlace } of nodes)
+    for (const each of inPlace) open.set(each, (open.get(each) ?? 0) + 1);
   const ready = nodes.filter((node) => !open.has(node));
   for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     for (const each of node.inPlace) {

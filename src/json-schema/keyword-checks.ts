@@ -1,7 +1,16 @@
 import { canonicalJson, type Json } from '../core/plain-data.js';
 import type { Check, CheckRun, SchemaNode } from './check-run.js';
 import type { Plain, Resource } from './schema-document.js';
-import { choiceIssues, clip, listValues, MAX_LISTED, missingIssue, shortJson, unknownIssue, type SchemaIssue } from './schema-issues.js';
+import {
+  choiceIssues,
+  clip,
+  listValues,
+  MAX_LISTED,
+  missingIssue,
+  shortJson,
+  unknownIssue,
+  type SchemaIssue,
+} from './schema-issues.js';
 
 /** Returns true if a text matches a pattern; `undefined` stands for a pattern that is not checked here. */
 export type Matcher = ((text: string) => boolean) | undefined;
@@ -23,7 +32,10 @@ export function references(node: SchemaNode | undefined): Check | undefined {
 }
 
 /** A dynamic reference leads to the first schema with the anchor's name on the way from the outside in. */
-export function dynamicReferences(first: SchemaNode, others: ReadonlyMap<Resource, SchemaNode>): Check {
+export function dynamicReferences(
+  first: SchemaNode,
+  others: ReadonlyMap<Resource, SchemaNode>,
+): Check {
   return (value, run, seen) => {
     const outermost = others.size === 0 ? undefined : run.scope.find((each) => others.has(each));
     return run.visit(outermost === undefined ? first : others.get(outermost)!, value, seen);
@@ -33,7 +45,10 @@ export function dynamicReferences(first: SchemaNode, others: ReadonlyMap<Resourc
 export function hasType(types: readonly string[]): Check {
   const allowed = new Set(types);
   const expected = types.join(' or ');
-  return (value, run) => allowed.has(typeOf(value)) || (allowed.has('integer') && Number.isInteger(value)) || run.fail(expected, value);
+  return (value, run) =>
+    allowed.has(typeOf(value)) ||
+    (allowed.has('integer') && Number.isInteger(value)) ||
+    run.fail(expected, value);
 }
 
 export function isOneOf(values: readonly Json[]): Check {
@@ -41,11 +56,20 @@ export function isOneOf(values: readonly Json[]): Check {
   const isPart = (value: Json) => typeof value === 'object' && value !== null;
   const plain = new Set(values.filter((value) => !isPart(value)));
   const parts = new Set(values.filter(isPart).map(canonicalJson));
-  return (value, run) => (isPart(value) ? parts.size > 0 && parts.has(run.keyOf(value)) : plain.has(value)) || run.fail(expected, value);
+  return (value, run) =>
+    (isPart(value) ? parts.size > 0 && parts.has(run.keyOf(value)) : plain.has(value)) ||
+    run.fail(expected, value);
 }
 
-export function numbers(bound: number | undefined, holds: (value: number, bound: number) => boolean, expected: string): Check | undefined {
-  return bound === undefined ? undefined : (value, run) => typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
+export function numbers(
+  bound: number | undefined,
+  holds: (value: number, bound: number) => boolean,
+  expected: string,
+): Check | undefined {
+  return bound === undefined
+    ? undefined
+    : (value, run) =>
+        typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
 }
 
 /** Returns true for an exact multiple, also among decimals: 19.99 is a multiple of 0.01, though not for the processor. */
@@ -71,13 +95,20 @@ export function lengths(min = 0, max = Infinity, then: Check = () => true): Chec
     run.spend(value.length >> 4);
     let length = value.length;
     for (let index = 0; index + 1 < value.length; index++) {
-      if ((value.charCodeAt(index) & 0xfc00) === 0xd800 && (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
+      if (
+        (value.charCodeAt(index) & 0xfc00) === 0xd800 &&
+        (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00
+      ) {
         length--;
         index++;
       }
     }
     if (length >= min && length <= max) return then(value, run, seen);
-    return run.fail(length < min ? `at least ${characters(min)}` : `at most ${characters(max)}`, value, ` (${characters(length)})`);
+    return run.fail(
+      length < min ? `at least ${characters(min)}` : `at most ${characters(max)}`,
+      value,
+      ` (${characters(length)})`,
+    );
   };
 }
 
@@ -94,14 +125,23 @@ export function matches(pattern: string, matcher: Matcher): Check {
   };
 }
 
-export function counts(isKind: (value: Json) => boolean, count: (value: Json) => number, min = 0, max = Infinity, of: string): Check | undefined {
+export function counts(
+  isKind: (value: Json) => boolean,
+  count: (value: Json) => number,
+  min = 0,
+  max = Infinity,
+  of: string,
+): Check | undefined {
   if (min === 0 && max === Infinity) return undefined;
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
     // The members of an object are listed to be counted; a list knows its length.
     run.spend(isKind === isObject ? found : 1);
-    return (found >= min && found <= max) || run.fail(found < min ? `at least ${min} ${of}` : `at most ${max} ${of}`, value);
+    return (
+      (found >= min && found <= max) ||
+      run.fail(found < min ? `at least ${min} ${of}` : `at most ${max} ${of}`, value)
+    );
   };
 }
 
@@ -110,15 +150,23 @@ export function requires(names: readonly string[]): Check {
     if (!isObject(value)) return true;
     run.spend(names.length >> 2);
     const missing = names.filter((name) => !Object.hasOwn(value, name));
-    return missing.length === 0 || run.tell(...(run.isTelling ? missing.map((name) => missingIssue(run.path, name)) : []));
+    return (
+      missing.length === 0 ||
+      run.tell(...(run.isTelling ? missing.map((name) => missingIssue(run.path, name)) : []))
+    );
   };
 }
 
 export function whenPresent(name: string, check: Check): Check {
-  return (value, run, seen) => !isObject(value) || !Object.hasOwn(value, name) || check(value, run, seen);
+  return (value, run, seen) =>
+    !isObject(value) || !Object.hasOwn(value, name) || check(value, run, seen);
 }
 
-export function members(properties: readonly (readonly [string, SchemaNode])[], patterns: readonly (readonly [Matcher, SchemaNode])[], others: SchemaNode | undefined): Check | undefined {
+export function members(
+  properties: readonly (readonly [string, SchemaNode])[],
+  patterns: readonly (readonly [Matcher, SchemaNode])[],
+  others: SchemaNode | undefined,
+): Check | undefined {
   if (properties.length + patterns.length === 0 && others === undefined) return undefined;
   const declared = new Set(properties.map(([name]) => name));
   return (value, run, seen) => {
@@ -143,7 +191,12 @@ export function members(properties: readonly (readonly [string, SchemaNode])[], 
       else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
       if (parts.length > 0 || isMaybe) seen?.names.add(name);
       for (const node of parts) {
-        if (node.isFalse && node === others ? run.tell(unknownIssue(run.path, name)) : run.visitPart(name, node, value[name]!)) continue;
+        if (
+          node.isFalse && node === others
+            ? run.tell(unknownIssue(run.path, name))
+            : run.visitPart(name, node, value[name]!)
+        )
+          continue;
         if (!run.isTelling) return false;
         fits = false;
       }
@@ -168,7 +221,10 @@ export function memberNames(node: SchemaNode): Check {
   };
 }
 
-export function items(first: readonly SchemaNode[], rest: SchemaNode | undefined): Check | undefined {
+export function items(
+  first: readonly SchemaNode[],
+  rest: SchemaNode | undefined,
+): Check | undefined {
   if (first.length === 0 && rest === undefined) return undefined;
   return (value, run, seen) => {
     if (!Array.isArray(value)) return true;
@@ -198,8 +254,20 @@ export function contains(node: SchemaNode, min: number, max = Infinity): Check {
       seen?.places.add(index);
     }
     if (maybe > 0) run.unsure = true;
-    if (sure > max) return run.fail(`at most ${max} entries that fit the form of contains`, value, `, of which ${sure} fit`);
-    return sure + maybe >= min || run.fail(`at least ${min} entries that fit the form of contains`, value, `, of which ${sure + maybe} fit`);
+    if (sure > max)
+      return run.fail(
+        `at most ${max} entries that fit the form of contains`,
+        value,
+        `, of which ${sure} fit`,
+      );
+    return (
+      sure + maybe >= min ||
+      run.fail(
+        `at least ${min} entries that fit the form of contains`,
+        value,
+        `, of which ${sure + maybe} fit`,
+      )
+    );
   };
 }
 
@@ -214,26 +282,38 @@ export function hasUniqueItems(value: Json, run: CheckRun): boolean {
     if (typeof item === 'object' && item !== null) parts.add(run.keyOf(item));
     else seen.add(item);
   }
-  return seen.size + parts.size === list.length || run.fail('entries that differ from each other', value);
+  return (
+    seen.size + parts.size === list.length || run.fail('entries that differ from each other', value)
+  );
 }
 
-export function fitsOne(nodes: readonly SchemaNode[] | undefined, isExact: boolean): Check | undefined {
-  return nodes && ((value, run, seen) => {
-    const told: SchemaIssue[][] = [];
-    let sure = 0;
-    let maybe = 0;
-    for (const node of nodes) {
-      const answer = run.ask(node, value, seen, told);
-      if (answer === 'yes') sure++;
-      else if (answer === 'maybe') maybe++;
-      // The other branches may still have looked at further members.
-      if (answer === 'yes' && !isExact && seen === undefined) return true;
-      if (isExact && sure > 1 && !run.isTelling) return false;
-    }
-    if (isExact && sure > 1) return run.fail('a value that fits exactly one form', value, `, which fits ${sure}`);
-    if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
-    return sure + maybe > 0 || run.tell(...(run.isTelling ? choiceIssues([...run.path], value, told) : []));
-  });
+export function fitsOne(
+  nodes: readonly SchemaNode[] | undefined,
+  isExact: boolean,
+): Check | undefined {
+  return (
+    nodes &&
+    ((value, run, seen) => {
+      const told: SchemaIssue[][] = [];
+      let sure = 0;
+      let maybe = 0;
+      for (const node of nodes) {
+        const answer = run.ask(node, value, seen, told);
+        if (answer === 'yes') sure++;
+        else if (answer === 'maybe') maybe++;
+        // The other branches may still have looked at further members.
+        if (answer === 'yes' && !isExact && seen === undefined) return true;
+        if (isExact && sure > 1 && !run.isTelling) return false;
+      }
+      if (isExact && sure > 1)
+        return run.fail('a value that fits exactly one form', value, `, which fits ${sure}`);
+      if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
+      return (
+        sure + maybe > 0 ||
+        run.tell(...(run.isTelling ? choiceIssues([...run.path], value, told) : []))
+      );
+    })
+  );
 }
 
 /** The check of `not`. A value that only may fit is let through, like all that depends on a pattern that is not checked. */
@@ -245,13 +325,23 @@ export function fitsNot(node: SchemaNode): Check {
   };
 }
 
-export function conditional(condition: SchemaNode, then: SchemaNode | undefined, otherwise: SchemaNode | undefined): Check {
+export function conditional(
+  condition: SchemaNode,
+  then: SchemaNode | undefined,
+  otherwise: SchemaNode | undefined,
+): Check {
   return (value, run, seen) => {
     const answer = run.ask(condition, value, seen);
-    const visit = (node: SchemaNode | undefined) => node === undefined || run.visit(node, value, seen);
+    const visit = (node: SchemaNode | undefined) =>
+      node === undefined || run.visit(node, value, seen);
     if (answer !== 'maybe') return visit(answer === 'yes' ? then : otherwise);
     run.unsure = true;
-    return then === undefined || otherwise === undefined || run.ask(then, value, seen) !== 'no' || visit(otherwise);
+    return (
+      then === undefined ||
+      otherwise === undefined ||
+      run.ask(then, value, seen) !== 'no' ||
+      visit(otherwise)
+    );
   };
 }
 
@@ -260,7 +350,8 @@ export function leftItems(node: SchemaNode): Check {
     if (!Array.isArray(value)) return true;
     let fits = true;
     for (let index = seen!.items; index < value.length; index++) {
-      if (!seen!.places.has(index) && !run.visitPart(index, node, value[index] as Json)) fits = false;
+      if (!seen!.places.has(index) && !run.visitPart(index, node, value[index] as Json))
+        fits = false;
     }
     seen!.items = value.length;
     return fits;
@@ -275,7 +366,12 @@ export function leftMembers(node: SchemaNode): Check {
       run.spend(1);
       if (seen!.names.has(name)) continue;
       seen!.names.add(name);
-      if (!(node.isFalse ? run.tell(unknownIssue(run.path, name)) : run.visitPart(name, node, value[name]!))) fits = false;
+      if (
+        !(node.isFalse
+          ? run.tell(unknownIssue(run.path, name))
+          : run.visitPart(name, node, value[name]!))
+      )
+        fits = false;
     }
     return fits;
   };

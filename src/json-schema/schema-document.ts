@@ -30,15 +30,40 @@ export interface ReferenceTarget {
 
 /** Keywords that hold further schemas; the value of `items` and those of `dependencies` may be lists as well. */
 export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-list'> = new Map([
-  ...(['not', 'if', 'then', 'else', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'additionalItems', 'unevaluatedItems', 'contains'] as const).map((keyword) => [keyword, 'one'] as const),
-  ...(['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const).map((keyword) => [keyword, 'list'] as const),
-  ...(['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'] as const).map((keyword) => [keyword, 'map'] as const),
+  ...(
+    [
+      'not',
+      'if',
+      'then',
+      'else',
+      'additionalProperties',
+      'unevaluatedProperties',
+      'propertyNames',
+      'additionalItems',
+      'unevaluatedItems',
+      'contains',
+    ] as const
+  ).map((keyword) => [keyword, 'one'] as const),
+  ...(['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const).map(
+    (keyword) => [keyword, 'list'] as const,
+  ),
+  ...(
+    [
+      'properties',
+      'patternProperties',
+      'dependentSchemas',
+      'dependencies',
+      '$defs',
+      'definitions',
+    ] as const
+  ).map((keyword) => [keyword, 'map'] as const),
   ['items', 'one-or-list'],
 ]);
 
 /** The address of a document that names none. */
 const NO_URI = 'schema:///';
-const DRAFT = /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
+const DRAFT =
+  /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
 /** The places of one document that references may lead to. */
@@ -60,7 +85,10 @@ export class SchemaDocument {
 
   /** Returns the resource that a schema belongs to. */
   resourceOf(source: Json, otherwise: Resource): Resource {
-    return (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ?? otherwise;
+    return (
+      (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ??
+      otherwise
+    );
   }
 
   /**
@@ -77,7 +105,9 @@ export class SchemaDocument {
     if (resource === undefined || fragment === undefined) return undefined;
     if (fragment === '' || fragment.startsWith('/')) return this.#follow(fragment, resource);
     const source = resource.anchors.get(fragment);
-    return source === undefined ? undefined : { source, path: ['#', fragment], resource, anchor: fragment };
+    return source === undefined
+      ? undefined
+      : { source, path: ['#', fragment], resource, anchor: fragment };
   }
 
   #follow(pointer: string, resource: Resource): ReferenceTarget | undefined {
@@ -85,7 +115,8 @@ export class SchemaDocument {
     const path: (string | number)[] = [];
     for (const step of pointer.split('/').slice(1)) {
       const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof source !== 'object' || source === null || !Object.hasOwn(source, name)) return undefined;
+      if (typeof source !== 'object' || source === null || !Object.hasOwn(source, name))
+        return undefined;
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
@@ -99,20 +130,38 @@ export class SchemaDocument {
     if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source, 'open');
     const dialect = this.#dialectOf(source, outer, path);
     // Before 2019-09 all keywords beside a reference are ignored.
-    const id = isOld(dialect) && typeof source['$ref'] === 'string' ? undefined : source[dialect === 4 ? 'id' : '$id'];
-    const uri = typeof id === 'string' && !id.startsWith('#') ? absolute(id.replace(/#$/, ''), outer?.uri ?? NO_URI) : undefined;
-    const home = outer === undefined || uri !== undefined ? this.#resource(uri ?? NO_URI, source, dialect) : outer;
+    const id =
+      isOld(dialect) && typeof source['$ref'] === 'string'
+        ? undefined
+        : source[dialect === 4 ? 'id' : '$id'];
+    const uri =
+      typeof id === 'string' && !id.startsWith('#')
+        ? absolute(id.replace(/#$/, ''), outer?.uri ?? NO_URI)
+        : undefined;
+    const home =
+      outer === undefined || uri !== undefined
+        ? this.#resource(uri ?? NO_URI, source, dialect)
+        : outer;
     this.#homes.set(source, home);
-    const names = [source['$anchor'], source['$dynamicAnchor'], typeof id === 'string' && id.startsWith('#') ? id.slice(1) : undefined];
-    for (const name of names) if (typeof name === 'string' && !home.anchors.has(name)) home.anchors.set(name, source);
+    const names = [
+      source['$anchor'],
+      source['$dynamicAnchor'],
+      typeof id === 'string' && id.startsWith('#') ? id.slice(1) : undefined,
+    ];
+    for (const name of names)
+      if (typeof name === 'string' && !home.anchors.has(name)) home.anchors.set(name, source);
     const dynamic = source['$dynamicAnchor'];
-    if (typeof dynamic === 'string' && !home.dynamicAnchors.has(dynamic)) home.dynamicAnchors.set(dynamic, source);
+    if (typeof dynamic === 'string' && !home.dynamicAnchors.has(dynamic))
+      home.dynamicAnchors.set(dynamic, source);
     for (const keyword of Object.keys(source)) {
       const kind = SUBSCHEMAS.get(keyword);
       if (kind === undefined) continue;
       const value = source[keyword] as Json;
-      if (kind === 'one' || (kind === 'one-or-list' && !Array.isArray(value))) this.#collect(value, home, [...path, keyword]);
-      else if (typeof value === 'object' && value !== null) for (const [name, each] of Object.entries<Json>(value as Plain)) this.#collect(each, home, [...path, keyword, Array.isArray(value) ? Number(name) : name]);
+      if (kind === 'one' || (kind === 'one-or-list' && !Array.isArray(value)))
+        this.#collect(value, home, [...path, keyword]);
+      else if (typeof value === 'object' && value !== null)
+        for (const [name, each] of Object.entries<Json>(value as Plain))
+          this.#collect(each, home, [...path, keyword, Array.isArray(value) ? Number(name) : name]);
     }
     return home;
   }
@@ -120,16 +169,24 @@ export class SchemaDocument {
   #resource(uri: string, root: Json, dialect: Dialect): Resource {
     const known = this.#resources.get(uri);
     if (known !== undefined) return known;
-    const resource: Resource = { uri, root, dialect, anchors: new Map(), dynamicAnchors: new Map() };
+    const resource: Resource = {
+      uri,
+      root,
+      dialect,
+      anchors: new Map(),
+      dynamicAnchors: new Map(),
+    };
     this.#resources.set(uri, resource);
     return resource;
   }
 
   #dialectOf(source: Plain, outer: Resource | undefined, path: Path): Dialect {
     const uri = Object.hasOwn(source, '$schema') ? source['$schema'] : undefined;
-    if (uri === undefined || (outer !== undefined && typeof source['$id'] !== 'string')) return outer?.dialect ?? 'open';
+    if (uri === undefined || (outer !== undefined && typeof source['$id'] !== 'string'))
+      return outer?.dialect ?? 'open';
     const draft = typeof uri === 'string' ? DRAFT.exec(uri) : null;
-    if (draft === null && !(typeof uri === 'string' && OPENAPI.test(uri))) this.unknownDialects.push({ path: [...path, '$schema'], uri });
+    if (draft === null && !(typeof uri === 'string' && OPENAPI.test(uri)))
+      this.unknownDialects.push({ path: [...path, '$schema'], uri });
     const old = draft?.groups?.['old'];
     return old === undefined ? 2020 : old === '4' ? 4 : 7;
   }

@@ -7,9 +7,26 @@ import type { Path } from './schema-document.js';
 export const MAX_LISTED = 200;
 
 /** Words of names whose values are secrets, in the singular. */
-const SECRET_WORDS: ReadonlySet<string> = new Set(['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'pin', 'token', 'secret', 'key', 'apikey', 'authorization', 'auth', 'bearer', 'credential', 'cookie']);
+const SECRET_WORDS: ReadonlySet<string> = new Set([
+  'password',
+  'passwd',
+  'passphrase',
+  'passcode',
+  'pwd',
+  'pin',
+  'token',
+  'secret',
+  'key',
+  'apikey',
+  'authorization',
+  'auth',
+  'bearer',
+  'credential',
+  'cookie',
+]);
 /** Words written as one, such as `accesstoken`; shorter ones would also match `monkey` and `spinner`. */
-const SECRET_ENDS = /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
+const SECRET_ENDS =
+  /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
 /** Characters of a name that are read. */
 const LONGEST_NAME = 200;
 
@@ -21,7 +38,11 @@ export interface SchemaIssue extends Issue {
 
 /** @param after the text behind the value, such as its length. */
 export function issueAt(path: Path, expected: string, value: Json, after = ''): SchemaIssue {
-  return { path, expected, message: `Expected ${expected}, got ${describeField(path, value)}${after}.` };
+  return {
+    path,
+    expected,
+    message: `Expected ${expected}, got ${describeField(path, value)}${after}.`,
+  };
 }
 
 /** An issue with a member's name, which is shown because names are no secrets. */
@@ -30,22 +51,45 @@ export function nameIssueAt(path: Path, expected: string, name: Json, after = ''
 }
 
 export function missingIssue(path: Path, name: string): SchemaIssue {
-  return { path: [...path, name], expected: 'a value (it is required)', message: 'Expected a value (it is required), got none.' };
+  return {
+    path: [...path, name],
+    expected: 'a value (it is required)',
+    message: 'Expected a value (it is required), got none.',
+  };
 }
 
 export function unknownIssue(path: Path, key: string | number): SchemaIssue {
-  return { path: [...path, key], expected: 'only known parameters', message: `Expected only known parameters, got ${describeValue(key)}. Leave it out.` };
+  return {
+    path: [...path, key],
+    expected: 'only known parameters',
+    message: `Expected only known parameters, got ${describeValue(key)}. Leave it out.`,
+  };
 }
 
 /**
  * The branches of a choice as one report: types at the place itself are joined; otherwise the branch that fits best
  * speaks for all.
  */
-export function choiceIssues(path: Path, value: Json, branches: readonly (readonly SchemaIssue[])[]): readonly SchemaIssue[] {
+export function choiceIssues(
+  path: Path,
+  value: Json,
+  branches: readonly (readonly SchemaIssue[])[],
+): readonly SchemaIssue[] {
   const isHere = (issue: SchemaIssue) => issue.path.length === path.length;
-  const elsewhere = branches.filter((issues) => issues.length > 0 && !issues.some(isHere)).sort((a, b) => a.length - b.length);
+  const elsewhere = branches
+    .filter((issues) => issues.length > 0 && !issues.some(isHere))
+    .sort((a, b) => a.length - b.length);
   if (elsewhere[0] !== undefined) return elsewhere[0];
-  const expected = [...new Set(branches.flatMap((issues) => issues.filter(isHere).slice(0, 1).map((issue) => issue.expected)))];
+  const expected = [
+    ...new Set(
+      branches.flatMap((issues) =>
+        issues
+          .filter(isHere)
+          .slice(0, 1)
+          .map((issue) => issue.expected),
+      ),
+    ),
+  ];
   return [issueAt(path, clip(expected.join(', or '), MAX_LISTED) || 'one of several forms', value)];
 }
 
@@ -69,7 +113,11 @@ function writeShort(value: unknown): string {
   return `{${writeList(Object.entries(value).slice(0, MAX_LISTED), ',', ([name, each]) => `${writeShort(name)}:${writeShort(each)}`)}}`;
 }
 
-function writeList<T>(values: readonly T[], separator: string, write: (value: T) => string): string {
+function writeList<T>(
+  values: readonly T[],
+  separator: string,
+  write: (value: T) => string,
+): string {
   let text = '';
   for (const [index, value] of values.entries()) {
     if (text.length > MAX_LISTED) break;
@@ -92,6 +140,13 @@ export function isSecretPath(path: Path): boolean {
 }
 
 function isSecretName(name: string): boolean {
-  const words = name.slice(0, LONGEST_NAME).replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
-  return words.some((word) => SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')) || SECRET_ENDS.test(word));
+  const words = name
+    .slice(0, LONGEST_NAME)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words.some(
+    (word) =>
+      SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')) || SECRET_ENDS.test(word),
+  );
 }

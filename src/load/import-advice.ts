@@ -9,7 +9,8 @@ const RELATIVE_IMPORT = /(?:from|import|import\(|require\()\s*['"](\.{1,2}\/[^'"
 const MOST_FILES = 200;
 
 const INSTALL_TSX = 'Install tsx: npm install --save-dev tsx.';
-const NO_SYNTAX = 'or write the tool without decorator syntax, as tool({ … })(class { … }) or defineTool({ … })';
+const NO_SYNTAX =
+  'or write the tool without decorator syntax, as tool({ … })(class { … }) or defineTool({ … })';
 
 /**
  * Returns what to do about a file that could not be imported, where Node's message does not say it; `undefined` where it does.
@@ -19,15 +20,19 @@ const NO_SYNTAX = 'or write the tool without decorator syntax, as tool({ … })(
 export function importAdvice(cause: unknown, path: string, cwd: string): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const { name, message, code } = cause as NodeJS.ErrnoException;
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return `This version of Node imports no TypeScript. ${INSTALL_TSX} Then load the TypeScript file itself`;
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
+    return `This version of Node imports no TypeScript. ${INSTALL_TSX} Then load the TypeScript file itself`;
   // Other errors of this name are about what a module exports.
-  if (name !== 'SyntaxError' || !/unexpected|invalid|decorator|not supported/i.test(message)) return undefined;
+  if (name !== 'SyntaxError' || !/unexpected|invalid|decorator|not supported/i.test(message))
+    return undefined;
   // Thrown by code that ran, as by JSON.parse: what a compiler refuses was thrown within Node.
   const [thrownAt] = /^ +at .*$/m.exec(cause.stack ?? '') ?? [];
   if (thrownAt !== undefined && !thrownAt.includes('node:')) return undefined;
   const found = decoratorIn(path);
   if (found !== undefined) {
-    const how = isTypeScript(found.path) ? INSTALL_TSX.replace(/\.$/, ',') : 'Name the file .ts and install tsx, compile it before with what docs/set-up.md of tooldex has for your compiler,';
+    const how = isTypeScript(found.path)
+      ? INSTALL_TSX.replace(/\.$/, ',')
+      : 'Name the file .ts and install tsx, compile it before with what docs/set-up.md of tooldex has for your compiler,';
     return `${relative(cwd, found.path)}:${found.line} has a decorator (@), which Node cannot run as it stands. ${how} ${NO_SYNTAX}`;
   }
   return isTypeScript(path) ? `Node can only strip types. ${INSTALL_TSX}` : undefined;
@@ -42,7 +47,12 @@ function decoratorIn(path: string): { readonly path: string; readonly line: numb
     if (match !== null) return { path: each, line: text.slice(0, match.index).split('\n').length };
     for (const [, specifier] of text.matchAll(RELATIVE_IMPORT)) {
       const imported = resolve(dirname(each), specifier!);
-      if (paths.size < MOST_FILES && /\.[cm]?[jt]s$/.test(imported) && statSync(imported, { throwIfNoEntry: false })?.isFile() === true) paths.add(imported);
+      if (
+        paths.size < MOST_FILES &&
+        /\.[cm]?[jt]s$/.test(imported) &&
+        statSync(imported, { throwIfNoEntry: false })?.isFile() === true
+      )
+        paths.add(imported);
     }
   }
   return undefined;

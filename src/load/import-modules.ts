@@ -29,13 +29,24 @@ export const IMPORT_DEADLINE_MS = 30_000;
  *
  * TypeScript goes through tsx, with the user's own settings; without tsx to Node where it strips types, and else it fails alone.
  */
-export async function* importModules(files: readonly string[], cwd: string, options: ImportOptions = {}): AsyncGenerator<ImportedModule> {
+export async function* importModules(
+  files: readonly string[],
+  cwd: string,
+  options: ImportOptions = {},
+): AsyncGenerator<ImportedModule> {
   const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
   // JavaScript beside TypeScript takes the same way: both may import the same file, and a tool must not exist twice.
-  const tsx = files.some(isTypeScript) ? await loadTsx().catch((error: unknown) => ({ error })) : undefined;
+  const tsx = files.some(isTypeScript)
+    ? await loadTsx().catch((error: unknown) => ({ error }))
+    : undefined;
   const loaders = new Map<string | undefined, TsxLoader>();
-  const load = async (file: string, path: string, tsconfig: string | undefined): Promise<object> => {
-    if (tsx !== undefined && !('error' in tsx)) return loaderFor(tsx, tsconfig, loaders).import(path);
+  const load = async (
+    file: string,
+    path: string,
+    tsconfig: string | undefined,
+  ): Promise<object> => {
+    if (tsx !== undefined && !('error' in tsx))
+      return loaderFor(tsx, tsconfig, loaders).import(path);
     if (tsx !== undefined && isTypeScript(file) && !stripsTypes()) throw tsx.error;
     return (await import(pathToFileURL(path).href)) as object;
   };
@@ -70,13 +81,23 @@ const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 type Tsx = Awaited<ReturnType<typeof loadTsx>>;
 
 async function loadTsx() {
-  const missing = missingPackage('tsx', 'TypeScript files need it: run npm install --save-dev tsx.');
-  const [esm, cjs] = await Promise.all([import('tsx/esm/api').catch(missing), import('tsx/cjs/api').catch(missing)]);
+  const missing = missingPackage(
+    'tsx',
+    'TypeScript files need it: run npm install --save-dev tsx.',
+  );
+  const [esm, cjs] = await Promise.all([
+    import('tsx/esm/api').catch(missing),
+    import('tsx/cjs/api').catch(missing),
+  ]);
   return { esm, cjs };
 }
 
 /** Returns the loader of a tsconfig, which decides the decorator mode. */
-function loaderFor(tsx: Tsx, tsconfig: string | undefined, loaders: Map<string | undefined, TsxLoader>): TsxLoader {
+function loaderFor(
+  tsx: Tsx,
+  tsconfig: string | undefined,
+  loaders: Map<string | undefined, TsxLoader>,
+): TsxLoader {
   const loader = loaders.get(tsconfig) ?? createTsxLoader(tsx, tsconfig, `tooldex-${loaders.size}`);
   loaders.set(tsconfig, loader);
   return loader;
@@ -128,7 +149,10 @@ function registered<T>(register: () => T): T {
   try {
     return register();
   } catch (error) {
-    return missingPackage('tsx', "Where it is part of a bundle, leave it out of it: external: ['tsx'].")(error);
+    return missingPackage(
+      'tsx',
+      "Where it is part of a bundle, leave it out of it: external: ['tsx'].",
+    )(error);
   }
 }
 
@@ -138,7 +162,10 @@ function isCommonJs(path: string): boolean {
   if (extension === '.cts' || extension === '.cjs') return true;
   if (extension === '.mts' || extension === '.mjs') return false;
   const manifest = nearest(dirname(path), 'package.json');
-  return manifest === undefined || (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: unknown }).type !== 'module';
+  return (
+    manifest === undefined ||
+    (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: unknown }).type !== 'module'
+  );
 }
 
 function nearest(folder: string, file: string): string | undefined {

@@ -8,8 +8,20 @@ import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../c
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import { importAdvice } from './import-advice.js';
-import { IMPORT_DEADLINE_MS, importModules, finishInTime, type ImportOptions } from './import-modules.js';
-import { isMade, isSameCode, isSameTool, toolsOfModule, type FoundTool, type RefusedClass } from './tools-of-module.js';
+import {
+  IMPORT_DEADLINE_MS,
+  importModules,
+  finishInTime,
+  type ImportOptions,
+} from './import-modules.js';
+import {
+  isMade,
+  isSameCode,
+  isSameTool,
+  toolsOfModule,
+  type FoundTool,
+  type RefusedClass,
+} from './tools-of-module.js';
 
 /** A file that could not be used, or a tool in it, and why. */
 export interface LoadProblem {
@@ -37,7 +49,11 @@ export interface LoadOptions extends ImportOptions {
   readonly cwd?: string | undefined;
 }
 
-const OPTIONS = z.strictObject({ cwd: text().optional(), deadlineMs: milliseconds().optional(), onImport: aFunction<(file: string | undefined) => void>().optional() } satisfies FieldsOf<LoadOptions>);
+const OPTIONS = z.strictObject({
+  cwd: text().optional(),
+  deadlineMs: milliseconds().optional(),
+  onImport: aFunction<(file: string | undefined) => void>().optional(),
+} satisfies FieldsOf<LoadOptions>);
 
 /** A tool, and the file it comes from. */
 interface Origin extends FoundTool {
@@ -45,8 +61,15 @@ interface Origin extends FoundTool {
   readonly scope: string;
 }
 
-const NO_FILES = expectedGot('a file, folder or glob that matches TypeScript or JavaScript files', 'none');
-const NO_TOOLS = expectedGot('exported tools', 'none', 'Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.');
+const NO_FILES = expectedGot(
+  'a file, folder or glob that matches TypeScript or JavaScript files',
+  'none',
+);
+const NO_TOOLS = expectedGot(
+  'exported tools',
+  'none',
+  'Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.',
+);
 
 /**
  * Loads the tools that files of code export: definitions, decorated classes, instances of them, toolkits, registries, lists of any
@@ -61,24 +84,50 @@ const NO_TOOLS = expectedGot('exported tools', 'none', 'Export classes decorated
  * @param globs a file, folder or glob, or several.
  * @throws ToolError `INVALID_ARGUMENT` without a glob, or for wrong options.
  */
-export async function loadTools(globs: string | readonly string[], options: LoadOptions = {}): Promise<LoadedTools> {
+export async function loadTools(
+  globs: string | readonly string[],
+  options: LoadOptions = {},
+): Promise<LoadedTools> {
   const patterns: readonly unknown[] = Array.isArray(globs) ? globs : [globs];
-  if (patterns.length === 0 || !patterns.every((each) => typeof each === 'string' && each.trim() !== '')) throw invalidArgument('a file, folder or glob, or a list of them', globs, "Call loadTools('src/tools/**/*.ts').");
-  const { cwd = process.cwd(), deadlineMs = IMPORT_DEADLINE_MS, onImport } = checkOptions(OPTIONS, options, 'options of loadTools');
+  if (
+    patterns.length === 0 ||
+    !patterns.every((each) => typeof each === 'string' && each.trim() !== '')
+  )
+    throw invalidArgument(
+      'a file, folder or glob, or a list of them',
+      globs,
+      "Call loadTools('src/tools/**/*.ts').",
+    );
+  const {
+    cwd = process.cwd(),
+    deadlineMs = IMPORT_DEADLINE_MS,
+    onImport,
+  } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
-  const matches = await Promise.all((patterns as readonly string[]).map(async (pattern) => ({ pattern, files: await filesOf(pattern, cwd) })));
-  for (const { pattern, files } of matches) if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
+  const matches = await Promise.all(
+    (patterns as readonly string[]).map(async (pattern) => ({
+      pattern,
+      files: await filesOf(pattern, cwd),
+    })),
+  );
+  for (const { pattern, files } of matches)
+    if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
 
   const origins = new Map<string, Origin[]>();
   const withoutTools = new Set<string>();
   const refused = new Map<object, RefusedClass & LoadProblem>();
-  for await (const { file, scope, module, error } of importModules([...new Set(matches.flatMap(({ files }) => files))].sort(), cwd, { deadlineMs, onImport })) {
+  for await (const { file, scope, module, error } of importModules(
+    [...new Set(matches.flatMap(({ files }) => files))].sort(),
+    cwd,
+    { deadlineMs, onImport },
+  )) {
     try {
       if (module === undefined) throw error;
       const exported = await finishInTime(toolsOfModule(module), deadlineMs);
       if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
-      for (const each of exported.refused) if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
+      for (const each of exported.refused)
+        if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
       for (const tool of exported.tools) {
         const reason = addTool(registry, origins, { ...tool, file, scope });
         if (reason !== undefined) problems.push({ file, reason });
@@ -89,27 +138,43 @@ export async function loadTools(globs: string | readonly string[], options: Load
   }
   const all = [...origins.values()].flat();
   // Another file may export what this one could not make.
-  for (const each of refused.values()) if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
+  for (const each of refused.values())
+    if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches) {
-    if (files.length > 0 && files.every((file) => withoutTools.has(file))) problems.push({ file: pattern, reason: NO_TOOLS });
+    if (files.length > 0 && files.every((file) => withoutTools.has(file)))
+      problems.push({ file: pattern, reason: NO_TOOLS });
   }
   const fileOf = new Map([...origins].map(([name, [first]]) => [name, first!.file]));
   return { tools: [...registry].map(({ definition }) => definition), problems, fileOf };
 }
 
 /** Adds a tool that is not there yet; returns why another one keeps its name. `origins` has the registered one first. */
-function addTool(registry: ToolMetadataRegistry, origins: Map<string, Origin[]>, tool: Origin): string | undefined {
+function addTool(
+  registry: ToolMetadataRegistry,
+  origins: Map<string, Origin[]>,
+  tool: Origin,
+): string | undefined {
   const { entry, file, scope } = tool;
   const known = origins.get(entry.name) ?? [];
-  if (known.some((other) => isSameTool(other, tool) || (other.scope !== scope && isSameCode(other, tool)))) return undefined;
+  if (
+    known.some(
+      (other) => isSameTool(other, tool) || (other.scope !== scope && isSameCode(other, tool)),
+    )
+  )
+    return undefined;
   origins.set(entry.name, [...known, tool]);
   for (const name of [entry.name, ...entry.aliases]) {
     const owner = registry.get(name);
     if (owner === undefined) continue;
     const place = origins.get(owner.name)![0]!.file;
     const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}"`;
-    const taken = owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
-    return expectedGot('a name that no other tool has', `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`, 'Rename one of them.');
+    const taken =
+      owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
+    return expectedGot(
+      'a name that no other tool has',
+      `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`,
+      'Rename one of them.',
+    );
   }
   registry.register(entry.definition);
   // One of the same name may have been refused before, for its alias.
@@ -124,7 +189,13 @@ function reasonOf(cause: unknown, path: string, cwd: string): string {
 }
 
 const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
-const IGNORED = ['**/node_modules/**', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.{test,spec,bench,config}.*'];
+const IGNORED = [
+  '**/node_modules/**',
+  '**/*.d.ts',
+  '**/*.d.mts',
+  '**/*.d.cts',
+  '**/*.{test,spec,bench,config}.*',
+];
 /** Copies of the sources, unless they are asked for. */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 

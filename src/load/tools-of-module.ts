@@ -29,7 +29,8 @@ const MOST_OBJECTS = 100_000;
 const DEEPEST = 32;
 
 /** The names of exported functions that are called: `tools`, `createTools`, `makeOrderTools`, `buildRegistry` and the like. */
-const MAKER = /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:tools?|toolkits?|registry)$/i;
+const MAKER =
+  /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:tools?|toolkits?|registry)$/i;
 
 /**
  * Returns the tools a module exports: definitions, decorated classes, instances of them, registries, lists, sets and objects of
@@ -40,15 +41,21 @@ const MAKER = /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:to
  * Different tools of one name are all in the answer.
  */
 export async function toolsOfModule(module: object): Promise<ModuleTools> {
-  const values = await Promise.all(exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)));
+  const values = await Promise.all(
+    exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)),
+  );
   const exported = [...objectsIn(values)];
   const tools: FoundTool[] = [];
   const refused: RefusedClass[] = [];
-  for (const source of [...exported.filter((each) => typeof each !== 'function'), ...exported.filter((each) => typeof each === 'function')]) {
+  for (const source of [
+    ...exported.filter((each) => typeof each !== 'function'),
+    ...exported.filter((each) => typeof each === 'function'),
+  ]) {
     try {
       for (const entry of findDefinitions(source).map(entryOf)) {
         const tool = { entry, source };
-        if (!tools.some((other) => other.entry.name === entry.name && isSameTool(other, tool))) tools.push(tool);
+        if (!tools.some((other) => other.entry.name === entry.name && isSameTool(other, tool)))
+          tools.push(tool);
       }
     } catch (error) {
       const unmade = unmadeClass(error);
@@ -62,10 +69,25 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
 /** Returns what is said of a class that cannot be constructed without arguments; `undefined` for another error. */
 function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
   if (!isToolError(error, 'INVALID_ARGUMENT')) return undefined;
-  const { className, requiredArguments: count, tools } = error.details as { className?: string; requiredArguments?: number; tools?: readonly string[] };
+  const {
+    className,
+    requiredArguments: count,
+    tools,
+  } = error.details as {
+    className?: string;
+    requiredArguments?: number;
+    tools?: readonly string[];
+  };
   if (className === undefined || count === undefined || tools === undefined) return undefined;
   const got = `${className || 'the class'}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`;
-  return { tools, reason: expectedGot('an instance, or a class that is constructed without arguments', got, `Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`) };
+  return {
+    tools,
+    reason: expectedGot(
+      'an instance, or a class that is constructed without arguments',
+      got,
+      `Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`,
+    ),
+  };
 }
 
 /** Returns whether the tools of a refused class are there: on an instance of it, or in a registry. */
@@ -76,7 +98,13 @@ export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool
 
 /** Returns whether a function is exported to make tools. A class cannot be called, and one with parameters is for others to call. */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
-  if (typeof value !== 'function' || value.length > 0 || Function.prototype.toString.call(value).startsWith('class') || isDecorated(value)) return false;
+  if (
+    typeof value !== 'function' ||
+    value.length > 0 ||
+    Function.prototype.toString.call(value).startsWith('class') ||
+    isDecorated(value)
+  )
+    return false;
   const name = exportName === 'default' ? value.name : exportName;
   return MAKER.test(name) || (exportName === 'default' && ['', 'default'].includes(name));
 }
@@ -94,8 +122,16 @@ function isDecorated(value: object): boolean {
  * a registry has of it. Otherwise equal metadata says nothing.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
-  if (one.source === other.source || classOf(one.source) === other.source || one.source === classOf(other.source)) return true;
-  return isToolDefinition(one.source) !== isToolDefinition(other.source) && one.entry.digest === other.entry.digest;
+  if (
+    one.source === other.source ||
+    classOf(one.source) === other.source ||
+    one.source === classOf(other.source)
+  )
+    return true;
+  return (
+    isToolDefinition(one.source) !== isToolDefinition(other.source) &&
+    one.entry.digest === other.entry.digest
+  );
 }
 
 /** Returns whether two findings are one tool of a file that was loaded twice: everything declared and every line of code are equal. */
@@ -104,20 +140,25 @@ export function isSameCode(one: FoundTool, other: FoundTool): boolean {
 }
 
 function codeOf(source: object): string {
-  if (isToolDefinition(source)) return source.execute === undefined ? '' : Function.prototype.toString.call(source.execute);
+  if (isToolDefinition(source))
+    return source.execute === undefined ? '' : Function.prototype.toString.call(source.execute);
   const constructor = typeof source === 'function' ? source : classOf(source);
   return typeof constructor === 'function' ? Function.prototype.toString.call(constructor) : '';
 }
 
 function classOf(source: object): unknown {
-  return typeof source === 'function' ? undefined : (Object.getPrototypeOf(source) as object | null)?.constructor;
+  return typeof source === 'function'
+    ? undefined
+    : (Object.getPrototypeOf(source) as object | null)?.constructor;
 }
 
 /** The exports of a module by name; where a CommonJS module hides behind the default export, its own. */
 function exportsOf(module: object): readonly (readonly [name: string, value: unknown])[] {
   return Object.entries(module).flatMap(([name, value]: readonly [string, unknown]) =>
     // Its getters are exports and not the user's own code.
-    name === 'default' && isPlainObject(value) && !isToolDefinition(value) ? Object.entries(value) : [[name, value] as const],
+    name === 'default' && isPlainObject(value) && !isToolDefinition(value)
+      ? Object.entries(value)
+      : [[name, value] as const],
   );
 }
 
@@ -125,8 +166,22 @@ function exportsOf(module: object): readonly (readonly [name: string, value: unk
 function* objectsIn(values: readonly unknown[]): Generator<object> {
   const seen = new Set<unknown>();
   function* walk(value: unknown, depth: number): Generator<object> {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value) || depth > DEEPEST) return;
-    if (seen.size === MOST_OBJECTS) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`a file that exports at most ${MOST_OBJECTS} objects`, 'more', 'Export the tools from a file of their own.'));
+    if (
+      (typeof value !== 'object' && typeof value !== 'function') ||
+      value === null ||
+      seen.has(value) ||
+      depth > DEEPEST
+    )
+      return;
+    if (seen.size === MOST_OBJECTS)
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        expectedGot(
+          `a file that exports at most ${MOST_OBJECTS} objects`,
+          'more',
+          'Export the tools from a file of their own.',
+        ),
+      );
     seen.add(value);
     const inner = partsOf(value);
     if (inner === undefined) yield value;
@@ -137,9 +192,16 @@ function* objectsIn(values: readonly unknown[]): Generator<object> {
 
 /** Returns what a list, set, map, registry or plain object holds; `undefined` for everything else. */
 function partsOf(value: object): Iterable<unknown> | undefined {
-  if (Array.isArray(value) || value instanceof Set || isRegistry(value)) return value as Iterable<unknown>;
+  if (Array.isArray(value) || value instanceof Set || isRegistry(value))
+    return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
-  if (Object.hasOwn(value, '__esModule') || Object.prototype.toString.call(value) === '[object Module]') return Object.values(value);
-  return Object.values(Object.getOwnPropertyDescriptors(value)).map((each) => each.value as unknown);
+  if (
+    Object.hasOwn(value, '__esModule') ||
+    Object.prototype.toString.call(value) === '[object Module]'
+  )
+    return Object.values(value);
+  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
+    (each) => each.value as unknown,
+  );
 }

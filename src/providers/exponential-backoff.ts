@@ -13,12 +13,14 @@ export interface BackoffOptions {
   readonly jitter?: 'full' | 'none';
 }
 
-const schema = once(() => z.strictObject({
-  baseMs: z.number().min(0).default(1_000),
-  capMs: z.number().min(0).default(60_000),
-  random: aFunction<() => number>().default(() => Math.random),
-  jitter: z.enum(['full', 'none']).default('full'),
-} satisfies FieldsOf<BackoffOptions>));
+const schema = once(() =>
+  z.strictObject({
+    baseMs: z.number().min(0).default(1_000),
+    capMs: z.number().min(0).default(60_000),
+    random: aFunction<() => number>().default(() => Math.random),
+    jitter: z.enum(['full', 'none']).default('full'),
+  } satisfies FieldsOf<BackoffOptions>),
+);
 
 /**
  * Returns the milliseconds to wait after so many failures in a row: a random share of `min(cap, base · 2^(failures −
@@ -33,7 +35,8 @@ const schema = once(() => z.strictObject({
  * @throws ToolError `INVALID_ARGUMENT` for options of a wrong type, or a wrong number of failures.
  */
 export function exponentialBackoff(failures: number, options: BackoffOptions = {}): number {
-  if (!Number.isSafeInteger(failures) || failures < 0) throw invalidArgument('a number of failures, 0 or more', failures);
+  if (!Number.isSafeInteger(failures) || failures < 0)
+    throw invalidArgument('a number of failures, 0 or more', failures);
   const { baseMs, capMs, random, jitter } = checkOptions(schema, options, 'options of the backoff');
   if (failures === 0) return 0;
   // 2^1023 is the largest power of two that a number holds; the cap bounds a product that is infinite.

@@ -23,21 +23,42 @@ const FOLDED = '';
 const MOST_PARTS = 256;
 
 /** Returns both together. */
-export function addedTo(one: HealthPart, other: HealthCalls & { readonly seen?: number }): HealthPart {
-  const provider = one.provider === null || (other.provider !== null && other.provider[1] >= one.provider[1]) ? other.provider : one.provider;
-  return { seen: Math.max(one.seen, other.seen ?? 0), total: one.total + other.total, success: one.success + other.success, samples: [...one.samples, ...other.samples], provider };
+export function addedTo(
+  one: HealthPart,
+  other: HealthCalls & { readonly seen?: number },
+): HealthPart {
+  const provider =
+    one.provider === null || (other.provider !== null && other.provider[1] >= one.provider[1])
+      ? other.provider
+      : one.provider;
+  return {
+    seen: Math.max(one.seen, other.seen ?? 0),
+    total: one.total + other.total,
+    success: one.success + other.success,
+    samples: [...one.samples, ...other.samples],
+    provider,
+  };
 }
 
 /** Returns the calls of a part after an earlier form of it. */
 export function callsSince(part: HealthPart, earlier: HealthPart): HealthPart {
   const total = part.total - earlier.total;
-  return { ...part, total, success: part.success - earlier.success, samples: part.samples.slice(Math.max(0, part.samples.length - total)) };
+  return {
+    ...part,
+    total,
+    success: part.success - earlier.success,
+    samples: part.samples.slice(Math.max(0, part.samples.length - total)),
+  };
 }
 
 /** Returns the same calls by a clock that is so much ahead. */
 export function datedBy(calls: HealthCalls, skewMs: number): HealthCalls {
   if (skewMs === 0) return calls;
-  return { ...calls, samples: calls.samples.map((sample) => sampleOf(sample, sample.at + skewMs)), provider: calls.provider && [calls.provider[0], calls.provider[1] + skewMs] };
+  return {
+    ...calls,
+    samples: calls.samples.map((sample) => sampleOf(sample, sample.at + skewMs)),
+    provider: calls.provider && [calls.provider[0], calls.provider[1] + skewMs],
+  };
 }
 
 /** Returns the later form of every part; whatever the order in which parts are joined, the result is the same. */
@@ -55,7 +76,9 @@ export function joinedParts(one: HealthParts, other: HealthParts): Map<string, H
 
 /** Returns the parts within bounds: the last `size` calls, and those of long ago as one part. */
 export function boundedParts(parts: HealthParts, size: number): HealthParts {
-  const times = [...parts].flatMap(([id, { seen }]) => (id === FOLDED ? [] : [seen])).sort((a, b) => b - a);
+  const times = [...parts]
+    .flatMap(([id, { seen }]) => (id === FOLDED ? [] : [seen]))
+    .sort((a, b) => b - a);
   const until = times[MOST_PARTS] ?? 0;
   const last = new Set(windowOf(parts, size).samples);
   const bounded = new Map<string, HealthPart>();
@@ -75,7 +98,10 @@ export function windowOf(parts: HealthParts, size: number): HealthPart {
 
 /** Returns a time that is later than that of any part. */
 export function laterThan(parts: HealthParts, time: number): number {
-  return [...parts.values()].reduce((latest, { seen }) => Math.max(latest, seen + 1), Math.max(1, time));
+  return [...parts.values()].reduce(
+    (latest, { seen }) => Math.max(latest, seen + 1),
+    Math.max(1, time),
+  );
 }
 
 /** Returns true if these parts have calls that the others lack. */
@@ -90,15 +116,41 @@ export function hasMore(parts: HealthParts, others: HealthParts): boolean {
 export function encodeParts(parts: HealthParts): string {
   return JSON.stringify({
     v: 2,
-    parts: [...parts].map(([id, { seen, total, success, provider, samples }]) => [id, seen, total, success, provider, samples.map(({ success, latencyMs, at, abandoned }) => [success ? 1 : abandoned ? 2 : 0, latencyMs, at])]),
+    parts: [...parts].map(([id, { seen, total, success, provider, samples }]) => [
+      id,
+      seen,
+      total,
+      success,
+      provider,
+      samples.map(({ success, latencyMs, at, abandoned }) => [
+        success ? 1 : abandoned ? 2 : 0,
+        latencyMs,
+        at,
+      ]),
+    ]),
   });
 }
 
 const schema = once(() => {
   const count = z.int().min(0);
   // Checked by hand, as there are many of them.
-  const samples = z.custom<readonly (readonly [ended: number, latencyMs: number, at: number])[]>((list) => Array.isArray(list) && list.every((sample) => Array.isArray(sample) && sample.length === 3 && sample.every(Number.isFinite)));
-  const part = z.tuple([z.string(), z.number(), count, count, z.tuple([z.string(), z.number()]).nullable(), samples]).refine(([, , total, success]) => success <= total);
+  const samples = z.custom<readonly (readonly [ended: number, latencyMs: number, at: number])[]>(
+    (list) =>
+      Array.isArray(list) &&
+      list.every(
+        (sample) => Array.isArray(sample) && sample.length === 3 && sample.every(Number.isFinite),
+      ),
+  );
+  const part = z
+    .tuple([
+      z.string(),
+      z.number(),
+      count,
+      count,
+      z.tuple([z.string(), z.number()]).nullable(),
+      samples,
+    ])
+    .refine(([, , total, success]) => success <= total);
   return z.object({ v: z.literal(2), parts: z.array(part) });
 });
 
@@ -106,7 +158,20 @@ const schema = once(() => {
 export function decodeParts(text: string | undefined): HealthParts {
   try {
     const { parts } = schema().parse(JSON.parse(text ?? ''));
-    return new Map(parts.map(([id, seen, total, success, provider, samples]) => [id, { seen, total, success, provider, samples: samples.map(([ended, latencyMs, at]) => sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at)) }]));
+    return new Map(
+      parts.map(([id, seen, total, success, provider, samples]) => [
+        id,
+        {
+          seen,
+          total,
+          success,
+          provider,
+          samples: samples.map(([ended, latencyMs, at]) =>
+            sampleOf({ success: ended === 1, latencyMs, abandoned: ended === 2 }, at),
+          ),
+        },
+      ]),
+    );
   } catch {
     return new Map();
   }

@@ -8,7 +8,12 @@ import { isToolResult } from '../tool/outcome.js';
 import type { Attempt, ProviderSnapshot } from './provider.js';
 import { dateOf, identityOf, ProviderSlot, tellSafely, type Pass } from './provider-slot.js';
 import { RollingHealth, type HealthLog } from './rolling-health.js';
-import { checkRouterOptions, type CheckedRouterOptions, type ProviderRouterOptions, type ProviderSpec } from './router-options.js';
+import {
+  checkRouterOptions,
+  type CheckedRouterOptions,
+  type ProviderRouterOptions,
+  type ProviderSpec,
+} from './router-options.js';
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
 import { RouterSync } from './shared-backoff.js';
 
@@ -34,7 +39,15 @@ export interface CallOptions {
   readonly onEnd?: (provider: string) => void;
 }
 
-const callSchema = once(() => z.strictObject({ repeatable: z.boolean(), counted: z.boolean().default(true), timeoutMs: milliseconds().default(Infinity), onStart: aFunction<(provider: string) => void>().optional(), onEnd: aFunction<(provider: string) => void>().optional() } satisfies FieldsOf<CallOptions>));
+const callSchema = once(() =>
+  z.strictObject({
+    repeatable: z.boolean(),
+    counted: z.boolean().default(true),
+    timeoutMs: milliseconds().default(Infinity),
+    onStart: aFunction<(provider: string) => void>().optional(),
+    onEnd: aFunction<(provider: string) => void>().optional(),
+  } satisfies FieldsOf<CallOptions>),
+);
 
 type StartAndEnd = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
@@ -73,13 +86,20 @@ export class ProviderRouter {
     const checked = checkRouterOptions(options);
     const { clock, health, store, capMs, probeLeaseMs } = checked;
     const specs = new Map<string, ProviderSpec>();
-    for (const spec of [...checked.providers].sort((a, b) => a.priority - b.priority)) if (!specs.has(identityOf(spec))) specs.set(identityOf(spec), spec);
-    const isShared = (name: string) => [...specs.values()].filter((spec) => spec.name === name).length > 1;
-    const isOtherUsable = (slot: ProviderSlot) => this.#slots.some((other) => other !== slot && other.isUsable());
+    for (const spec of [...checked.providers].sort((a, b) => a.priority - b.priority))
+      if (!specs.has(identityOf(spec))) specs.set(identityOf(spec), spec);
+    const isShared = (name: string) =>
+      [...specs.values()].filter((spec) => spec.name === name).length > 1;
+    const isOtherUsable = (slot: ProviderSlot) =>
+      this.#slots.some((other) => other !== slot && other.isUsable());
     this.#options = checked;
     this.#health = health ?? new RollingHealth({ clock });
-    this.#slots = [...specs].map(([identity, spec]) => new ProviderSlot(spec, isShared(spec.name) ? identity : spec.name, checked, isOtherUsable));
-    if (store !== undefined) this.#sync = new RouterSync(store, clock, Math.max(capMs, probeLeaseMs), this.#slots);
+    this.#slots = [...specs].map(
+      ([identity, spec]) =>
+        new ProviderSlot(spec, isShared(spec.name) ? identity : spec.name, checked, isOtherUsable),
+    );
+    if (store !== undefined)
+      this.#sync = new RouterSync(store, clock, Math.max(capMs, probeLeaseMs), this.#slots);
   }
 
   /**
@@ -94,7 +114,11 @@ export class ProviderRouter {
    * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
-    const { repeatable, counted, timeoutMs, onStart, onEnd } = checkOptions(callSchema, options, 'options of the call');
+    const { repeatable, counted, timeoutMs, onStart, onEnd } = checkOptions(
+      callSchema,
+      options,
+      'options of the call',
+    );
     const { signal } = context;
     if (signal?.aborted) throw abortError(signal);
     const startedAt = this.#options.clock.elapsed();
@@ -111,7 +135,15 @@ export class ProviderRouter {
     };
     const record = (success: boolean, provider?: string) => {
       const latencyMs = this.#options.clock.elapsed() - startedAt;
-      if (counted) this.#health.record({ kind: 'tool', name: this.#options.toolName, success, latencyMs, ...(provider !== undefined && { provider }), ...(running > 0 && { abandoned: true }) });
+      if (counted)
+        this.#health.record({
+          kind: 'tool',
+          name: this.#options.toolName,
+          success,
+          latencyMs,
+          ...(provider !== undefined && { provider }),
+          ...(running > 0 && { abandoned: true }),
+        });
     };
     try {
       await this.#sync?.ready();
@@ -126,7 +158,13 @@ export class ProviderRouter {
     }
   }
 
-  async #route(input: unknown, context: ToolContext, repeatable: boolean, deadline: number, { onStart, onEnd }: StartAndEnd): Promise<Routed> {
+  async #route(
+    input: unknown,
+    context: ToolContext,
+    repeatable: boolean,
+    deadline: number,
+    { onStart, onEnd }: StartAndEnd,
+  ): Promise<Routed> {
     const { clock, attemptTimeoutMs } = this.#options;
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
@@ -152,7 +190,13 @@ export class ProviderRouter {
       const attemptedAt = clock.elapsed();
       // Time is saved only for a provider that would be asked.
       const timeoutMs = attemptTimeoutMs ?? (repeatable ? share() : undefined);
-      const result = await runAttempt(pass.provider, input, context, { clock, timeoutMs, label: provider, onStart: () => onStart(provider), onEnd: () => onEnd(provider) });
+      const result = await runAttempt(pass.provider, input, context, {
+        clock,
+        timeoutMs,
+        label: provider,
+        onStart: () => onStart(provider),
+        onEnd: () => onEnd(provider),
+      });
       const latencyMs = clock.elapsed() - attemptedAt;
       if (result.status === 'aborted') {
         slot.abandoned(pass);
@@ -161,27 +205,37 @@ export class ProviderRouter {
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
       // A few probes of a provider that is down would hide, or outweigh, the results of its calls.
-      if (pass.kind === 'call') this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
+      if (pass.kind === 'call')
+        this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
       slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });
       if (result.status !== 'failed') {
         slot.succeeded(pass);
         if (result.status === 'refused') throw result.error;
         attempts[place] = Object.freeze({ provider, status: 'answered', latencyMs, ...probe });
-        return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts.slice(0, place + 1)) });
+        return Object.freeze({
+          value: result.value,
+          provider,
+          attempts: Object.freeze(attempts.slice(0, place + 1)),
+        });
       }
       const reason = describeFailure(result.error);
       slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
       attempts[place] = Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
       // The caller's own time may be up: then no other provider is awaited.
-      if (context.signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))) throw result.error;
+      if (
+        context.signal?.aborted ||
+        (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))
+      )
+        throw result.error;
     }
     throw this.#exhausted(attempts, errors);
   }
 
   /** Returns half of the rest of the time, if a provider after this place may need the other half; no limit otherwise. */
   #shareOf(deadline: number, place: number): number | undefined {
-    if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked())) return undefined;
+    if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked()))
+      return undefined;
     return Math.max(1, Math.ceil((deadline - this.#options.clock.elapsed()) / 2));
   }
 
@@ -199,28 +253,45 @@ export class ProviderRouter {
    * Returns a pass for a call, or the reason to skip the provider; waits for a health check that is due, and for other
    * processes to agree to a probe.
    */
-  async #admit(slot: ProviderSlot, asLast: boolean, signal: AbortSignal | undefined, share: () => number | undefined): Promise<Pass | string> {
-    for (let hasWaited = false; ; ) {
+  async #admit(
+    slot: ProviderSlot,
+    asLast: boolean,
+    signal: AbortSignal | undefined,
+    share: () => number | undefined,
+  ): Promise<Pass | string> {
+    for (let hasWaited = false; ;) {
       const admitted = slot.admit(hasWaited, asLast);
       if (typeof admitted === 'string') return admitted;
       if (admitted instanceof Promise) {
         hasWaited = true;
-        if (!(await isInTime(admitted, this.#options.clock, share(), signal))) return 'its health check has not answered yet';
+        if (!(await isInTime(admitted, this.#options.clock, share(), signal)))
+          return 'its health check has not answered yet';
       } else if (await slot.confirm(admitted)) return admitted;
-      else if (slot.state.kind !== 'available') return 'another process is trying it out after its failures';
+      else if (slot.state.kind !== 'available')
+        return 'another process is trying it out after its failures';
     }
   }
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
     const { toolName, clock } = this.#options;
-    const ends = this.#slots.flatMap(({ state }) => (state.failures > 0 && state.kind !== 'half-open' ? [dateOf(state.until, clock)] : []));
+    const ends = this.#slots.flatMap(({ state }) =>
+      state.failures > 0 && state.kind !== 'half-open' ? [dateOf(state.until, clock)] : [],
+    );
     const retryAt = ends.length === 0 ? null : Math.min(...ends);
-    const reasons = attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') || 'none declared';
+    const reasons =
+      attempts.map(({ provider, reason }) => `${provider} (${reason})`).join('; ') ||
+      'none declared';
     const advice = retryAt === null ? 'See details.attempts.' : 'Try again after details.retryAt.';
-    return new ToolError('PROVIDERS_EXHAUSTED', `Expected one provider of ${toolName} to answer, got ${reasons}. ${advice}`, {
-      details: { attempts: Object.freeze(attempts), retryAt },
-      ...(errors.length === 0 ? {} : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
-    });
+    return new ToolError(
+      'PROVIDERS_EXHAUSTED',
+      `Expected one provider of ${toolName} to answer, got ${reasons}. ${advice}`,
+      {
+        details: { attempts: Object.freeze(attempts), retryAt },
+        ...(errors.length === 0
+          ? {}
+          : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
+      },
+    );
   }
 }
 
@@ -228,7 +299,12 @@ export class ProviderRouter {
  * Resolves to true if a promise that never rejects settles within some time. @throws ToolError of the signal if that
  * fires first.
  */
-function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undefined, signal: AbortSignal | undefined): Promise<boolean> {
+function isInTime(
+  waited: Promise<void>,
+  clock: Clock,
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal));
     const end = (settle: () => void) => () => {
@@ -236,8 +312,17 @@ function isInTime(waited: Promise<void>, clock: Clock, timeoutMs: number | undef
       stopListening();
       settle();
     };
-    const stopTimer = timeoutMs === undefined ? undefined : clock.after(timeoutMs, end(() => resolve(false)));
-    const stopListening = onAbort(signal, end(() => reject(abortError(signal!))));
+    const stopTimer =
+      timeoutMs === undefined
+        ? undefined
+        : clock.after(
+            timeoutMs,
+            end(() => resolve(false)),
+          );
+    const stopListening = onAbort(
+      signal,
+      end(() => reject(abortError(signal!))),
+    );
     void waited.then(end(() => resolve(true)));
   });
 }

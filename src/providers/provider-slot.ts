@@ -5,7 +5,12 @@ import type { ToolProvider } from '../tool/tool-options.js';
 import { exponentialBackoff } from './exponential-backoff.js';
 import type { Provider, ProviderSnapshot } from './provider.js';
 import type { HealthLog } from './rolling-health.js';
-import { CHECK_INTERVAL_MS, lookUp, type CheckedRouterOptions, type ProviderSpec } from './router-options.js';
+import {
+  CHECK_INTERVAL_MS,
+  lookUp,
+  type CheckedRouterOptions,
+  type ProviderSpec,
+} from './router-options.js';
 import { describeFailure } from './run-attempt.js';
 import type { SharedBackoff, SharedState } from './shared-backoff.js';
 
@@ -30,7 +35,12 @@ export interface ProviderState {
   readonly binding: boolean;
 }
 
-const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0, binding: false });
+const AVAILABLE: ProviderState = Object.freeze({
+  kind: 'available',
+  failures: 0,
+  until: 0,
+  binding: false,
+});
 
 /** A pass to call a provider; the outcome of the call counts only while the state is the one in which it was given. */
 export interface Pass {
@@ -40,7 +50,11 @@ export interface Pass {
 }
 
 type CheckResult = NonNullable<ProviderSnapshot['lastCheck']>;
-type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & { readonly type: `provider-${string}` } ? Omit<Event, keyof ProviderFacts> : never;
+type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & {
+  readonly type: `provider-${string}`;
+}
+  ? Omit<Event, keyof ProviderFacts>
+  : never;
 
 /** Returns the name of a provider and the digest of its configuration: equal for equal providers, in every process. */
 export function identityOf({ name, config = {} }: ToolProvider): string {
@@ -65,18 +79,28 @@ export class ProviderSlot {
   readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
   readonly #check: ActiveCheck;
   readonly #config: Readonly<Record<string, unknown>>;
-  #made: { readonly provider: Provider } | { readonly reason: string; readonly at: number } | undefined;
+  #made:
+    { readonly provider: Provider } | { readonly reason: string; readonly at: number } | undefined;
   #missing = '';
   #state: ProviderState = AVAILABLE;
 
-  constructor(spec: ProviderSpec, label: string, options: CheckedRouterOptions, isOtherUsable: (slot: ProviderSlot) => boolean) {
+  constructor(
+    spec: ProviderSpec,
+    label: string,
+    options: CheckedRouterOptions,
+    isOtherUsable: (slot: ProviderSlot) => boolean,
+  ) {
     this.label = label;
     this.healthName = providerHealthName(options.toolName, identityOf(spec));
     this.#spec = spec;
     this.#options = options;
     this.#isOtherUsable = isOtherUsable;
     this.#config = Object.freeze({ ...spec.config, ...lookUp(options.config, spec.name) });
-    this.#check = new ActiveCheck(options, spec.healthCheckIntervalMs, (result, previous, latencyMs) => this.#checked(result, previous, latencyMs));
+    this.#check = new ActiveCheck(
+      options,
+      spec.healthCheckIntervalMs,
+      (result, previous, latencyMs) => this.#checked(result, previous, latencyMs),
+    );
   }
 
   get state(): ProviderState {
@@ -85,7 +109,11 @@ export class ProviderSlot {
 
   /** Returns true if calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
   isUsable(): boolean {
-    return typeof this.provider() !== 'string' && this.#state.kind === 'available' && this.#check.last?.healthy !== false;
+    return (
+      typeof this.provider() !== 'string' &&
+      this.#state.kind === 'available' &&
+      this.#check.last?.healthy !== false
+    );
   }
 
   /** Returns true if a call would ask the provider now, even if only to check it or to try it out. */
@@ -122,8 +150,14 @@ export class ProviderSlot {
   async confirm(pass: Pass): Promise<boolean> {
     if (pass.kind === 'call' || this.shared === undefined) return true;
     const { failures, binding } = pass.state;
-    const granted = await this.shared.claim({ kind: 'half-open', failures, durationMs: this.#options.probeLeaseMs, binding });
-    if (!granted && this.#state === pass.state) this.#enter('backing-off', this.#options.clock.elapsed());
+    const granted = await this.shared.claim({
+      kind: 'half-open',
+      failures,
+      durationMs: this.#options.probeLeaseMs,
+      binding,
+    });
+    if (!granted && this.#state === pass.state)
+      this.#enter('backing-off', this.#options.clock.elapsed());
     return granted;
   }
 
@@ -147,9 +181,17 @@ export class ProviderSlot {
     const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
     const failures = isSame ? before + 1 : Math.max(1, before);
     const binding = wasBinding || retryAfterMs !== undefined || failures >= failuresToEject;
-    const restMs = Math.max(exponentialBackoff(failures, { baseMs, capMs, random }), retryAfterMs ?? 0);
+    const restMs = Math.max(
+      exponentialBackoff(failures, { baseMs, capMs, random }),
+      retryAfterMs ?? 0,
+    );
     const isEjected = binding || kind !== 'available' || this.#isOtherUsable(this);
-    this.#enter(isEjected ? 'backing-off' : 'available', clock.elapsed() + restMs, failures, binding);
+    this.#enter(
+      isEjected ? 'backing-off' : 'available',
+      clock.elapsed() + restMs,
+      failures,
+      binding,
+    );
     if (!isEjected) return;
     this.tell({ type: 'provider-ejected', reason, failures, backoffMs: restMs });
     this.shared?.changed();
@@ -169,7 +211,12 @@ export class ProviderSlot {
   sharedState(): SharedState {
     const { kind, failures, until, binding } = this.#state;
     if (kind === 'available') return { kind };
-    return { kind, failures, binding, durationMs: Math.max(0, until - this.#options.clock.elapsed()) };
+    return {
+      kind,
+      failures,
+      binding,
+      durationMs: Math.max(0, until - this.#options.clock.elapsed()),
+    };
   }
 
   /** Takes over the state that another process reported. */
@@ -180,8 +227,19 @@ export class ProviderSlot {
       this.#state = AVAILABLE;
       return this.tell({ type: 'provider-recovered' });
     }
-    this.#enter(state.kind, this.#options.clock.elapsed() + state.durationMs, state.failures, state.binding);
-    if (state.kind === 'backing-off') this.tell({ type: 'provider-ejected', reason: 'failed in another process', failures: state.failures, backoffMs: state.durationMs });
+    this.#enter(
+      state.kind,
+      this.#options.clock.elapsed() + state.durationMs,
+      state.failures,
+      state.binding,
+    );
+    if (state.kind === 'backing-off')
+      this.tell({
+        type: 'provider-ejected',
+        reason: 'failed in another process',
+        failures: state.failures,
+        backoffMs: state.durationMs,
+      });
   }
 
   /** Returns the provider as users see it. */
@@ -190,7 +248,8 @@ export class ProviderSlot {
     const { kind, failures, until } = this.#state;
     const made = this.provider();
     const lastCheck = this.#check.last ?? null;
-    const reason = typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
+    const reason =
+      typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
     return Object.freeze({
       provider: this.label,
       name,
@@ -209,16 +268,30 @@ export class ProviderSlot {
   /** Reports an event about the provider. */
   tell(event: SlotEvent): void {
     const { onEvent, toolName, clock } = this.#options;
-    tellSafely(onEvent, Object.freeze({ toolName, provider: this.label, at: clock.now(), ...event }));
+    tellSafely(
+      onEvent,
+      Object.freeze({ toolName, provider: this.label, at: clock.now(), ...event }),
+    );
   }
 
   #checked(result: CheckResult, previous: CheckResult | undefined, latencyMs: number): void {
     this.tell({ type: 'provider-attempt', success: result.healthy, latencyMs, kind: 'check' });
-    if (!result.healthy && previous?.healthy !== false) this.tell({ type: 'provider-ejected', reason: result.reason, failures: this.#state.failures, backoffMs: this.#spec.healthCheckIntervalMs });
+    if (!result.healthy && previous?.healthy !== false)
+      this.tell({
+        type: 'provider-ejected',
+        reason: result.reason,
+        failures: this.#state.failures,
+        backoffMs: this.#spec.healthCheckIntervalMs,
+      });
     if (result.healthy && previous?.healthy === false) this.tell({ type: 'provider-recovered' });
   }
 
-  #enter(kind: ProviderState['kind'], until: number, failures = this.#state.failures, binding = this.#state.binding): void {
+  #enter(
+    kind: ProviderState['kind'],
+    until: number,
+    failures = this.#state.failures,
+    binding = this.#state.binding,
+  ): void {
     this.#state = Object.freeze({ kind, failures, until, binding });
   }
 
@@ -232,7 +305,11 @@ export class ProviderSlot {
   provider(): Provider | string {
     const made = this.#made;
     const now = this.#options.clock.elapsed();
-    if (made === undefined || ('reason' in made && now - made.at >= (this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS))) this.#made = this.#make();
+    if (
+      made === undefined ||
+      ('reason' in made && now - made.at >= (this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS))
+    )
+      this.#made = this.#make();
     if ('reason' in this.#made!) return this.#made.reason;
     const missing = this.#missingCredentials(this.#made!.provider);
     if (missing === '' && this.#missing !== '') {
@@ -241,7 +318,8 @@ export class ProviderSlot {
       this.#check.reset();
     }
     this.#missing = missing;
-    if (missing !== '') return `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
+    if (missing !== '')
+      return `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
     return 'reason' in this.#made! ? this.#made.reason : this.#made!.provider;
   }
 
@@ -249,11 +327,19 @@ export class ProviderSlot {
     const { factories, env, clock } = this.#options;
     const at = clock.elapsed();
     const factory = lookUp(factories, this.#spec.name);
-    if (factory === undefined) return { at, reason: 'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)' };
+    if (factory === undefined)
+      return {
+        at,
+        reason:
+          'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)',
+      };
     try {
       const provider: unknown = factory(this.#config, env);
       if (isProvider(provider)) return { provider };
-      return { at, reason: `expected its factory to return a provider with a call function, got ${describeValue(provider)}` };
+      return {
+        at,
+        reason: `expected its factory to return a provider with a call function, got ${describeValue(provider)}`,
+      };
     } catch (error) {
       return { at, reason: `its factory failed: ${describeFailure(error)}` };
     }
@@ -261,7 +347,8 @@ export class ProviderSlot {
 
   /** Returns the names of required credentials that are missing; never their values. */
   #missingCredentials({ requires = [] }: Provider): string {
-    const isThere = (key: string) => isCredential(lookUp(this.#config, key)) || isCredential(lookUp(this.#options.env, key));
+    const isThere = (key: string) =>
+      isCredential(lookUp(this.#config, key)) || isCredential(lookUp(this.#options.env, key));
     return requires
       .map((keys) => (typeof keys === 'string' ? [keys] : keys))
       .filter((keys) => !keys.some(isThere))
@@ -275,7 +362,11 @@ function isCredential(value: unknown): boolean {
 }
 
 function isProvider(value: unknown): value is Provider {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Provider>).call === 'function';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Partial<Provider>).call === 'function'
+  );
 }
 
 function describeState({ kind, until, failures }: ProviderState, now: number): string {
@@ -301,13 +392,21 @@ export function tellSafely<T>(listener: ((value: T) => void) | undefined, value:
 class ActiveCheck {
   readonly #options: Pick<CheckedRouterOptions, 'clock' | 'checkTimeoutMs'>;
   readonly #intervalMs: number;
-  readonly #onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
+  readonly #onResult: (
+    result: CheckResult,
+    previous: CheckResult | undefined,
+    latencyMs: number,
+  ) => void;
   #startedAt: number | undefined;
   #running: Promise<void> | undefined;
   last: CheckResult | undefined;
 
   /** @param intervalMs 0 stands for no checks. */
-  constructor(options: CheckedRouterOptions, intervalMs: number, onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void) {
+  constructor(
+    options: CheckedRouterOptions,
+    intervalMs: number,
+    onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void,
+  ) {
     this.#options = options;
     this.#intervalMs = intervalMs;
     this.#onResult = onResult;
@@ -323,7 +422,10 @@ class ActiveCheck {
     if (this.#running !== undefined) return true;
     if (this.#intervalMs === 0 || provider.check === undefined) return false;
     // Counted from the start of the check: a long one is not repeated more often.
-    return this.#startedAt === undefined || this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
+    return (
+      this.#startedAt === undefined ||
+      this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs
+    );
   }
 
   /** Returns the check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
@@ -344,7 +446,9 @@ class ActiveCheck {
     if (this.#startedAt !== startedAt) return;
     const previous = this.last;
     const at = clock.now();
-    this.last = Object.freeze(reason === undefined ? { healthy: true, at } : { healthy: false, at, reason });
+    this.last = Object.freeze(
+      reason === undefined ? { healthy: true, at } : { healthy: false, at, reason },
+    );
     this.#onResult(this.last, previous, Math.min(clock.elapsed() - startedAt, checkTimeoutMs));
   }
 

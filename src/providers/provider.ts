@@ -22,7 +22,10 @@ export interface Provider {
  * It is called when the provider is first needed, and again when missing credentials have come. It opens nothing:
  * connections belong in `call`.
  */
-export type ProviderFactory = (config: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>) => Provider;
+export type ProviderFactory = (
+  config: Readonly<Record<string, unknown>>,
+  env: Readonly<Record<string, string | undefined>>,
+) => Provider;
 
 /** The outcome of one provider during one call. */
 export interface Attempt {
@@ -54,7 +57,10 @@ export interface ProviderSnapshot {
    * is not binding.
    */
   readonly backoffUntil: number | null;
-  readonly lastCheck: { readonly healthy: true; readonly at: number } | { readonly healthy: false; readonly at: number; readonly reason: string } | null;
+  readonly lastCheck:
+    | { readonly healthy: true; readonly at: number }
+    | { readonly healthy: false; readonly at: number; readonly reason: string }
+    | null;
   /** The latest of its calls; health checks, and calls that tried it out after failures, are not among them. */
   readonly lastCall: Sample | null;
   readonly metrics: HealthSummary;

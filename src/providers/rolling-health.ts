@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { anObject, checkOptions, once, text, wholeBetween, type FieldsOf } from '../core/options.js';
+import {
+  anObject,
+  checkOptions,
+  once,
+  text,
+  wholeBetween,
+  type FieldsOf,
+} from '../core/options.js';
 
 /** One call that ended, as it is recorded. */
 export interface HealthRecord {
@@ -70,12 +77,30 @@ export interface HealthCalls {
   readonly provider: readonly [name: string, at: number] | null;
 }
 
-export const NO_CALLS: HealthCalls = Object.freeze({ total: 0, success: 0, samples: Object.freeze([]), provider: null });
+export const NO_CALLS: HealthCalls = Object.freeze({
+  total: 0,
+  success: 0,
+  samples: Object.freeze([]),
+  provider: null,
+});
 
-const recordSchema = once(() => z.strictObject({ kind: z.enum(['tool', 'provider', 'job']), name: text(), success: z.boolean(), latencyMs: z.number().min(0), provider: text().optional(), abandoned: z.boolean().optional() } satisfies FieldsOf<HealthRecord>));
+const recordSchema = once(() =>
+  z.strictObject({
+    kind: z.enum(['tool', 'provider', 'job']),
+    name: text(),
+    success: z.boolean(),
+    latencyMs: z.number().min(0),
+    provider: text().optional(),
+    abandoned: z.boolean().optional(),
+  } satisfies FieldsOf<HealthRecord>),
+);
 
 /** The options of every log. */
-export const healthFields = () => ({ size: wholeBetween(1, 10_000).default(100), maxKeys: wholeBetween(1, 1_000_000).default(10_000), clock: anObject<Clock>('a clock').default(systemClock) });
+export const healthFields = () => ({
+  size: wholeBetween(1, 10_000).default(100),
+  maxKeys: wholeBetween(1, 1_000_000).default(10_000),
+  clock: anObject<Clock>('a clock').default(systemClock),
+});
 
 /** Answers the questions to a health log from the calls that it keeps. */
 export abstract class HealthReader {
@@ -121,7 +146,9 @@ export interface RollingHealthOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = once(() => z.strictObject(healthFields() satisfies FieldsOf<RollingHealthOptions>));
+const optionsSchema = once(() =>
+  z.strictObject(healthFields() satisfies FieldsOf<RollingHealthOptions>),
+);
 
 /**
  * Keeps the last calls of every tool, provider and job in this process, and answers in numbers.
@@ -166,16 +193,30 @@ export function healthKey(kind: Kind, name: string): string {
 }
 
 /** Returns the calls and another one. The list of samples moves on: the calls before it are of no more use. */
-export function withCall({ total, success, samples: before, provider }: HealthCalls, record: HealthRecord, at: number, size: number): HealthCalls {
+export function withCall(
+  { total, success, samples: before, provider }: HealthCalls,
+  record: HealthRecord,
+  at: number,
+  size: number,
+): HealthCalls {
   const samples = total === 0 ? [] : (before as Sample[]);
   samples.push(sampleOf(record, at));
   if (samples.length > size) samples.shift();
-  const answered: HealthCalls['provider'] = record.success && record.provider !== undefined ? [record.provider, at] : provider;
-  return { total: total + 1, success: success + (record.success ? 1 : 0), samples, provider: answered };
+  const answered: HealthCalls['provider'] =
+    record.success && record.provider !== undefined ? [record.provider, at] : provider;
+  return {
+    total: total + 1,
+    success: success + (record.success ? 1 : 0),
+    samples,
+    provider: answered,
+  };
 }
 
 /** Returns a record as it is kept. */
-export function sampleOf({ success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>, at: number): Sample {
+export function sampleOf(
+  { success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>,
+  at: number,
+): Sample {
   return Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) });
 }
 
@@ -189,7 +230,8 @@ function summarizeSamples(samples: readonly Sample[]): HealthSummary {
     success,
     failure: total - success,
     successRate: total === 0 ? null : success / total,
-    averageLatencyMs: total === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / total,
+    averageLatencyMs:
+      total === 0 ? null : latencies.reduce((sum, latency) => sum + latency, 0) / total,
     p95LatencyMs: percentile(latencies, 0.95),
     lastSampleAt: samples.at(-1)?.at ?? null,
     ...(abandoned > 0 && { abandoned }),

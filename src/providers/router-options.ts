@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { environment } from '../core/crypto.js';
-import { aFunction, anObject, checkOptions, milliseconds, once, text, wholeBetween, type FieldsOf } from '../core/options.js';
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  milliseconds,
+  once,
+  text,
+  wholeBetween,
+  type FieldsOf,
+} from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { StateStore } from '../state/state-store.js';
@@ -49,38 +58,74 @@ export interface ProviderRouterOptions {
 }
 
 /** The routing options that operators may set. */
-export type RoutingOptions = Pick<ProviderRouterOptions, 'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'probeLeaseMs' | 'failuresToEject' | 'baseMs' | 'capMs'>;
+export type RoutingOptions = Pick<
+  ProviderRouterOptions,
+  | 'config'
+  | 'checkTimeoutMs'
+  | 'attemptTimeoutMs'
+  | 'probeLeaseMs'
+  | 'failuresToEject'
+  | 'baseMs'
+  | 'capMs'
+>;
 
 /** The interval of checks when a provider declares none. Source: the health interval of the routed tools' original. */
 export const CHECK_INTERVAL_MS = 300_000;
 
-const table = <T>() => z.custom<Table<T>>((value) => value instanceof Map || isPlainObject(value), 'a Map or a plain object');
-const functions = (value: unknown): boolean => [...(value instanceof Map ? value.values() : Object.values(value as object))].every((factory) => typeof factory === 'function');
+const table = <T>() =>
+  z.custom<Table<T>>(
+    (value) => value instanceof Map || isPlainObject(value),
+    'a Map or a plain object',
+  );
+const functions = (value: unknown): boolean =>
+  [...(value instanceof Map ? value.values() : Object.values(value as object))].every(
+    (factory) => typeof factory === 'function',
+  );
 const atLeastZero = () => z.number().min(0);
-const routingShape = () => ({
-  config: table<Readonly<Record<string, unknown>>>().optional(),
-  checkTimeoutMs: milliseconds().default(5_000),
-  attemptTimeoutMs: milliseconds().optional(),
-  probeLeaseMs: milliseconds().optional(),
-  failuresToEject: wholeBetween(1, 1_000).default(5),
-  baseMs: atLeastZero().default(1_000),
-  capMs: atLeastZero().default(60_000),
-} satisfies FieldsOf<RoutingOptions>);
-const provider = () => z.strictObject({ name: text(), priority: z.number().default(100), healthCheckIntervalMs: atLeastZero().default(CHECK_INTERVAL_MS), config: z.custom<NonNullable<ToolProvider['config']>>(isPlainObject, 'a plain object').default({}) } satisfies FieldsOf<ToolProvider>);
-const routerSchema = once(() => z
-  .strictObject({
-    ...routingShape(),
-    toolName: text(),
-    providers: z.array(provider()) as z.ZodType<readonly ProviderSpec[], readonly ToolProvider[]>,
-    factories: table<ProviderFactory>().refine(functions, 'functions that make providers, by name'),
-    env: anObject<Environment>().default(environment),
-    clock: anObject<Clock>('a clock').default(systemClock),
-    random: aFunction<() => number>().default(() => Math.random),
-    store: anObject<StateStore>('a StateStore').optional(),
-    health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
-    onEvent: aFunction<(event: ToolEvent) => void>().optional(),
-  } satisfies FieldsOf<ProviderRouterOptions>)
-  .transform(({ attemptTimeoutMs, probeLeaseMs = attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000, ...rest }) => ({ ...rest, attemptTimeoutMs, probeLeaseMs })));
+const routingShape = () =>
+  ({
+    config: table<Readonly<Record<string, unknown>>>().optional(),
+    checkTimeoutMs: milliseconds().default(5_000),
+    attemptTimeoutMs: milliseconds().optional(),
+    probeLeaseMs: milliseconds().optional(),
+    failuresToEject: wholeBetween(1, 1_000).default(5),
+    baseMs: atLeastZero().default(1_000),
+    capMs: atLeastZero().default(60_000),
+  }) satisfies FieldsOf<RoutingOptions>;
+const provider = () =>
+  z.strictObject({
+    name: text(),
+    priority: z.number().default(100),
+    healthCheckIntervalMs: atLeastZero().default(CHECK_INTERVAL_MS),
+    config: z
+      .custom<NonNullable<ToolProvider['config']>>(isPlainObject, 'a plain object')
+      .default({}),
+  } satisfies FieldsOf<ToolProvider>);
+const routerSchema = once(() =>
+  z
+    .strictObject({
+      ...routingShape(),
+      toolName: text(),
+      providers: z.array(provider()) as z.ZodType<readonly ProviderSpec[], readonly ToolProvider[]>,
+      factories: table<ProviderFactory>().refine(
+        functions,
+        'functions that make providers, by name',
+      ),
+      env: anObject<Environment>().default(environment),
+      clock: anObject<Clock>('a clock').default(systemClock),
+      random: aFunction<() => number>().default(() => Math.random),
+      store: anObject<StateStore>('a StateStore').optional(),
+      health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+      onEvent: aFunction<(event: ToolEvent) => void>().optional(),
+    } satisfies FieldsOf<ProviderRouterOptions>)
+    .transform(
+      ({
+        attemptTimeoutMs,
+        probeLeaseMs = attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000,
+        ...rest
+      }) => ({ ...rest, attemptTimeoutMs, probeLeaseMs }),
+    ),
+);
 const routingSchema = once(() => z.strictObject(routingShape()));
 
 /** A provider as declared, with the defaults. */

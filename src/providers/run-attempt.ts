@@ -41,7 +41,12 @@ const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
  * It ends with the caller's signal or its time even when the provider ignores both; a later result is dropped. The
  * signal must not have fired before.
  */
-export function runAttempt(provider: Provider, input: unknown, context: ToolContext, { clock, timeoutMs, label, onStart, onEnd }: AttemptOptions): Promise<AttemptResult> {
+export function runAttempt(
+  provider: Provider,
+  input: unknown,
+  context: ToolContext,
+  { clock, timeoutMs, label, onStart, onEnd }: AttemptOptions,
+): Promise<AttemptResult> {
   const { signal } = context;
   return new Promise((resolve) => {
     const controller = new AbortController();
@@ -58,13 +63,17 @@ export function runAttempt(provider: Provider, input: unknown, context: ToolCont
     if (timeoutMs === undefined) followLimits(controller.signal, signal);
     else {
       stopTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () => {
-        const error = new ToolError('TIMEOUT', `Expected an answer of ${label} within ${timeoutMs} ms, got none. Try again, or allow more time.`);
+        const error = new ToolError(
+          'TIMEOUT',
+          `Expected an answer of ${label} within ${timeoutMs} ms, got none. Try again, or allow more time.`,
+        );
         settle({ status: 'failed', error });
         controller.abort(error);
       });
     }
     // A function of its own turns an exception into a rejection.
-    const answer = async (): Promise<unknown> => await provider.call(input, { ...context, signal: controller.signal });
+    const answer = async (): Promise<unknown> =>
+      await provider.call(input, { ...context, signal: controller.signal });
     onStart();
     answer().then(
       (value) => {
@@ -99,22 +108,34 @@ function resultOfAbort(signal: AbortSignal): AttemptResult {
 
 /** Returns true for the reason of a deadline, from the platform's `AbortSignal.timeout` or this library's errors. */
 export function isTimeout(reason: unknown): boolean {
-  return isToolError(reason, 'TIMEOUT') || (reason instanceof DOMException && reason.name === 'TimeoutError');
+  return (
+    isToolError(reason, 'TIMEOUT') ||
+    (reason instanceof DOMException && reason.name === 'TimeoutError')
+  );
 }
 
 /** Returns the error for a caller that gave up, or whose time is up. */
 export function abortError(signal: AbortSignal): ToolError {
   if (isToolError(signal.reason)) return signal.reason;
-  if (isTimeout(signal.reason)) return new ToolError('TIMEOUT', 'Expected an answer within the time of the call, got none. Allow it more time.', { cause: signal.reason });
-  return new ToolError('ABORTED', 'Expected the call to end, got an abort from its caller.', { cause: signal.reason });
+  if (isTimeout(signal.reason))
+    return new ToolError(
+      'TIMEOUT',
+      'Expected an answer within the time of the call, got none. Allow it more time.',
+      { cause: signal.reason },
+    );
+  return new ToolError('ABORTED', 'Expected the call to end, got an abort from its caller.', {
+    cause: signal.reason,
+  });
 }
 
 /** Returns an error in a few words without text of the service: its messages may quote keys, addresses and paths. */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;
   if (!(error instanceof Error)) return 'threw a value that is no error';
-  const code: unknown = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
-  const isName = (text: unknown): text is string => typeof text === 'string' && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(text);
+  const code: unknown =
+    (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
+  const isName = (text: unknown): text is string =>
+    typeof text === 'string' && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(text);
   return [isName(error.name) ? error.name : 'Error', ...(isName(code) ? [code] : [])].join(' ');
 }
 
@@ -128,11 +149,21 @@ export function retryAfterOf(error: unknown, now: number): number | undefined {
   try {
     const ms = isToolError(error) ? error.details['retryAfterMs'] : undefined;
     if (typeof ms === 'number' && ms > 0) return Math.min(ms, MOST_RETRY_AFTER_MS);
-    const { headers, responseHeaders, response, cause } = (error ?? {}) as Readonly<Record<string, unknown>>;
-    for (const source of [headers, responseHeaders, (response as { headers?: unknown } | undefined)?.headers]) {
+    const { headers, responseHeaders, response, cause } = (error ?? {}) as Readonly<
+      Record<string, unknown>
+    >;
+    for (const source of [
+      headers,
+      responseHeaders,
+      (response as { headers?: unknown } | undefined)?.headers,
+    ]) {
       const text = headerOf(source, 'retry-after')?.trim();
       if (text === undefined || text === '') continue;
-      const asked = /^\d{1,15}$/.test(text) ? Number(text) * 1_000 : /[a-z]/i.test(text) ? Date.parse(text) - now : NaN;
+      const asked = /^\d{1,15}$/.test(text)
+        ? Number(text) * 1_000
+        : /[a-z]/i.test(text)
+          ? Date.parse(text) - now
+          : NaN;
       if (asked > 0) return Math.min(asked, MOST_RETRY_AFTER_MS);
     }
     return cause === undefined || cause === error ? undefined : retryAfterOf(cause, now);
@@ -145,6 +176,9 @@ export function retryAfterOf(error: unknown, now: number): number | undefined {
 function headerOf(headers: unknown, name: string): string | undefined {
   if (typeof headers !== 'object' || headers === null) return undefined;
   const get = (headers as { get?: unknown }).get;
-  const value: unknown = typeof get === 'function' ? get.call(headers, name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  const value: unknown =
+    typeof get === 'function'
+      ? get.call(headers, name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   return typeof value === 'number' ? String(value) : typeof value === 'string' ? value : undefined;
 }

@@ -163,7 +163,8 @@ export class SharedBackoff {
   }
 
   async #replace(next: string, ttlMs: number): Promise<boolean> {
-    if (!(await this.#sync.store.compareAndSet(this.#key, this.#known, next, { ttlMs }))) return false;
+    if (!(await this.#sync.store.compareAndSet(this.#key, this.#known, next, { ttlMs })))
+      return false;
     this.#known = next;
     // A process that misses the message finds out at its next look.
     await this.#sync.channel.announce(this.#key).catch(() => {});
@@ -176,7 +177,12 @@ export class SharedBackoff {
   }
 
   #encode(state: SharedState, at: number | undefined): string {
-    return JSON.stringify({ v: 2, by: `${this.#sync.writer}/${(this.#counter += 1)}`, at, ...state });
+    return JSON.stringify({
+      v: 2,
+      by: `${this.#sync.writer}/${(this.#counter += 1)}`,
+      at,
+      ...state,
+    });
   }
 }
 
@@ -195,7 +201,11 @@ export function providerKey(name: string): string {
 }
 
 /** Reads the state of a provider, less the time that has passed since it was written. */
-export async function readProviderState(store: StateStore, key: string, mostMs: number): Promise<StoredState> {
+export async function readProviderState(
+  store: StateStore,
+  key: string,
+  mostMs: number,
+): Promise<StoredState> {
   const text = await store.get(key);
   if (text === undefined) return { text, state: undefined };
   const { state, at } = decode(text, mostMs);
@@ -217,12 +227,31 @@ async function timeOf(store: StateStore): Promise<number | undefined> {
  * Returns the state in a text; an unreadable one, of another version or damaged, counts as available, so that it locks
  * no call out.
  */
-function decode(text: string, mostMs: number): { readonly state: SharedState; readonly at?: number } {
+function decode(
+  text: string,
+  mostMs: number,
+): { readonly state: SharedState; readonly at?: number } {
   try {
-    const { v, kind, failures, durationMs, binding, at } = JSON.parse(text) as Record<string, unknown>;
-    if (v === 2 && (kind === 'backing-off' || kind === 'half-open') && Number.isSafeInteger(failures) && (failures as number) >= 0 && typeof durationMs === 'number' && durationMs >= 0) {
-      const most = binding === true && kind === 'backing-off' ? Math.max(mostMs, MOST_RETRY_AFTER_MS) : mostMs;
-      const state = { kind, failures: failures as number, durationMs: Math.min(durationMs, most), binding: binding === true } as const;
+    const { v, kind, failures, durationMs, binding, at } = JSON.parse(text) as Record<
+      string,
+      unknown
+    >;
+    if (
+      v === 2 &&
+      (kind === 'backing-off' || kind === 'half-open') &&
+      Number.isSafeInteger(failures) &&
+      (failures as number) >= 0 &&
+      typeof durationMs === 'number' &&
+      durationMs >= 0
+    ) {
+      const most =
+        binding === true && kind === 'backing-off' ? Math.max(mostMs, MOST_RETRY_AFTER_MS) : mostMs;
+      const state = {
+        kind,
+        failures: failures as number,
+        durationMs: Math.min(durationMs, most),
+        binding: binding === true,
+      } as const;
       return typeof at === 'number' ? { state, at } : { state };
     }
   } catch {
@@ -254,18 +283,26 @@ export class RouterSync {
     this.store = store;
     this.clock = clock;
     this.mostMs = mostMs;
-    this.channel = new ChangeChannel(store, PROVIDER_CHANNEL, this.writer, (key) => void this.#parts.get(key)?.refresh());
-    this.#parts = new Map(slots.map((slot) => {
-      const key = providerKey(slot.healthName);
-      return [key, (slot.shared = new SharedBackoff(this, slot, key))];
-    }));
+    this.channel = new ChangeChannel(
+      store,
+      PROVIDER_CHANNEL,
+      this.writer,
+      (key) => void this.#parts.get(key)?.refresh(),
+    );
+    this.#parts = new Map(
+      slots.map((slot) => {
+        const key = providerKey(slot.healthName);
+        return [key, (slot.shared = new SharedBackoff(this, slot, key))];
+      }),
+    );
   }
 
   /** Settles when other processes have been heard once, or cannot be; never rejects. */
   ready(): Promise<void> {
     if (this.#ready === undefined) return (this.#ready = this.#start());
     // A store can refuse a subscription for a moment without ever calling itself unavailable.
-    if (!this.channel.isListening && this.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS) void this.#refresh();
+    if (!this.channel.isListening && this.clock.elapsed() - this.#triedAt >= LISTEN_AGAIN_MS)
+      void this.#refresh();
     return this.#ready;
   }
 
@@ -279,7 +316,9 @@ export class RouterSync {
 
   async #start(): Promise<void> {
     if (this.#closed) return;
-    this.#stopWatching = this.store.onAvailability((available) => void (available && this.#refresh()));
+    this.#stopWatching = this.store.onAvailability(
+      (available) => void (available && this.#refresh()),
+    );
     await this.#refresh();
   }
 

@@ -5,8 +5,33 @@ import { anObject, checkOptions, once, text, type FieldsOf } from '../core/optio
 import { storeKey } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import { ChangeChannel } from './change-channel.js';
-import { addedTo, boundedParts, callsSince, datedBy, decodeParts, encodeParts, hasMore, joinedParts, laterThan, NO_PART, windowOf, type HealthPart, type HealthParts } from './health-parts.js';
-import { healthFields, healthKey, HealthReader, NO_CALLS, requireRecord, withCall, type HealthCalls, type HealthLog, type HealthRecord, type RollingHealthOptions } from './rolling-health.js';
+import {
+  addedTo,
+  boundedParts,
+  callsSince,
+  datedBy,
+  decodeParts,
+  encodeParts,
+  hasMore,
+  joinedParts,
+  laterThan,
+  NO_PART,
+  windowOf,
+  type HealthPart,
+  type HealthParts,
+} from './health-parts.js';
+import {
+  healthFields,
+  healthKey,
+  HealthReader,
+  NO_CALLS,
+  requireRecord,
+  withCall,
+  type HealthCalls,
+  type HealthLog,
+  type HealthRecord,
+  type RollingHealthOptions,
+} from './rolling-health.js';
 import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 import { PROVIDER_CHANNEL, providerKey, readProviderState } from './shared-backoff.js';
 
@@ -49,7 +74,13 @@ const TRAVEL_MS = 500;
 const LONGEST_LABEL = 64;
 const CHANNEL = 'health';
 
-const optionsSchema = once(() => z.strictObject({ ...healthFields(), store: anObject<StateStore>('a StateStore'), writer: text().optional() } satisfies FieldsOf<SharedHealthOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    ...healthFields(),
+    store: anObject<StateStore>('a StateStore'),
+    writer: text().optional(),
+  } satisfies FieldsOf<SharedHealthOptions>),
+);
 
 /**
  * Keeps the health of every tool, provider and job of several processes together in a `StateStore`.
@@ -118,7 +149,9 @@ export class SharedHealth extends HealthReader implements HealthLog {
   async load(): Promise<void> {
     this.#followsAll = this.#toList = true;
     let stopTimer: (() => void) | undefined;
-    const waited = new Promise<void>((resolve) => (stopTimer = this.#options.clock.after(LOAD_MS, resolve)));
+    const waited = new Promise<void>(
+      (resolve) => (stopTimer = this.#options.clock.after(LOAD_MS, resolve)),
+    );
     await Promise.race([this.flush(), waited]);
     stopTimer?.();
   }
@@ -153,12 +186,20 @@ export class SharedHealth extends HealthReader implements HealthLog {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     if (this.#entries.size <= this.#options.maxKeys) return;
-    for (const [oldest, { fresh, parts, id, written }] of this.#entries) if (fresh === NO_CALLS && (parts.get(id) ?? NO_PART).total <= written.total) return void this.#entries.delete(oldest);
+    for (const [oldest, { fresh, parts, id, written }] of this.#entries)
+      if (fresh === NO_CALLS && (parts.get(id) ?? NO_PART).total <= written.total)
+        return void this.#entries.delete(oldest);
     this.#entries.delete(this.#entries.keys().next().value!);
   }
 
   #newEntry(): Entry {
-    return { parts: new Map(), window: NO_CALLS, id: this.#newId(), written: NO_PART, fresh: NO_CALLS };
+    return {
+      parts: new Map(),
+      window: NO_CALLS,
+      id: this.#newId(),
+      written: NO_PART,
+      fresh: NO_CALLS,
+    };
   }
 
   /** An id for a part; no two parts ever have the same. */
@@ -194,7 +235,9 @@ export class SharedHealth extends HealthReader implements HealthLog {
       if (this.#toList) await this.#list();
       const keys = [...this.#toSync];
       for (let index = 0; index < keys.length; index += SYNCED_AT_ONCE) {
-        const ends = await Promise.allSettled(keys.slice(index, index + SYNCED_AT_ONCE).map((key) => this.#sync(key)));
+        const ends = await Promise.allSettled(
+          keys.slice(index, index + SYNCED_AT_ONCE).map((key) => this.#sync(key)),
+        );
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     } catch {
@@ -210,13 +253,19 @@ export class SharedHealth extends HealthReader implements HealthLog {
       if (Math.abs(skewMs - this.#skewMs) > TRAVEL_MS) this.#skewMs = skewMs;
     } catch (error) {
       // A Redis that does not tell its identity has a time, but does not tell that either: this process's has to do.
-      if (!isToolError(error, 'STATE_UNAVAILABLE') || error.details['reason'] !== 'no_identity') throw error;
+      if (!isToolError(error, 'STATE_UNAVAILABLE') || error.details['reason'] !== 'no_identity')
+        throw error;
     }
     this.#isSkewOld = false;
   }
 
   async #list(): Promise<void> {
-    for (const prefix of ['health:', 'provider:']) for (const key of await this.#options.store.list(prefix, Math.min(this.#options.maxKeys, MOST_LISTED))) this.#toSync.add(key);
+    for (const prefix of ['health:', 'provider:'])
+      for (const key of await this.#options.store.list(
+        prefix,
+        Math.min(this.#options.maxKeys, MOST_LISTED),
+      ))
+        this.#toSync.add(key);
     this.#toList = false;
   }
 
@@ -224,7 +273,11 @@ export class SharedHealth extends HealthReader implements HealthLog {
     // Before reading: a change during it is read again.
     this.#toSync.delete(key);
     try {
-      if (key.startsWith('provider:')) return this.#leaveAlone(key, (await readProviderState(this.#options.store, key, MOST_RETRY_AFTER_MS)).state);
+      if (key.startsWith('provider:'))
+        return this.#leaveAlone(
+          key,
+          (await readProviderState(this.#options.store, key, MOST_RETRY_AFTER_MS)).state,
+        );
       for (let race = 0; race < MOST_RACES; race += 1) if (await this.#join(key)) return;
       this.#syncSoon(key);
     } catch (error) {
@@ -245,7 +298,10 @@ export class SharedHealth extends HealthReader implements HealthLog {
     this.#keep(key, entry);
     const { parts } = entry;
     if (!hasMore(parts, stored)) return true;
-    if (!(await this.#options.store.compareAndSet(key, text, encodeParts(parts), { ttlMs: KEEP_MS }))) return false;
+    if (
+      !(await this.#options.store.compareAndSet(key, text, encodeParts(parts), { ttlMs: KEEP_MS }))
+    )
+      return false;
     entry.written = parts.get(entry.id) ?? NO_PART;
     await this.#channel.announce(key);
     return true;
@@ -264,7 +320,11 @@ export class SharedHealth extends HealthReader implements HealthLog {
     }
     const before = parts.get(entry.id) ?? NO_PART;
     const next = addedTo(before, added);
-    if (next.total > entry.written.total) parts.set(entry.id, { ...next, seen: laterThan(parts, this.#options.clock.now() + this.#skewMs) });
+    if (next.total > entry.written.total)
+      parts.set(entry.id, {
+        ...next,
+        seen: laterThan(parts, this.#options.clock.now() + this.#skewMs),
+      });
     entry.parts = boundedParts(parts, this.#options.size);
     entry.window = datedBy(windowOf(entry.parts, this.#options.size), -this.#skewMs);
     entry.fresh = NO_CALLS;
@@ -272,13 +332,26 @@ export class SharedHealth extends HealthReader implements HealthLog {
 
   #leaveAlone(key: string, state: Awaited<ReturnType<typeof readProviderState>>['state']): void {
     this.#backoffs.delete(key);
-    if (state === undefined || state.kind === 'available' || this.#backoffs.size >= this.#options.maxKeys) return;
-    this.#backoffs.set(key, Object.freeze({ failures: state.failures, until: state.kind === 'backing-off' ? this.#options.clock.now() + state.durationMs : null }));
+    if (
+      state === undefined ||
+      state.kind === 'available' ||
+      this.#backoffs.size >= this.#options.maxKeys
+    )
+      return;
+    this.#backoffs.set(
+      key,
+      Object.freeze({
+        failures: state.failures,
+        until: state.kind === 'backing-off' ? this.#options.clock.now() + state.durationMs : null,
+      }),
+    );
   }
 
   /** Listens first and then reads, so that no change between the two is missed. */
   async #listen(): Promise<void> {
-    this.#stopWatching ??= this.#options.store.onAvailability((available) => available && this.#readAgain());
+    this.#stopWatching ??= this.#options.store.onAvailability(
+      (available) => available && this.#readAgain(),
+    );
     await this.#channel.listen();
     if (this.#followsAll) await this.#providers.listen();
   }
@@ -292,7 +365,8 @@ export class SharedHealth extends HealthReader implements HealthLog {
   }
 
   #hear(key: string): void {
-    if (this.#entries.has(key) || (this.#followsAll && /^(?:health|provider):/.test(key))) this.#syncSoon(key);
+    if (this.#entries.has(key) || (this.#followsAll && /^(?:health|provider):/.test(key)))
+      this.#syncSoon(key);
   }
 }
 

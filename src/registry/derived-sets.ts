@@ -2,7 +2,10 @@ import { AccessMode, Priority } from '../core/enums.js';
 import { isDangerous, isParallelizable, isWriting } from '../core/enum-order.js';
 import type { ToolMetadata } from '../tool/tool-metadata.js';
 
-type Axes = Pick<ToolMetadata, 'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'>;
+type Axes = Pick<
+  ToolMetadata,
+  'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'
+>;
 
 /** Returns true for a tool whose every call needs approval: it writes, is dangerous, or requires consent. */
 export function requiresApproval(tool: Axes): boolean {

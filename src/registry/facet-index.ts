@@ -17,7 +17,10 @@ export class FacetIndex<Value> {
   readonly #allowed: Readonly<Record<string, Value & (string | number)>> | undefined;
 
   /** @param allowed the enum of the property, if no other values exist. */
-  constructor(valuesOf: (entry: ToolEntry) => readonly Value[], allowed?: Readonly<Record<string, Value & (string | number)>>) {
+  constructor(
+    valuesOf: (entry: ToolEntry) => readonly Value[],
+    allowed?: Readonly<Record<string, Value & (string | number)>>,
+  ) {
     this.#valuesOf = valuesOf;
     this.#allowed = allowed;
   }
@@ -43,7 +46,8 @@ export class FacetIndex<Value> {
   entries(value: Value): readonly ToolEntry[] {
     const bucket = this.#buckets.get(value);
     if (bucket !== undefined) return bucket.entries();
-    if (this.#allowed !== undefined && !Object.values<unknown>(this.#allowed).includes(value)) throw unknownValue(value, this.#allowed);
+    if (this.#allowed !== undefined && !Object.values<unknown>(this.#allowed).includes(value))
+      throw unknownValue(value, this.#allowed);
     return NO_ENTRIES;
   }
 
@@ -89,7 +93,9 @@ class Bucket {
   }
 
   entries(): readonly ToolEntry[] {
-    return (this.#entries ??= Object.freeze(this.#members instanceof Set ? [...this.#members] : [this.#members]));
+    return (this.#entries ??= Object.freeze(
+      this.#members instanceof Set ? [...this.#members] : [this.#members],
+    ));
   }
 
   names(): ReadonlySet<string> {

@@ -19,7 +19,11 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
     // Another set of this class cannot change, so it is shared and not copied.
     const shared = values instanceof ImmutableSet ? (values as ImmutableSet<T>) : undefined;
     this.#values = shared === undefined ? new Set(values) : shared.#values;
-    this.#omitted = new Set([...(shared === undefined ? [] : shared.#omitted), ...omitted].filter((value) => this.#values.has(value)));
+    this.#omitted = new Set(
+      [...(shared === undefined ? [] : shared.#omitted), ...omitted].filter((value) =>
+        this.#values.has(value),
+      ),
+    );
     Object.freeze(this);
   }
 
@@ -76,7 +80,9 @@ export class ImmutableSet<T> implements ReadonlySet<T> {
   }
 
   intersection<U>(other: SetLike<U>): Set<T & U> {
-    return new Set([...each(other)].filter((value) => this.has(value as unknown as T))) as Set<T & U>;
+    return new Set([...each(other)].filter((value) => this.has(value as unknown as T))) as Set<
+      T & U
+    >;
   }
 
   difference<U>(other: SetLike<U>): Set<T> {

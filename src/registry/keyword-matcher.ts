@@ -20,8 +20,10 @@ export class KeywordMatcher {
   }
 
   add(entry: ToolEntry): void {
-    for (const keyword of entry.keywords) if (this.keywords.count(keyword) === 0) this.#index.add(keyword);
-    for (const keyword of entry.mandatoryKeywords) if (this.#mandatory.count(keyword) === 0) this.#mandatoryIndex.add(keyword);
+    for (const keyword of entry.keywords)
+      if (this.keywords.count(keyword) === 0) this.#index.add(keyword);
+    for (const keyword of entry.mandatoryKeywords)
+      if (this.#mandatory.count(keyword) === 0) this.#mandatoryIndex.add(keyword);
     this.keywords.add(entry);
     this.#mandatory.add(entry);
   }
@@ -29,8 +31,10 @@ export class KeywordMatcher {
   remove(entry: ToolEntry): void {
     this.keywords.remove(entry);
     this.#mandatory.remove(entry);
-    for (const keyword of entry.keywords) if (this.keywords.count(keyword) === 0) this.#index.remove(keyword);
-    for (const keyword of entry.mandatoryKeywords) if (this.#mandatory.count(keyword) === 0) this.#mandatoryIndex.remove(keyword);
+    for (const keyword of entry.keywords)
+      if (this.keywords.count(keyword) === 0) this.#index.remove(keyword);
+    for (const keyword of entry.mandatoryKeywords)
+      if (this.#mandatory.count(keyword) === 0) this.#mandatoryIndex.remove(keyword);
   }
 
   /** The tools with a keyword in the text, best score first; equal scores by priority, then by name. */
@@ -45,8 +49,15 @@ export class KeywordMatcher {
         else known.push(keyword);
       }
     }
-    const results = [...matched].map(([entry, found]) => ({ entry, match: scoreKeywords(entry, found) })).filter(({ match }) => match.score >= minScore);
-    results.sort((a, b) => b.match.score - a.match.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
+    const results = [...matched]
+      .map(([entry, found]) => ({ entry, match: scoreKeywords(entry, found) }))
+      .filter(({ match }) => match.score >= minScore);
+    results.sort(
+      (a, b) =>
+        b.match.score - a.match.score ||
+        a.entry.priority - b.entry.priority ||
+        compareText(a.entry.name, b.entry.name),
+    );
     const best = results.slice(0, Math.max(0, maxResults)).map(({ match }) => match);
     this.metrics.recordQuery(best.length, keywords, this.#now() - started);
     return Object.freeze(best);
@@ -54,7 +65,9 @@ export class KeywordMatcher {
 
   /** The names of the tools with a mandatory keyword in the text, in the order of names. */
   mandatory(text: string): ReadonlySet<string> {
-    const names = [...this.#mandatoryIndex.find(text)].flatMap((keyword) => [...this.#mandatory.names(keyword)]);
+    const names = [...this.#mandatoryIndex.find(text)].flatMap((keyword) => [
+      ...this.#mandatory.names(keyword),
+    ]);
     return new ImmutableSet(names.sort(compareText));
   }
 
@@ -62,7 +75,8 @@ export class KeywordMatcher {
   categories(text: string): ReadonlySet<string> {
     const found = new Set<string>();
     for (const keyword of this.#index.find(text)) {
-      for (const { category } of this.keywords.entries(keyword)) if (category !== undefined) found.add(category);
+      for (const { category } of this.keywords.entries(keyword))
+        if (category !== undefined) found.add(category);
     }
     this.metrics.recordCategories(found);
     return new ImmutableSet([...found].sort(compareText));

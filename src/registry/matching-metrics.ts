@@ -58,12 +58,14 @@ export class MatchingMetrics {
     this.#matches += results;
     if (results === 0) this.#emptyResults += 1;
     this.#totalTimeMs += timeMs;
-    for (const keyword of keywords) this.#keywordHits.set(keyword, (this.#keywordHits.get(keyword) ?? 0) + 1);
+    for (const keyword of keywords)
+      this.#keywordHits.set(keyword, (this.#keywordHits.get(keyword) ?? 0) + 1);
   }
 
   /** Counts one detection of categories; called by the registry. */
   recordCategories(categories: Iterable<string>): void {
-    for (const category of categories) this.#categoryHits.set(category, (this.#categoryHits.get(category) ?? 0) + 1);
+    for (const category of categories)
+      this.#categoryHits.set(category, (this.#categoryHits.get(category) ?? 0) + 1);
   }
 
   toJSON(): object {

@@ -66,10 +66,17 @@ export class NameTable {
       for (const name of names) {
         const owner = this.resolve(name)?.name ?? batch.get(name);
         if (owner === undefined) continue;
-        const who = owner === entry.name ? `"${name}", which is taken` : `"${name}" of tool "${entry.name}", which is taken by tool "${owner}"`;
-        throw new ToolError('DUPLICATE_TOOL', `Expected a free name, got ${who}. Register each tool once, rename one, or pass {replace: true}.`, {
-          details: { name, tool: entry.name, takenBy: owner },
-        });
+        const who =
+          owner === entry.name
+            ? `"${name}", which is taken`
+            : `"${name}" of tool "${entry.name}", which is taken by tool "${owner}"`;
+        throw new ToolError(
+          'DUPLICATE_TOOL',
+          `Expected a free name, got ${who}. Register each tool once, rename one, or pass {replace: true}.`,
+          {
+            details: { name, tool: entry.name, takenBy: owner },
+          },
+        );
       }
       for (const name of names) batch.set(name, entry.name);
     }
@@ -78,17 +85,28 @@ export class NameTable {
 
 /** Refuses a tool in place of its name; any other value is the name of no tool. */
 function assertName(given: unknown): undefined {
-  const names = typeof given === 'function' || (typeof given === 'object' && given !== null) ? namesOf(given) : [];
+  const names =
+    typeof given === 'function' || (typeof given === 'object' && given !== null)
+      ? namesOf(given)
+      : [];
   if (names.length === 0) return;
-  const advice = `Give ${names.length === 1 ? 'its name' : 'one of its names'}: ${names.slice(0, 3).map((name) => JSON.stringify(name)).join(' or ')}.`;
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('the name of a tool', 'the tool itself', advice));
+  const advice = `Give ${names.length === 1 ? 'its name' : 'one of its names'}: ${names
+    .slice(0, 3)
+    .map((name) => JSON.stringify(name))
+    .join(' or ')}.`;
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot('the name of a tool', 'the tool itself', advice),
+  );
 }
 
 /** Returns the names of the tools that a value is or holds, and that of an entry. */
 function namesOf(given: object): readonly string[] {
   try {
     const { definition } = given as { readonly definition?: unknown };
-    return findDefinitions(isToolDefinition(definition) ? definition : given).map(({ name }) => name);
+    return findDefinitions(isToolDefinition(definition) ? definition : given).map(
+      ({ name }) => name,
+    );
   } catch {
     return []; // No tool, or a hostile proxy.
   }

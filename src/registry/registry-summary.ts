@@ -21,9 +21,13 @@ export interface RegistrySummary {
 
 /** Counts entries by everything they declare. */
 export function summarize(entries: readonly ToolEntry[], revision: number): RegistrySummary {
-  const counts = (known: readonly string[], valuesOf: (entry: ToolEntry) => readonly string[]): Record<string, number> => {
+  const counts = (
+    known: readonly string[],
+    valuesOf: (entry: ToolEntry) => readonly string[],
+  ): Record<string, number> => {
     const count = new Map(known.map((value) => [value, 0]));
-    for (const entry of entries) for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
+    for (const entry of entries)
+      for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
     // A category may be called `__proto__`, which an assignment would not add.
     return Object.fromEntries(count);
   };
@@ -32,11 +36,21 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
     revision,
     tools: entries.length,
     unavailable: entries.filter((entry) => !isAvailable(entry)).length,
-    byPriority: counts(priorityNames, (entry) => [priorityNames[entry.priority]!]) as RegistrySummary['byPriority'],
-    byAccessMode: counts(Object.values(AccessMode), (entry) => [entry.accessMode]) as RegistrySummary['byAccessMode'],
-    byDangerLevel: counts(Object.values(DangerLevel), (entry) => [entry.dangerLevel]) as RegistrySummary['byDangerLevel'],
-    byExecutionCategory: counts(Object.values(ExecutionCategory), (entry) => [entry.executionCategory]) as RegistrySummary['byExecutionCategory'],
-    byCostTier: counts(Object.values(CostTier), (entry) => [entry.costTier]) as RegistrySummary['byCostTier'],
+    byPriority: counts(priorityNames, (entry) => [
+      priorityNames[entry.priority]!,
+    ]) as RegistrySummary['byPriority'],
+    byAccessMode: counts(Object.values(AccessMode), (entry) => [
+      entry.accessMode,
+    ]) as RegistrySummary['byAccessMode'],
+    byDangerLevel: counts(Object.values(DangerLevel), (entry) => [
+      entry.dangerLevel,
+    ]) as RegistrySummary['byDangerLevel'],
+    byExecutionCategory: counts(Object.values(ExecutionCategory), (entry) => [
+      entry.executionCategory,
+    ]) as RegistrySummary['byExecutionCategory'],
+    byCostTier: counts(Object.values(CostTier), (entry) => [
+      entry.costTier,
+    ]) as RegistrySummary['byCostTier'],
     byCategory: counts([], (entry) => (entry.category === undefined ? [] : [entry.category])),
     byStage: counts([], (entry) => entry.stages),
     byTaskType: counts([], (entry) => entry.taskTypes),

@@ -19,7 +19,10 @@ const MOST_RACES = 10;
 export function shareUsage(
   usage: Usage,
   store: StateStore,
-  { intervalMs = USUAL_INTERVAL_MS, clock = systemClock }: { readonly intervalMs?: number; readonly clock?: Clock } = {},
+  {
+    intervalMs = USUAL_INTERVAL_MS,
+    clock = systemClock,
+  }: { readonly intervalMs?: number; readonly clock?: Clock } = {},
 ): {
   /** Writes and reads now. Never rejects: without the store, or when it holds no usage, the process goes on with its own. */
   sync(): Promise<void>;

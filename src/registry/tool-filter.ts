@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+} from '../core/enums.js';
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
@@ -11,24 +18,28 @@ import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js'
 
 const label = () => z.string().transform(normalizeLabel);
 
-const filterSchema = once(() => z.strictObject({
-  name: oneOrMore(z.string()).optional(),
-  priority: oneOrMore(z.enum(Priority)).optional(),
-  accessMode: oneOrMore(z.enum(AccessMode)).optional(),
-  dangerLevel: oneOrMore(z.enum(DangerLevel)).optional(),
-  executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
-  costTier: oneOrMore(z.enum(CostTier)).optional(),
-  sideEffect: oneOrMore(z.enum(SideEffect)).optional(),
-  category: oneOrMore(label()).optional(),
-  keyword: oneOrMore(label()).optional(),
-  stage: oneOrMore(label()).optional(),
-  taskType: oneOrMore(label()).optional(),
-  capability: oneOrMore(z.string()).optional(),
-  derived: oneOrMore(z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]])).optional(),
-  maxDanger: z.enum(DangerLevel).optional(),
-  maxCostTier: z.enum(CostTier).optional(),
-  available: z.boolean().optional(),
-} satisfies FieldsOf<ToolFilter>));
+const filterSchema = once(() =>
+  z.strictObject({
+    name: oneOrMore(z.string()).optional(),
+    priority: oneOrMore(z.enum(Priority)).optional(),
+    accessMode: oneOrMore(z.enum(AccessMode)).optional(),
+    dangerLevel: oneOrMore(z.enum(DangerLevel)).optional(),
+    executionCategory: oneOrMore(z.enum(ExecutionCategory)).optional(),
+    costTier: oneOrMore(z.enum(CostTier)).optional(),
+    sideEffect: oneOrMore(z.enum(SideEffect)).optional(),
+    category: oneOrMore(label()).optional(),
+    keyword: oneOrMore(label()).optional(),
+    stage: oneOrMore(label()).optional(),
+    taskType: oneOrMore(label()).optional(),
+    capability: oneOrMore(z.string()).optional(),
+    derived: oneOrMore(
+      z.enum(Object.keys(DERIVED_SETS) as [DerivedSet, ...DerivedSet[]]),
+    ).optional(),
+    maxDanger: z.enum(DangerLevel).optional(),
+    maxCostTier: z.enum(CostTier).optional(),
+    available: z.boolean().optional(),
+  } satisfies FieldsOf<ToolFilter>),
+);
 
 /**
  * A filter of tools: every given condition must hold, and each of these is one value or a list of which one must fit. A condition left out holds for all tools.
@@ -66,10 +77,22 @@ export interface ToolFilter {
  * would be worse than an error.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
-  if (filter === undefined || typeof filter === 'function') throw invalidArgument('the conditions of a filter as an object, such as { accessMode: "readonly" }', filter, 'For all tools, or a function of yours, use the list [...registry].');
-  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(filterSchema, filter, 'conditions of the filter');
+  if (filter === undefined || typeof filter === 'function')
+    throw invalidArgument(
+      'the conditions of a filter as an object, such as { accessMode: "readonly" }',
+      filter,
+      'For all tools, or a function of yours, use the list [...registry].',
+    );
+  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(
+    filterSchema,
+    filter,
+    'conditions of the filter',
+  );
   const tests: ((entry: ToolEntry) => boolean)[] = [];
-  for (const [condition, wanted] of Object.entries(lists) as [keyof typeof lists, readonly unknown[] | undefined][]) {
+  for (const [condition, wanted] of Object.entries(lists) as [
+    keyof typeof lists,
+    readonly unknown[] | undefined,
+  ][]) {
     if (wanted === undefined) continue;
     const set = new Set<unknown>(wanted);
     const field = FIELD_OF.get(condition) as keyof ToolEntry;
@@ -78,8 +101,10 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
       return Array.isArray(value) ? value.some((each: unknown) => set.has(each)) : set.has(value);
     });
   }
-  if (maxDanger !== undefined) tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
-  if (maxCostTier !== undefined) tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
+  if (maxDanger !== undefined)
+    tests.push((entry) => dangerRank(entry.dangerLevel) <= dangerRank(maxDanger));
+  if (maxCostTier !== undefined)
+    tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
   if (available !== undefined) tests.push((entry) => isAvailable(entry) === available);
   const [only] = tests;
   if (only !== undefined && tests.length === 1) return only;
@@ -87,7 +112,12 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
 }
 
 /** The field that each condition reads. */
-const FIELD_OF: ReadonlyMap<string, string> = new Map([...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) => (filter === undefined ? [] : [[filter.condition, name] as const])), ['capability', 'capabilities']]);
+const FIELD_OF: ReadonlyMap<string, string> = new Map([
+  ...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) =>
+    filter === undefined ? [] : [[filter.condition, name] as const],
+  ),
+  ['capability', 'capabilities'],
+]);
 
 /** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
 export function isAvailable(entry: ToolEntry): boolean {

@@ -37,10 +37,22 @@ export interface SearchOptions {
 }
 
 /** A number; `Infinity` is allowed and means all. */
-const aNumber = () => z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
-const aFilter = () => z.union([aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)], 'a filter or a function');
-const SCORED_OPTIONS = once(() => z.strictObject({ minScore: aNumber().default(0), maxResults: aNumber().default(Infinity) }));
-const SEARCH_OPTIONS = once(() => z.strictObject({ limit: aNumber().default(10), filter: aFilter().optional() } satisfies FieldsOf<SearchOptions>));
+const aNumber = () =>
+  z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
+const aFilter = () =>
+  z.union(
+    [aFunction<(entry: ToolEntry) => boolean>(), z.custom<ToolFilter>(isPlainObject)],
+    'a filter or a function',
+  );
+const SCORED_OPTIONS = once(() =>
+  z.strictObject({ minScore: aNumber().default(0), maxResults: aNumber().default(Infinity) }),
+);
+const SEARCH_OPTIONS = once(() =>
+  z.strictObject({
+    limit: aNumber().default(10),
+    filter: aFilter().optional(),
+  } satisfies FieldsOf<SearchOptions>),
+);
 
 /** A tool that was used for a request, and whether it succeeded. */
 export interface ToolUse {
@@ -86,15 +98,32 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #priority = new FacetIndex<Priority>((entry) => [entry.priority], Priority);
   readonly #accessMode = new FacetIndex<AccessMode>((entry) => [entry.accessMode], AccessMode);
   readonly #dangerLevel = new FacetIndex<DangerLevel>((entry) => [entry.dangerLevel], DangerLevel);
-  readonly #executionCategory = new FacetIndex<ExecutionCategory>((entry) => [entry.executionCategory], ExecutionCategory);
+  readonly #executionCategory = new FacetIndex<ExecutionCategory>(
+    (entry) => [entry.executionCategory],
+    ExecutionCategory,
+  );
   readonly #costTier = new FacetIndex<CostTier>((entry) => [entry.costTier], CostTier);
-  readonly #category = new FacetIndex<string>((entry) => (entry.category === undefined ? [] : [entry.category]));
+  readonly #category = new FacetIndex<string>((entry) =>
+    entry.category === undefined ? [] : [entry.category],
+  );
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
   readonly #reads = new FacetIndex<FlowLabel>((entry) => entry.reads);
   readonly #sends = new FacetIndex<FlowTarget>((entry) => [entry.sends]);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
-  readonly #facets = [this.#priority, this.#accessMode, this.#dangerLevel, this.#executionCategory, this.#costTier, this.#category, this.#stage, this.#taskType, this.#reads, this.#sends, this.#derived];
+  readonly #facets = [
+    this.#priority,
+    this.#accessMode,
+    this.#dangerLevel,
+    this.#executionCategory,
+    this.#costTier,
+    this.#category,
+    this.#stage,
+    this.#taskType,
+    this.#reads,
+    this.#sends,
+    this.#derived,
+  ];
   readonly #matcher: KeywordMatcher;
   readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
@@ -103,7 +132,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
-    if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options)) throw invalidArgument('the options of a registry, or none', options, 'Register tools afterwards: registry.registerAll([…]).');
+    if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options))
+      throw invalidArgument(
+        'the options of a registry, or none',
+        options,
+        'Register tools afterwards: registry.registerAll([…]).',
+      );
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
@@ -182,8 +216,15 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     const entry = this.#names.resolve(name);
     if (entry !== undefined) return entry;
     const suggestions = suggestNames(String(name), this.#names.names());
-    const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?` : `${this.size} ${this.size === 1 ? 'tool is' : 'tools are'} registered.`;
-    throw new ToolError('TOOL_NOT_FOUND', `Expected the name of a registered tool, got ${describeValue(name)}. ${hint}`, { details: { name: String(name).slice(0, 128), suggestions } });
+    const hint =
+      suggestions.length > 0
+        ? `Did you mean ${suggestions.join(' or ')}?`
+        : `${this.size} ${this.size === 1 ? 'tool is' : 'tools are'} registered.`;
+    throw new ToolError(
+      'TOOL_NOT_FOUND',
+      `Expected the name of a registered tool, got ${describeValue(name)}. ${hint}`,
+      { details: { name: String(name).slice(0, 128), suggestions } },
+    );
   }
 
   /** Returns true for a known name or alias. */
@@ -263,7 +304,11 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     // One set per category, not per tool: separate lists for many tools would take quadratic memory.
     const category = concurrencyOf(entry);
     const conflicting = conflictingCategories(category);
-    const others = this.#answer(`conflicts of ${category}`, () => [...this].filter((other) => conflicting.includes(concurrencyOf(other))).map(({ name }) => name));
+    const others = this.#answer(`conflicts of ${category}`, () =>
+      [...this]
+        .filter((other) => conflicting.includes(concurrencyOf(other)))
+        .map(({ name }) => name),
+    );
     return others.without(entry.name);
   }
 
@@ -322,7 +367,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
     if (entries.length === 0) return new ImmutableSet<string>(); // The answers for arbitrary texts are not kept: they would grow without bound.
-    return this.#answer(`keywords of ${normalizeLabel(category)}`, () => sorted(entries.flatMap(({ keywords }) => keywords)));
+    return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
+      sorted(entries.flatMap(({ keywords }) => keywords)),
+    );
   }
 
   /** The categories of the tools with a keyword in the text. */
@@ -331,8 +378,15 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /** The tools with a keyword in the text, best score first; equal scores by priority, then by name. @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all). */
-  getToolsMatchingTextScored(text: string, options: { readonly minScore?: number; readonly maxResults?: number } = {}): readonly KeywordMatchResult[] {
-    const { minScore, maxResults } = checkOptions(SCORED_OPTIONS, options, 'options of getToolsMatchingTextScored');
+  getToolsMatchingTextScored(
+    text: string,
+    options: { readonly minScore?: number; readonly maxResults?: number } = {},
+  ): readonly KeywordMatchResult[] {
+    const { minScore, maxResults } = checkOptions(
+      SCORED_OPTIONS,
+      options,
+      'options of getToolsMatchingTextScored',
+    );
     return this.#matcher.scored(requireText(text), minScore, maxResults);
   }
 
@@ -352,7 +406,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   recordUse(use: ToolUse): void {
     if (!isPlainObject(use)) throw invalidArgument('{ text, toolName, outcome }', use);
     const { text, toolName, outcome } = use;
-    if (outcome !== 'success' && outcome !== 'failure') throw invalidArgument("'success' or 'failure' as the outcome", outcome);
+    if (outcome !== 'success' && outcome !== 'failure')
+      throw invalidArgument("'success' or 'failure' as the outcome", outcome);
     this.#search.recordUse(requireText(text), this.require(toolName).name, outcome);
   }
 

@@ -2,8 +2,22 @@ import { randomBytes, randomUUID } from '../core/crypto.js';
 import { z } from 'zod';
 import { pauseFor, systemClock, type Clock } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { checkOptions, clock as clockField, milliseconds, once, secret, withMethods, type FieldsOf } from '../core/options.js';
-import { cloneFrozen, describeValue, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
+import {
+  checkOptions,
+  clock as clockField,
+  milliseconds,
+  once,
+  secret,
+  withMethods,
+  type FieldsOf,
+} from '../core/options.js';
+import {
+  cloneFrozen,
+  describeValue,
+  digestOf,
+  isPlainObject,
+  type Json,
+} from '../core/plain-data.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
@@ -13,7 +27,12 @@ import { Signer } from './signer.js';
 /** Bytes: as many as the digest that a key makes. */
 const SHORTEST_KEY = 32;
 /** A field for the key that signs approvals. */
-export const approvalKey = () => secret<Uint8Array>(`an approval key of at least ${SHORTEST_KEY} bytes`, (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY, `Make one with crypto.randomBytes(${SHORTEST_KEY}).`);
+export const approvalKey = () =>
+  secret<Uint8Array>(
+    `an approval key of at least ${SHORTEST_KEY} bytes`,
+    (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY,
+    `Make one with crypto.randomBytes(${SHORTEST_KEY}).`,
+  );
 
 export interface ApprovalsOptions {
   /** The store of all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
@@ -26,12 +45,14 @@ export interface ApprovalsOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = once(() => z.strictObject({
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
-  key: approvalKey().optional(),
-  ttlMs: milliseconds().default(600_000),
-  clock: clockField().default(systemClock),
-} satisfies FieldsOf<ApprovalsOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
+    key: approvalKey().optional(),
+    ttlMs: milliseconds().default(600_000),
+    clock: clockField().default(systemClock),
+  } satisfies FieldsOf<ApprovalsOptions>),
+);
 
 /** A user's approval of one call. It can be sent; it is good for exactly what was approved, once. */
 export interface Approval {
@@ -89,7 +110,12 @@ export class Approvals {
 
   /** @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. */
   constructor(options: ApprovalsOptions = {}) {
-    const { clock, store = new MemoryStateStore({ clock }), key = randomBytes(SHORTEST_KEY), ttlMs } = checkOptions(optionsSchema, options, 'options of approvals');
+    const {
+      clock,
+      store = new MemoryStateStore({ clock }),
+      key = randomBytes(SHORTEST_KEY),
+      ttlMs,
+    } = checkOptions(optionsSchema, options, 'options of approvals');
     this.#store = store;
     this.#signer = new Signer(key);
     this.#ttlMs = ttlMs;
@@ -101,7 +127,11 @@ export class Approvals {
    *
    * @throws ToolError `STATE_UNAVAILABLE` when the store cannot be reached, or restarts meanwhile.
    */
-  async request(call: ApprovedCall, decision: Decision, { preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'> = {}): Promise<PendingApproval> {
+  async request(
+    call: ApprovedCall,
+    decision: Decision,
+    { preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'> = {},
+  ): Promise<PendingApproval> {
     const { time: createdAt, identity: storeIdentity } = await this.#store.now();
     const pending = {
       kind: 'approval' as const,
@@ -121,7 +151,10 @@ export class Approvals {
       expiresAt: createdAt + this.#ttlMs,
       storeIdentity,
     };
-    await this.#store.compareAndSet(storeKey(pending.id), undefined, 'open', { ttlMs: this.#ttlMs, identity: storeIdentity });
+    await this.#store.compareAndSet(storeKey(pending.id), undefined, 'open', {
+      ttlMs: this.#ttlMs,
+      identity: storeIdentity,
+    });
     return this.#signer.signed(PENDING, pending) as unknown as PendingApproval;
   }
 
@@ -138,9 +171,29 @@ export class Approvals {
     // Before the store hears of it: an approval that cannot be given must not use the question up.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
-    const { id, callId, toolName, definitionDigest, principal = null, conversationId = null, expiresAt, storeIdentity } = asked;
+    const {
+      id,
+      callId,
+      toolName,
+      definitionDigest,
+      principal = null,
+      conversationId = null,
+      expiresAt,
+      storeIdentity,
+    } = asked;
     const previewDigest = edited === undefined ? previewDigestOf(asked) : null;
-    return this.#signer.signed(APPROVAL, { pendingId: id, callId, toolName, definitionDigest, principal, conversationId, inputDigest, previewDigest, expiresAt, storeIdentity }) as unknown as Approval;
+    return this.#signer.signed(APPROVAL, {
+      pendingId: id,
+      callId,
+      toolName,
+      definitionDigest,
+      principal,
+      conversationId,
+      inputDigest,
+      previewDigest,
+      expiresAt,
+      storeIdentity,
+    }) as unknown as Approval;
   }
 
   /**
@@ -172,9 +225,21 @@ export class Approvals {
   verify(approval: Approval, call: ApprovedCall): Approval {
     const genuine = this.#genuineApproval(approval);
     const { callId, toolName, definitionDigest } = call;
-    const now = { callId, toolName, definitionDigest, principal: call.principal ?? null, conversationId: call.conversationId ?? null, inputDigest: digestOf(call.input) };
+    const now = {
+      callId,
+      toolName,
+      definitionDigest,
+      principal: call.principal ?? null,
+      conversationId: call.conversationId ?? null,
+      inputDigest: digestOf(call.input),
+    };
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
-    if (different.length > 0) throw invalid('the call that was approved', `one with another ${different.map(([, name]) => name).join(' and ')}. Ask again`, genuine.pendingId);
+    if (different.length > 0)
+      throw invalid(
+        'the call that was approved',
+        `one with another ${different.map(([, name]) => name).join(' and ')}. Ask again`,
+        genuine.pendingId,
+      );
     return genuine;
   }
 
@@ -201,7 +266,8 @@ export class Approvals {
         if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
         mayBeOurs ||= error.details['sent'] !== false;
         if (!mayBeOurs) throw error;
-        if (this.#clock.elapsed() >= deadline || signal?.aborted === true) throw unanswered(pendingId, error);
+        if (this.#clock.elapsed() >= deadline || signal?.aborted === true)
+          throw unanswered(pendingId, error);
       }
     }
     redeemed.add(pendingId);
@@ -214,35 +280,72 @@ export class Approvals {
    * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
-    if (redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
+    if (redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted')
+      throw used(pendingId);
   }
 
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
-    if (!(await this.#move(pending.id, pending, 'open', answer))) throw invalid('a pending call', 'one that is answered, expired or unknown to the state store. Ask again', pending.id);
+    if (!(await this.#move(pending.id, pending, 'open', answer)))
+      throw invalid(
+        'a pending call',
+        'one that is answered, expired or unknown to the state store. Ask again',
+        pending.id,
+      );
   }
 
   /** Changes a state that still lives, in the store that was asked and as long as it was not restarted. */
-  async #move(id: string, { storeIdentity }: { readonly storeIdentity: string }, from: string, to: string): Promise<boolean> {
+  async #move(
+    id: string,
+    { storeIdentity }: { readonly storeIdentity: string },
+    from: string,
+    to: string,
+  ): Promise<boolean> {
     try {
       // Only `true` from the store counts.
-      return (await this.#store.compareAndSet(storeKey(id), from, to, { ttlMs: 'keep', identity: storeIdentity })) === true;
+      return (
+        (await this.#store.compareAndSet(storeKey(id), from, to, {
+          ttlMs: 'keep',
+          identity: storeIdentity,
+        })) === true
+      );
     } catch (error) {
-      if (isRestarted(error)) throw invalid('the state store that was asked', 'one that restarted since, or another server. Ask again', id);
+      if (isRestarted(error))
+        throw invalid(
+          'the state store that was asked',
+          'one that restarted since, or another server. Ask again',
+          id,
+        );
       throw error;
     }
   }
 
   #genuinePending(pending: PendingApproval): PendingApproval {
     const genuine = this.#signer.genuine(PENDING, pending);
-    if (genuine === undefined && isPlainObject(pending) && 'pending' in pending) throw invalid('a pending call', 'an outcome. Give its pending', undefined);
-    if (genuine === undefined) throw invalid('a pending call as it was asked', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
+    if (genuine === undefined && isPlainObject(pending) && 'pending' in pending)
+      throw invalid('a pending call', 'an outcome. Give its pending', undefined);
+    if (genuine === undefined)
+      throw invalid(
+        'a pending call as it was asked',
+        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        undefined,
+      );
     return genuine as unknown as PendingApproval;
   }
 
   #genuineApproval(approval: Approval): Approval {
     const genuine = this.#signer.genuine(APPROVAL, approval);
-    if (genuine === undefined && isPlainObject(approval) && 'kind' in approval) throw invalid('an approval', 'a pending call. Approve it first, and give what that returns', undefined);
-    if (genuine === undefined) throw invalid('an approval as it was granted', `a changed one, or one signed with another key${SHARE_THE_KEY}`, undefined);
+    if (genuine === undefined && isPlainObject(approval) && 'kind' in approval)
+      throw invalid(
+        'an approval',
+        'a pending call. Approve it first, and give what that returns',
+        undefined,
+      );
+    if (genuine === undefined)
+      throw invalid(
+        'an approval as it was granted',
+        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        undefined,
+      );
     return genuine as unknown as Approval;
   }
 }
@@ -259,12 +362,18 @@ const BOUND = Object.freeze([
 const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
 
 /** Returns the digest of what a user was shown of a call's effect. */
-export function previewDigestOf({ preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'>): string {
+export function previewDigestOf({
+  preview,
+  noPreview,
+}: Pick<PendingApproval, 'preview' | 'noPreview'>): string {
   return digestOf([preview ?? null, noPreview ?? null]);
 }
 
 /** Returns the lines in which a pending call shows what it would do; none where its tool says nothing. */
-export function previewLines({ preview, noPreview }: Pick<PendingApproval, 'preview' | 'noPreview'>): readonly string[] {
+export function previewLines({
+  preview,
+  noPreview,
+}: Pick<PendingApproval, 'preview' | 'noPreview'>): readonly string[] {
   if (preview === undefined) return noPreview === undefined ? [] : [`No preview: ${noPreview}.`];
   const { summary, recipients = [], cost, reversible, diff } = preview;
   return [
@@ -280,16 +389,29 @@ function storeKey(id: string): string {
   return `approval:${id}`;
 }
 
-function denialKey({ callId, toolName, definitionDigest, principal, conversationId, input }: Omit<ApprovedCall, 'principal'> & { readonly principal?: string | undefined }): string {
+function denialKey({
+  callId,
+  toolName,
+  definitionDigest,
+  principal,
+  conversationId,
+  input,
+}: Omit<ApprovedCall, 'principal'> & { readonly principal?: string | undefined }): string {
   return `denied:${digestOf([callId, toolName, definitionDigest, principal ?? null, conversationId ?? null, digestOf(input)])}`;
 }
 
 function editedInput(edited: unknown): Json {
-  if (!isPlainObject(edited) || Object.keys(edited).join() !== 'input') throw refused('the edited input as { input }', describeValue(edited));
+  if (!isPlainObject(edited) || Object.keys(edited).join() !== 'input')
+    throw refused('the edited input as { input }', describeValue(edited));
   try {
     return cloneFrozen(edited['input']) as Json;
   } catch (error) {
-    throw refused(error instanceof TypeError ? `the edited input as ${error.message}` : 'the edited input as plain data', describeValue(edited['input']));
+    throw refused(
+      error instanceof TypeError
+        ? `the edited input as ${error.message}`
+        : 'the edited input as plain data',
+      describeValue(edited['input']),
+    );
   }
 }
 
@@ -298,13 +420,25 @@ function refused(expected: string, got: string): ToolError {
 }
 
 function invalid(expected: string, got: string, pendingId: string | undefined): ToolError {
-  return new ToolError('INVALID_APPROVAL', `Expected ${expected}, got ${got}.`, pendingId === undefined ? {} : { details: { pendingId } });
+  return new ToolError(
+    'INVALID_APPROVAL',
+    `Expected ${expected}, got ${got}.`,
+    pendingId === undefined ? {} : { details: { pendingId } },
+  );
 }
 
 function used(pendingId: string): ToolError {
-  return invalid('an approval that is not used yet', 'one that is used, expired or unknown to the state store. Ask again', pendingId);
+  return invalid(
+    'an approval that is not used yet',
+    'one that is used, expired or unknown to the state store. Ask again',
+    pendingId,
+  );
 }
 
 function unanswered(pendingId: string, cause: ToolError): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', 'Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.', { details: { pendingId }, cause });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    'Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.',
+    { details: { pendingId }, cause },
+  );
 }

@@ -23,10 +23,22 @@ export interface Refused {
   readonly reason: string;
 }
 
-type Check = (entry: ToolEntry, danger: EffectiveDanger, context: CallContext, frame: CheckFrame) => Refused | undefined;
+type Check = (
+  entry: ToolEntry,
+  danger: EffectiveDanger,
+  context: CallContext,
+  frame: CheckFrame,
+) => Refused | undefined;
 
 /** Checks that no rule can loosen, in the order in which they are asked. */
-const CHECKS: readonly Check[] = [personaCheck, credentialsCheck, scopesCheck, flagsCheck, allowListCheck, readOnlyCheck];
+const CHECKS: readonly Check[] = [
+  personaCheck,
+  credentialsCheck,
+  scopesCheck,
+  flagsCheck,
+  allowListCheck,
+  readOnlyCheck,
+];
 
 /** Returns the first reason for which a call is refused whatever the rules say. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
@@ -37,14 +49,33 @@ export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined
   return undefined;
 }
 
-function personaCheck(entry: ToolEntry, _: EffectiveDanger, { persona }: CallContext): Refused | undefined {
+function personaCheck(
+  entry: ToolEntry,
+  _: EffectiveDanger,
+  { persona }: CallContext,
+): Refused | undefined {
   if (entry.personaAllowlist === undefined) return undefined;
-  if (persona !== undefined && entry.personaAllowlist.some((allowed) => allowed.toLowerCase() === persona.toLowerCase())) return undefined;
-  const who = persona === undefined ? 'the call names no persona' : `the persona is ${describeValue(persona)}`;
-  return { rule: 'persona-allowlist', reason: `${entry.name} is only for ${entry.personaAllowlist.join(', ') || 'no persona'}, and ${who}` };
+  if (
+    persona !== undefined &&
+    entry.personaAllowlist.some((allowed) => allowed.toLowerCase() === persona.toLowerCase())
+  )
+    return undefined;
+  const who =
+    persona === undefined
+      ? 'the call names no persona'
+      : `the persona is ${describeValue(persona)}`;
+  return {
+    rule: 'persona-allowlist',
+    reason: `${entry.name} is only for ${entry.personaAllowlist.join(', ') || 'no persona'}, and ${who}`,
+  };
 }
 
-function credentialsCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext, { env }: CheckFrame): Refused | undefined {
+function credentialsCheck(
+  entry: ToolEntry,
+  _: EffectiveDanger,
+  __: CallContext,
+  { env }: CheckFrame,
+): Refused | undefined {
   // Of a tool with several providers one may do without: the router knows which.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
@@ -52,36 +83,79 @@ function credentialsCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext,
 /** Returns why a tool cannot work, if variables that its `auth` requires are not set. */
 export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
-  const missing = Object.entries(entry.auth.env ?? {}).filter(([name, need]) => need === 'required' && !(Object.hasOwn(env, name) && env[name]));
+  const missing = Object.entries(entry.auth.env ?? {}).filter(
+    ([name, need]) => need === 'required' && !(Object.hasOwn(env, name) && env[name]),
+  );
   if (missing.length === 0) return undefined;
   const where = entry.auth.docs === undefined ? '' : `; see ${entry.auth.docs}`;
-  return { rule: 'missing-credentials', reason: `${entry.name} needs ${missing.map(([name]) => name).join(', ')} in the environment${where}` };
+  return {
+    rule: 'missing-credentials',
+    reason: `${entry.name} needs ${missing.map(([name]) => name).join(', ')} in the environment${where}`,
+  };
 }
 
-function scopesCheck(entry: ToolEntry, _: EffectiveDanger, { scopes = [] }: CallContext): Refused | undefined {
+function scopesCheck(
+  entry: ToolEntry,
+  _: EffectiveDanger,
+  { scopes = [] }: CallContext,
+): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
   const missing = (entry.auth.scopes ?? []).filter((scope) => !scopes.includes(scope));
   if (missing.length === 0) return undefined;
-  return { rule: 'missing-scopes', reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the call's context does not have` };
+  return {
+    rule: 'missing-scopes',
+    reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the call's context does not have`,
+  };
 }
 
-function flagsCheck(entry: ToolEntry, _: EffectiveDanger, { flags = [] }: CallContext, { input }: CheckFrame): Refused | undefined {
+function flagsCheck(
+  entry: ToolEntry,
+  _: EffectiveDanger,
+  { flags = [] }: CallContext,
+  { input }: CheckFrame,
+): Refused | undefined {
   const needed = flagsOfCall(entry, input);
-  if (needed === 'malformed') return { rule: 'missing-flags', reason: `what ${entry.name} says under requires_flags is neither a list of flags nor one for each operation` };
+  if (needed === 'malformed')
+    return {
+      rule: 'missing-flags',
+      reason: `what ${entry.name} says under requires_flags is neither a list of flags nor one for each operation`,
+    };
   const missing = needed.filter((flag) => !flags.includes(flag));
   if (missing.length === 0) return undefined;
-  return { rule: 'missing-flags', reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have; whoever makes the call gives those that are on as its flags (on the command line: --flags ${missing.join(',')})` };
+  return {
+    rule: 'missing-flags',
+    reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have; whoever makes the call gives those that are on as its flags (on the command line: --flags ${missing.join(',')})`,
+  };
 }
 
-function allowListCheck(entry: ToolEntry, _: EffectiveDanger, __: CallContext, { modes, allow }: CheckFrame): Refused | undefined {
-  if (!modes.includes('allow-list') || allow.some((pattern) => matchesPattern(pattern, entry.name))) return undefined;
+function allowListCheck(
+  entry: ToolEntry,
+  _: EffectiveDanger,
+  __: CallContext,
+  { modes, allow }: CheckFrame,
+): Refused | undefined {
+  if (!modes.includes('allow-list') || allow.some((pattern) => matchesPattern(pattern, entry.name)))
+    return undefined;
   return { rule: 'allow-list', reason: `${entry.name} is not on the allow-list` };
 }
 
-function readOnlyCheck(entry: ToolEntry, danger: EffectiveDanger, _: CallContext, { modes }: CheckFrame): Refused | undefined {
+function readOnlyCheck(
+  entry: ToolEntry,
+  danger: EffectiveDanger,
+  _: CallContext,
+  { modes }: CheckFrame,
+): Refused | undefined {
   if (!modes.includes('read-only')) return undefined;
-  if (isWriting(entry.accessMode)) return { rule: 'read-only', reason: `${entry.name} can change something (access ${entry.accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''}), and the mode is read-only` };
-  if (isDangerous(danger.level)) return { rule: 'read-only', reason: `this call of ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only` };
+  if (isWriting(entry.accessMode))
+    return {
+      rule: 'read-only',
+      reason: `${entry.name} can change something (access ${entry.accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''}), and the mode is read-only`,
+    };
+  if (isDangerous(danger.level))
+    return {
+      rule: 'read-only',
+      reason: `this call of ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only`,
+    };
   return undefined;
 }
 
@@ -103,11 +177,22 @@ export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDang
   try {
     level = ignoreRejection(entry.dangerFor(input));
   } catch {
-    return { level: DangerLevel.CRITICAL, raised: 'its danger for these arguments cannot be told: dangerFor failed' };
+    return {
+      level: DangerLevel.CRITICAL,
+      raised: 'its danger for these arguments cannot be told: dangerFor failed',
+    };
   }
-  if (!isDangerLevel(level)) return { level: DangerLevel.CRITICAL, raised: 'its danger for these arguments cannot be told: dangerFor answered with no danger level' };
+  if (!isDangerLevel(level))
+    return {
+      level: DangerLevel.CRITICAL,
+      raised:
+        'its danger for these arguments cannot be told: dangerFor answered with no danger level',
+    };
   if (dangerRank(level) <= dangerRank(entry.dangerLevel)) return { level: entry.dangerLevel };
-  return { level, raised: `these arguments raise its danger from ${entry.dangerLevel} to ${level}` };
+  return {
+    level,
+    raised: `these arguments raise its danger from ${entry.dangerLevel} to ${level}`,
+  };
 }
 
 function isDangerLevel(value: unknown): value is DangerLevel {
@@ -148,25 +233,66 @@ function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
   const copy = {};
   copies.set(value, copy);
   // An assignment to `__proto__` would change the prototype instead of adding a key.
-  for (const [key, item] of Object.entries(value)) Object.defineProperty(copy, key, { value: readOnce(item, copies), enumerable: true });
+  for (const [key, item] of Object.entries(value))
+    Object.defineProperty(copy, key, { value: readOnce(item, copies), enumerable: true });
   return Object.freeze(copy);
 }
 
 /** Returns the context of a call as it is now, frozen. */
-export function readContext({ principal, scopes, flags, persona, conversationId, mode, userText, flow }: CallContext): CallContext {
-  const frozen = <T>(list: T) => (Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list);
-  const context = { principal, scopes: frozen(scopes), flags: frozen(flags), persona, conversationId, mode, userText: frozen(userText), flow: flow && Object.freeze({ ...flow }) };
+export function readContext({
+  principal,
+  scopes,
+  flags,
+  persona,
+  conversationId,
+  mode,
+  userText,
+  flow,
+}: CallContext): CallContext {
+  const frozen = <T>(list: T) =>
+    Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list;
+  const context = {
+    principal,
+    scopes: frozen(scopes),
+    flags: frozen(flags),
+    persona,
+    conversationId,
+    mode,
+    userText: frozen(userText),
+    flow: flow && Object.freeze({ ...flow }),
+  };
   return Object.freeze(context) as CallContext;
 }
 
 /** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
-export function wrongContext({ principal, scopes, flags, persona, conversationId, mode, userText }: CallContext): string | undefined {
+export function wrongContext({
+  principal,
+  scopes,
+  flags,
+  persona,
+  conversationId,
+  mode,
+  userText,
+}: CallContext): string | undefined {
   for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
-    if (value !== undefined && typeof value !== 'string') return expectedGot(`the context's ${field} as a string`, describeValue(value));
+    if (value !== undefined && typeof value !== 'string')
+      return expectedGot(`the context's ${field} as a string`, describeValue(value));
   }
-  for (const [field, list] of Object.entries({ scopes, flags, userText: typeof userText === 'string' ? [userText] : userText })) {
-    if (list !== undefined && !(Array.isArray(list) && list.every((each) => typeof each === 'string'))) return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
+  for (const [field, list] of Object.entries({
+    scopes,
+    flags,
+    userText: typeof userText === 'string' ? [userText] : userText,
+  })) {
+    if (
+      list !== undefined &&
+      !(Array.isArray(list) && list.every((each) => typeof each === 'string'))
+    )
+      return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
   }
-  if (mode !== undefined && !POLICY_MODES.includes(mode)) return expectedGot(`one of ${POLICY_MODES.join(', ')} as the context's mode`, describeValue(mode));
+  if (mode !== undefined && !POLICY_MODES.includes(mode))
+    return expectedGot(
+      `one of ${POLICY_MODES.join(', ')} as the context's mode`,
+      describeValue(mode),
+    );
   return undefined;
 }

@@ -1,4 +1,11 @@
-import { FLOW_LABELS, FLOW_TARGETS, type Flow, type FlowCause, type FlowLabel, type FlowTarget } from '../core/flow.js';
+import {
+  FLOW_LABELS,
+  FLOW_TARGETS,
+  type Flow,
+  type FlowCause,
+  type FlowLabel,
+  type FlowTarget,
+} from '../core/flow.js';
 import { hiddenWritten } from '../core/visible-text.js';
 import type { DangerLevel } from '../core/enums.js';
 import { isDangerous, isWriting } from '../core/enum-order.js';
@@ -24,7 +31,12 @@ function flowOfCall(entry: ToolEntry, input: unknown): CallFlow {
     if (!isPlainObject(said)) return STRICTEST;
     const { reads = entry.reads, sends = entry.sends } = said;
     const known = Array.isArray(reads) && [...(reads as unknown[])];
-    if (known === false || !known.every((label) => FLOW_LABELS.includes(label as FlowLabel)) || !FLOW_TARGETS.includes(sends as FlowTarget)) return STRICTEST;
+    if (
+      known === false ||
+      !known.every((label) => FLOW_LABELS.includes(label as FlowLabel)) ||
+      !FLOW_TARGETS.includes(sends as FlowTarget)
+    )
+      return STRICTEST;
     return { reads: known as readonly FlowLabel[], sends: sends as FlowTarget };
   } catch {
     return STRICTEST;
@@ -45,20 +57,36 @@ export interface Influence {
  * Only untrusted content influences, and only calls that write or send matter. What the user typed is no influence: a call
  * whose sensitive arguments are all in the user's own words is the user's.
  */
-export function influenceOn(entry: ToolEntry, input: unknown, flow: Flow, userText: CallContext['userText'], danger: DangerLevel): Influence | undefined {
+export function influenceOn(
+  entry: ToolEntry,
+  input: unknown,
+  flow: Flow,
+  userText: CallContext['userText'],
+  danger: DangerLevel,
+): Influence | undefined {
   const { private: data, untrusted } = flow;
   if (untrusted === undefined) return undefined;
   const { sends } = flowOfCall(entry, input);
   if (sends === 'nowhere' && !isWriting(entry.accessMode)) return undefined;
-  if (isUsersOwn(entry, input, userText) || (sends === 'nowhere' && !isDangerous(danger) && reachesNothing(entry, input))) return undefined;
+  if (
+    isUsersOwn(entry, input, userText) ||
+    (sends === 'nowhere' && !isDangerous(danger) && reachesNothing(entry, input))
+  )
+    return undefined;
   const leaks = sends === 'outside' && data !== undefined;
   const would = `\`${entry.name}\` would ${sends === 'outside' ? `send outside${entry.inferred.includes('sends') ? ' (it does not declare where it sends)' : ''}` : 'write'}`;
   if (!leaks) return { leaks, reason: `${broughtBy(untrusted)}, and ${would}` };
   const isOne = data.callId === untrusted.callId && data.toolName === untrusted.toolName;
-  return { leaks, reason: isOne ? `${broughtBy(untrusted)} and private data, and ${would}` : `${broughtBy(untrusted)}, ${callOf(data)} read ${data.inferred ? 'what may be ' : ''}private data, and ${would}` };
+  return {
+    leaks,
+    reason: isOne
+      ? `${broughtBy(untrusted)} and private data, and ${would}`
+      : `${broughtBy(untrusted)}, ${callOf(data)} read ${data.inferred ? 'what may be ' : ''}private data, and ${would}`,
+  };
 }
 
-const callOf = ({ toolName, callId }: FlowCause) => `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
+const callOf = ({ toolName, callId }: FlowCause) =>
+  `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
 
 /** Models and stored threads choose ids: one that reads like a part of the chain must be told from it. */
 function plainOrQuoted(text: string): string {
@@ -66,7 +94,10 @@ function plainOrQuoted(text: string): string {
 }
 
 function broughtBy(cause: FlowCause): string {
-  const what = cause.from === undefined ? 'content that others may have written' : `content from ${plainOrQuoted(cause.from)}`;
+  const what =
+    cause.from === undefined
+      ? 'content that others may have written'
+      : `content from ${plainOrQuoted(cause.from)}`;
   return `${callOf(cause)} brought ${what}${cause.inferred ? ' (it does not declare what it reads)' : ''}`;
 }
 
@@ -74,8 +105,16 @@ function broughtBy(cause: FlowCause): string {
 export function flowAfter(flow: Flow, call: ToolCall, entry: ToolEntry | undefined, at = 0): Flow {
   if (entry === undefined) return flow;
   const from = hostIn(call.input);
-  const cause: FlowCause = Object.freeze({ toolName: entry.name, callId: String(call.id).slice(0, 1_024), at, ...(from !== undefined && { from }), ...(entry.inferred.includes('reads') && { inferred: true as const }) });
-  const read = Object.fromEntries(flowOfCall(entry, call.input).reads.map((label) => [label, cause])) as Flow;
+  const cause: FlowCause = Object.freeze({
+    toolName: entry.name,
+    callId: String(call.id).slice(0, 1_024),
+    at,
+    ...(from !== undefined && { from }),
+    ...(entry.inferred.includes('reads') && { inferred: true as const }),
+  });
+  const read = Object.fromEntries(
+    flowOfCall(entry, call.input).reads.map((label) => [label, cause]),
+  ) as Flow;
   return Object.freeze({ ...read, ...flow });
 }
 
@@ -83,13 +122,26 @@ export function flowAfter(flow: Flow, call: ToolCall, entry: ToolEntry | undefin
 function hostIn(input: unknown): string | undefined {
   if (!isPlainObject(input)) return undefined;
   for (const value of Object.values(input)) {
-    if (typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)) return new URL(value).hostname.slice(0, 253);
+    if (typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value))
+      return new URL(value).hostname.slice(0, 253);
   }
   return undefined;
 }
 
 /** Formats of JSON Schema whose values name who or what is reached. */
-const ADDRESSES: ReadonlySet<unknown> = new Set(['email', 'idn-email', 'uri', 'url', 'uri-reference', 'iri', 'iri-reference', 'hostname', 'idn-hostname', 'ipv4', 'ipv6']);
+const ADDRESSES: ReadonlySet<unknown> = new Set([
+  'email',
+  'idn-email',
+  'uri',
+  'url',
+  'uri-reference',
+  'iri',
+  'iri-reference',
+  'hostname',
+  'idn-hostname',
+  'ipv4',
+  'ipv6',
+]);
 /** Deep enough for lists of recipients in objects. */
 const DEEPEST = 6;
 
@@ -97,17 +149,28 @@ const DEEPEST = 6;
 function reachesNothing(entry: ToolEntry, input: unknown): boolean {
   const { properties } = entry.inputJsonSchema;
   // A name that the input does not have is a mistake, behind which a recipient may stand.
-  return entry.sensitive?.every((name) => isPlainObject(properties) && Object.hasOwn(properties, name)) === true && sensitiveIn(entry, input).length === 0;
+  return (
+    entry.sensitive?.every(
+      (name) => isPlainObject(properties) && Object.hasOwn(properties, name),
+    ) === true && sensitiveIn(entry, input).length === 0
+  );
 }
 
 /** Returns true if the call has sensitive arguments, and the user named all of them. */
-export function isUsersOwn(entry: ToolEntry, input: unknown, userText: CallContext['userText']): boolean {
+export function isUsersOwn(
+  entry: ToolEntry,
+  input: unknown,
+  userText: CallContext['userText'],
+): boolean {
   const values = sensitiveIn(entry, input);
   return values.length > 0 && areNamed(values, userText);
 }
 
 /** Returns true if the user named every value. */
-export function areNamed(values: readonly unknown[], userText: CallContext['userText'] = []): boolean {
+export function areNamed(
+  values: readonly unknown[],
+  userText: CallContext['userText'] = [],
+): boolean {
   const different = [...new Set(values)];
   if (different.length > MOST_VALUES) return false;
   const said = (typeof userText === 'string' ? [userText] : userText).map(readSaid);
@@ -117,8 +180,11 @@ export function areNamed(values: readonly unknown[], userText: CallContext['user
 /** The values of a call's sensitive arguments; of a tool that does not name them, its addresses. */
 function sensitiveIn(entry: ToolEntry, input: unknown): readonly unknown[] {
   if (!isPlainObject(input)) return [];
-  if (entry.sensitive === undefined) return addressesIn(entry.inputJsonSchema, entry.inputJsonSchema, input, DEEPEST);
-  return entry.sensitive.flatMap((name) => leavesOf(Object.hasOwn(input, name) ? input[name] : undefined, DEEPEST));
+  if (entry.sensitive === undefined)
+    return addressesIn(entry.inputJsonSchema, entry.inputJsonSchema, input, DEEPEST);
+  return entry.sensitive.flatMap((name) =>
+    leavesOf(Object.hasOwn(input, name) ? input[name] : undefined, DEEPEST),
+  );
 }
 
 /** The texts, numbers and flags in a value, and keys that are addresses; what is missing or empty names nobody. */
@@ -127,11 +193,24 @@ function leavesOf(value: unknown, depth: number): readonly unknown[] {
   if (typeof value !== 'object') return [value];
   // Deeper than is looked at, or no plain data, such as a URL that the schema made: a value that occurs nowhere.
   if (depth === 0 || !(Array.isArray(value) || isPlainObject(value))) return [value];
-  return Object.entries(value).flatMap(([key, each]) => [...(/[@.:/]/.test(key) ? [key] : []), ...leavesOf(each, depth - 1)]);
+  return Object.entries(value).flatMap(([key, each]) => [
+    ...(/[@.:/]/.test(key) ? [key] : []),
+    ...leavesOf(each, depth - 1),
+  ]);
 }
 
 /** Keywords of schemas that are not followed: what they say of a value may be that it is an address. */
-const UNFOLLOWED = ['$ref', '$dynamicRef', 'if', 'dependentSchemas', 'patternProperties', 'prefixItems', 'contains', 'unevaluatedProperties', 'unevaluatedItems'];
+const UNFOLLOWED = [
+  '$ref',
+  '$dynamicRef',
+  'if',
+  'dependentSchemas',
+  'patternProperties',
+  'prefixItems',
+  'contains',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+];
 
 /**
  * Returns the values that a schema calls addresses, and those of which it says too little to tell: an argument that it does not
@@ -139,21 +218,42 @@ const UNFOLLOWED = ['$ref', '$dynamicRef', 'if', 'dependentSchemas', 'patternPro
  *
  * @param isPart the schema is one of several for the value, which declare its arguments together.
  */
-function addressesIn(root: unknown, given: unknown, value: unknown, depth: number, isPart = false): readonly unknown[] {
+function addressesIn(
+  root: unknown,
+  given: unknown,
+  value: unknown,
+  depth: number,
+  isPart = false,
+): readonly unknown[] {
   const schema = referredTo(root, given);
   if (value === undefined || typeof schema === 'boolean') return [];
-  if (depth === 0 || !isPlainObject(schema) || ADDRESSES.has(schema['format']) || UNFOLLOWED.some((keyword) => schema[keyword] !== undefined)) return leavesOf(value, depth);
-  const parts = [schema['anyOf'], schema['oneOf'], schema['allOf']].flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : [])).map((each) => referredTo(root, each));
+  if (
+    depth === 0 ||
+    !isPlainObject(schema) ||
+    ADDRESSES.has(schema['format']) ||
+    UNFOLLOWED.some((keyword) => schema[keyword] !== undefined)
+  )
+    return leavesOf(value, depth);
+  const parts = [schema['anyOf'], schema['oneOf'], schema['allOf']]
+    .flatMap((each) => (Array.isArray(each) ? (each as unknown[]) : []))
+    .map((each) => referredTo(root, each));
   const inside = parts.flatMap((each) => addressesIn(root, each, value, depth - 1, true));
   if (Array.isArray(value)) {
     const items = schema['items'] ?? (parts.length > 0 || {});
-    return [...inside, ...(value as unknown[]).flatMap((item) => addressesIn(root, items, item, depth - 1))];
+    return [
+      ...inside,
+      ...(value as unknown[]).flatMap((item) => addressesIn(root, items, item, depth - 1)),
+    ];
   }
   if (!isPlainObject(value)) return inside;
   const below = Object.entries(value).flatMap(([key, item]) => {
-    const declared = declaredIn(schema, key) ?? (isPlainObject(schema['additionalProperties']) ? schema['additionalProperties'] : undefined);
+    const declared =
+      declaredIn(schema, key) ??
+      (isPlainObject(schema['additionalProperties']) ? schema['additionalProperties'] : undefined);
     if (declared !== undefined) return addressesIn(root, declared, item, depth - 1);
-    return isPart || parts.some((each) => declaredIn(each, key) !== undefined) ? [] : leavesOf(item, depth - 1);
+    return isPart || parts.some((each) => declaredIn(each, key) !== undefined)
+      ? []
+      : leavesOf(item, depth - 1);
   });
   return [...inside, ...below];
 }
@@ -167,8 +267,14 @@ const ANNOTATIONS: readonly string[] = ['$ref', 'title', 'description', 'default
 
 /** Returns the schema that a reference into the same document names; any other schema as it is. */
 function referredTo(root: unknown, schema: unknown): unknown {
-  if (!isPlainObject(root) || !isPlainObject(schema) || !Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword))) return schema;
-  const [, place = '', name = ''] = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String(schema['$ref'])) ?? [];
+  if (
+    !isPlainObject(root) ||
+    !isPlainObject(schema) ||
+    !Object.keys(schema).every((keyword) => ANNOTATIONS.includes(keyword))
+  )
+    return schema;
+  const [, place = '', name = ''] =
+    /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec(String(schema['$ref'])) ?? [];
   const { [place]: schemas } = root;
   return isPlainObject(schemas) && Object.hasOwn(schemas, name) ? schemas[name] : schema;
 }
@@ -202,11 +308,21 @@ interface Words {
 
 function readSaid(given: string): Said {
   const text = given.normalize('NFC');
-  return { words: wordsOf(text), lower: once(() => wordsOf(text.toLowerCase())), numbers: once(() => numbersIn(text)) };
+  return {
+    words: wordsOf(text),
+    lower: once(() => wordsOf(text.toLowerCase())),
+    numbers: once(() => numbersIn(text)),
+  };
 }
 
 function wordsOf(text: string): Words {
-  return { text, addresses: Array.from(text.matchAll(IN_ADDRESS), ({ 0: inside, index }) => [index, index + inside.length] as const) };
+  return {
+    text,
+    addresses: Array.from(
+      text.matchAll(IN_ADDRESS),
+      ({ 0: inside, index }) => [index, index + inside.length] as const,
+    ),
+  };
 }
 
 /** Returns the numbers in a text, with a comma before every three digits or as the decimal point. */
@@ -214,7 +330,8 @@ function numbersIn(text: string): ReadonlySet<number> {
   const numbers = new Set<number>();
   for (const [token] of text.matchAll(/(?<![\p{L}\p{N}.,-])-?\d+(?:[.,]\d+)*(?![\p{L}\p{N}])/gu)) {
     if (token.length > LONGEST_NUMBER) continue;
-    if (/^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(token)) numbers.add(Number(token.replaceAll(',', '')));
+    if (/^-?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(token))
+      numbers.add(Number(token.replaceAll(',', '')));
     else if (/^-?\d+(?:[.,]\d+)?$/.test(token)) numbers.add(Number(token.replace(',', '.')));
   }
   return numbers;
@@ -228,17 +345,27 @@ function occursIn({ words, lower, numbers }: Said, value: unknown): boolean {
   const bare = wanted.replace(/^https?:\/\//i, '').replace(/\/$/, '');
   const isMail = /^[^\s@/]+@[^\s@/]+$/u.test(wanted);
   if (isMail) return standsIn(lower(), wanted.toLowerCase(), true);
-  return [...new Set([wanted, bare])].some((each) => each.length >= SHORTEST && standsIn(words, each));
+  return [...new Set([wanted, bare])].some(
+    (each) => each.length >= SHORTEST && standsIn(words, each),
+  );
 }
 
 function standsIn({ text, addresses }: Words, words: string, isMail = false): boolean {
   let next = 0;
   for (let at = text.indexOf(words); at !== -1; at = text.indexOf(words, at)) {
     while (next < addresses.length && addresses[next]![1] <= at) next += 1;
-    const isInside = (addresses[next] !== undefined && addresses[next]![0] < at) || (isMail && IN_MAILBOX.test(text.slice(Math.max(0, at - 2), at)));
-    if (!isInside && (at === 0 || BEFORE.test(text[at - 1]!)) && AFTER.test(text.slice(at + words.length, at + words.length + 2))) return true;
+    const isInside =
+      (addresses[next] !== undefined && addresses[next]![0] < at) ||
+      (isMail && IN_MAILBOX.test(text.slice(Math.max(0, at - 2), at)));
+    if (
+      !isInside &&
+      (at === 0 || BEFORE.test(text[at - 1]!)) &&
+      AFTER.test(text.slice(at + words.length, at + words.length + 2))
+    )
+      return true;
     // Only where a word starts: of a text of one letter every place begins with the value.
-    do at += 1; while (at < text.length && !BEFORE.test(text[at - 1]!));
+    do at += 1;
+    while (at < text.length && !BEFORE.test(text[at - 1]!));
   }
   return false;
 }

@@ -45,7 +45,13 @@ export interface CallContext {
  * conversation may have brought about, that require consent, or that are critical and not in the user's own words; `read-only` refuses whatever can change something;
  * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
  */
-export const POLICY_MODES = Object.freeze(['default', 'flow', 'read-only', 'unattended', 'allow-list'] as const);
+export const POLICY_MODES = Object.freeze([
+  'default',
+  'flow',
+  'read-only',
+  'unattended',
+  'allow-list',
+] as const);
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
 /** The answer of a policy: what may be done with a call, and why. */
@@ -141,7 +147,9 @@ export interface GrantScope {
   /** Patterns of what the calls may touch, as in a rule that allows: `write:src/`. @default anything */
   readonly touches?: string | readonly string[];
   /** Arguments with their patterns or values, as in a rule. @default any */
-  readonly input?: Readonly<Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>>;
+  readonly input?: Readonly<
+    Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
+  >;
   /** Limits the calls to the conversation of the approved one; without it `uses` or `until` must bound them. @default true, where the call has a conversation */
   readonly conversation?: boolean;
   /** The number of further calls, 1 to 1,000. @default any */
@@ -151,27 +159,53 @@ export interface GrantScope {
 }
 
 /** A user's answer to a call that needs approval: with other arguments when the user changed them, with a grant when further calls are approved too, `later` to leave it pending. */
-export type Confirmation = boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
+export type Confirmation =
+  boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
 
 /** Asks a user, and resolves to the answer; one that throws counts as a no. */
-export type Confirm = (pending: PendingApproval, options: { readonly signal?: AbortSignal | undefined }) => Confirmation | Promise<Confirmation>;
+export type Confirm = (
+  pending: PendingApproval,
+  options: { readonly signal?: AbortSignal | undefined },
+) => Confirmation | Promise<Confirmation>;
 
 /** The end of one call: exactly one of these, whatever the tool did. `readOutcome` words it for models. */
 export type ToolOutcome = OutcomeFacts &
   (
-    | { readonly status: 'ok'; readonly value: unknown; /** The parts that are more than the value, such as images. */ readonly content?: readonly ContentPart[] }
+    | {
+        readonly status: 'ok';
+        readonly value: unknown;
+        /** The parts that are more than the value, such as images. */ readonly content?: readonly ContentPart[];
+      }
     /**
      * The tool failed, or the call could not be run. `message` is for the model; `value` is what the tool gave with an
      * `INVALID_RESULT`, for programs, and `haltReason` why it wanted the run to end here.
      */
-    | { readonly status: 'error'; readonly code: ToolErrorCode; readonly message: string; readonly details?: Readonly<Record<string, unknown>>; readonly origin?: FailureOrigin; readonly value?: unknown; readonly haltReason?: string }
+    | {
+        readonly status: 'error';
+        readonly code: ToolErrorCode;
+        readonly message: string;
+        readonly details?: Readonly<Record<string, unknown>>;
+        readonly origin?: FailureOrigin;
+        readonly value?: unknown;
+        readonly haltReason?: string;
+      }
     /** The tool wants to know something; the answer is its result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here; `value` is the call's result, with `content` as that of `ok`. */
-    | { readonly status: 'halt'; readonly reason: string; readonly value: unknown; readonly content?: readonly ContentPart[] }
+    | {
+        readonly status: 'halt';
+        readonly reason: string;
+        readonly value: unknown;
+        readonly content?: readonly ContentPart[];
+      }
     /** A user or another program answers. */
     | { readonly status: 'manual'; readonly pending: PendingManualCall }
-    | { readonly status: 'denied'; readonly reason: string; readonly rule: string; readonly danger: DangerLevel }
+    | {
+        readonly status: 'denied';
+        readonly reason: string;
+        readonly rule: string;
+        readonly danger: DangerLevel;
+      }
     /** The call needs approval; with it the same call can be made again. */
     | { readonly status: 'approval_required'; readonly pending: PendingApproval }
   );
@@ -196,4 +230,8 @@ export type OutcomeFacts = {
 };
 
 /** An outcome without the facts of its call. */
-export type OutcomeBody = ToolOutcome extends infer Each ? (Each extends OutcomeFacts ? Omit<Each, keyof OutcomeFacts> : never) : never;
+export type OutcomeBody = ToolOutcome extends infer Each
+  ? Each extends OutcomeFacts
+    ? Omit<Each, keyof OutcomeFacts>
+    : never
+  : never;

@@ -11,7 +11,8 @@ export function matchesPattern(pattern: string, text: string): boolean {
   const first = parts[0]!;
   if (parts.length === 1) return first === text;
   const last = parts.at(-1)!;
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+    return false;
   const end = text.length - last.length;
   let position = first.length;
   for (const part of parts.slice(1, -1)) {
@@ -32,13 +33,20 @@ export function expectedPattern(pattern: string): string | undefined {
   const plain = pattern.replace(/\\[*?{}[\]]/g, '_');
   const path = plain.slice(kindOfKey(plain).length);
   if (/^\s/.test(plain)) return 'a pattern that begins with no blank';
-  if (plain.includes('\\')) return 'a pattern with "/" between folders, and "\\" only before one of *?{}[]';
-  if (plain.includes('**')) return 'a pattern without "**", such as "src/" for all below a folder or "*.lock" ("*" stands for any characters, also for "/")';
+  if (plain.includes('\\'))
+    return 'a pattern with "/" between folders, and "\\" only before one of *?{}[]';
+  if (plain.includes('**'))
+    return 'a pattern without "**", such as "src/" for all below a folder or "*.lock" ("*" stands for any characters, also for "/")';
   if (isAddress(plain)) return undefined;
-  if (/[?{}[\]]/.test(plain)) return 'a pattern in which only "*" is special: several patterns for several names, and "\\" before one of ?{}[] that is meant itself';
-  if (path.startsWith('/')) return 'a path relative to the root of the tools, such as "package.lock" (for keys of other tools that are absolute, "*/" and their end)';
-  if (/(?:^|\/)[^/]*\*[^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(plain)) return 'a pattern without ".." after a "*"';
-  return canonicalPattern(pattern) === '' ? 'a pattern of something below the root, or "*" for everything' : undefined;
+  if (/[?{}[\]]/.test(plain))
+    return 'a pattern in which only "*" is special: several patterns for several names, and "\\" before one of ?{}[] that is meant itself';
+  if (path.startsWith('/'))
+    return 'a path relative to the root of the tools, such as "package.lock" (for keys of other tools that are absolute, "*/" and their end)';
+  if (/(?:^|\/)[^/]*\*[^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(plain))
+    return 'a pattern without ".." after a "*"';
+  return canonicalPattern(pattern) === ''
+    ? 'a pattern of something below the root, or "*" for everything'
+    : undefined;
 }
 
 /** The extent to which a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
@@ -50,9 +58,19 @@ export type KeyMatch = 'all' | 'some' | 'possible' | 'none';
  *
  * @param loosely also finds a pattern whose case or accents are written otherwise than in canonical keys.
  */
-export function matchKey(pattern: string, key: string, { loosely }: { readonly loosely: boolean }): KeyMatch {
+export function matchKey(
+  pattern: string,
+  key: string,
+  { loosely }: { readonly loosely: boolean },
+): KeyMatch {
   const written = loosely ? [pattern, canonicalText(pattern)] : [pattern];
-  const patterns = written.flatMap((each) => (each.endsWith('/') ? [`${each}*`, each.slice(0, -1)] : kindOfKey(each) === each ? [`${each}*`] : [each]));
+  const patterns = written.flatMap((each) =>
+    each.endsWith('/')
+      ? [`${each}*`, each.slice(0, -1)]
+      : kindOfKey(each) === each
+        ? [`${each}*`]
+        : [each],
+  );
   const kind = kindOfKey(key);
   const isKind = kind !== '' && kind === key;
   const matches = [matchText(patterns, key, isKind)];
@@ -68,9 +86,11 @@ function canonicalText(text: string): string {
 }
 
 function matchText(patterns: readonly string[], text: string, isKind: boolean): KeyMatch {
-  if (!isKind && !text.endsWith('/')) return patterns.some((pattern) => matchesPattern(pattern, text)) ? 'all' : 'none';
+  if (!isKind && !text.endsWith('/'))
+    return patterns.some((pattern) => matchesPattern(pattern, text)) ? 'all' : 'none';
   if (patterns.some((pattern) => endsOpen(pattern) && matchesPattern(pattern, text))) return 'all';
-  if (!isKind && patterns.some((pattern) => matchesPattern(pattern, text.slice(0, -1)))) return 'some';
+  if (!isKind && patterns.some((pattern) => matchesPattern(pattern, text.slice(0, -1))))
+    return 'some';
   return patterns.some((pattern) => canMatchBelow(pattern, text)) ? 'possible' : 'none';
 }
 
@@ -91,7 +111,9 @@ function partsOf(pattern: string): readonly string[] {
   const parts = [''];
   for (const [token] of pattern.matchAll(/\\[\\*]|[^]/gu)) {
     if (token === '*') parts.push('');
-    else parts[parts.length - 1] += token.length > 1 && token.startsWith('\\') ? token.slice(1) : token;
+    else
+      parts[parts.length - 1] +=
+        token.length > 1 && token.startsWith('\\') ? token.slice(1) : token;
   }
   return parts;
 }

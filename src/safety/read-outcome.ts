@@ -51,15 +51,23 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
     case 'halt':
       return resultReading(outcome, { haltReason: outcome.reason });
     case 'error':
-      return reading('error', boundText(errorText(outcome), outcome.maxResultBytes), { code: outcome.code, retryable: isRetryable(outcome.code, outcome.attempts), ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }) });
+      return reading('error', boundText(errorText(outcome), outcome.maxResultBytes), {
+        code: outcome.code,
+        retryable: isRetryable(outcome.code, outcome.attempts),
+        ...(outcome.haltReason !== undefined && { haltReason: outcome.haltReason }),
+      });
     case 'denied':
       return reading('error', deniedText(outcome.toolName, outcome.reason));
     case 'ask_user':
-      return reading('waiting', questionText(outcome.toolName, outcome), { pending: outcome.pending });
+      return reading('waiting', questionText(outcome.toolName, outcome), {
+        pending: outcome.pending,
+      });
     case 'manual':
       return reading('waiting', manualText(outcome.toolName), { pending: outcome.pending });
     case 'approval_required':
-      return reading('waiting', approvalText(outcome.toolName, outcome.pending.reason), { pending: outcome.pending });
+      return reading('waiting', approvalText(outcome.toolName, outcome.pending.reason), {
+        pending: outcome.pending,
+      });
   }
 }
 
@@ -72,12 +80,19 @@ export function deniedText(toolName: string, reason: string): string {
 const LONGEST_DETAILS = 4_096;
 
 /** Details of other errors are for programs. */
-function errorText({ message, origin, details }: Extract<ToolOutcome, { status: 'error' }>): string {
+function errorText({
+  message,
+  origin,
+  details,
+}: Extract<ToolOutcome, { status: 'error' }>): string {
   return origin === 'reported' ? failureText(message, details) : message;
 }
 
 /** The words for a failure that a tool reports with `fail`: its message, and its details up to 4,096 characters. */
-export function failureText(message: string, details: Readonly<Record<string, unknown>> | undefined): string {
+export function failureText(
+  message: string,
+  details: Readonly<Record<string, unknown>> | undefined,
+): string {
   if (details === undefined || Object.keys(details).length === 0) return message;
   try {
     const { text } = plainValue(details);
@@ -129,28 +144,60 @@ export function plainValue(value: unknown): { readonly text: string; readonly da
 }
 
 function lossIn(value: unknown): string | undefined {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPlainObject(value)) {
-    return Object.keys(value).length > 0 || value instanceof String || value instanceof Number || value instanceof Boolean ? undefined : 'an object of a class, without anything that JSON could show';
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !isPlainObject(value)
+  ) {
+    return Object.keys(value).length > 0 ||
+      value instanceof String ||
+      value instanceof Number ||
+      value instanceof Boolean
+      ? undefined
+      : 'an object of a class, without anything that JSON could show';
   }
   if (typeof value === 'bigint') return 'a big integer'; // Models are not shown what it is.
-  return typeof value === 'function' || typeof value === 'symbol' || (typeof value === 'number' && !Number.isFinite(value)) ? describeValue(value) : undefined;
+  return typeof value === 'function' ||
+    typeof value === 'symbol' ||
+    (typeof value === 'number' && !Number.isFinite(value))
+    ? describeValue(value)
+    : undefined;
 }
 
 /** The words of the error are left out: a getter or `toJSON` may have written anything into them. */
 function unreadable(error: unknown): string {
   if (error instanceof RangeError) return 'data nested too deep';
-  return error instanceof TypeError && /circular|cyclic/i.test(error.message) ? 'data that contains itself' : 'data that fails when it is read';
+  return error instanceof TypeError && /circular|cyclic/i.test(error.message)
+    ? 'data that contains itself'
+    : 'data that fails when it is read';
 }
 
-function resultReading({ toolName, value, maxResultBytes = SHOWN_BYTES, content: given = [] }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>, more: { readonly haltReason?: string }): OutcomeReading {
+function resultReading(
+  {
+    toolName,
+    value,
+    maxResultBytes = SHOWN_BYTES,
+    content: given = [],
+  }: Extract<ToolOutcome, { value: unknown; status: 'ok' | 'halt' }>,
+  more: { readonly haltReason?: string },
+): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
     const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Services refuse blank texts among parts.
-    const isWorded = shown.some(({ type }) => type === 'text') || (shown.length > 0 && (data === null || text.trim() === ''));
-    const content = boundParts(isWorded ? shown : [{ type: 'text', text }, ...shown], maxResultBytes);
+    const isWorded =
+      shown.some(({ type }) => type === 'text') ||
+      (shown.length > 0 && (data === null || text.trim() === ''));
+    const content = boundParts(
+      isWorded ? shown : [{ type: 'text', text }, ...shown],
+      maxResultBytes,
+    );
     return reading('result', content.map(describePart).join('\n'), { data, content, ...more });
   } catch (error) {
-    return reading('error', unshownText(toolName, (error as TypeError).message), { code: 'INVALID_RESULT', ...more });
+    return reading('error', unshownText(toolName, (error as TypeError).message), {
+      code: 'INVALID_RESULT',
+      ...more,
+    });
   }
 }
 
@@ -170,17 +217,40 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
   let left = maxBytes;
   for (const isText of [false, true]) {
     for (const [at, part] of parts.entries()) {
-      if ((part.type === 'text' || part.type === 'resource_link' || textOfFile(part) !== undefined) !== isText) continue;
+      if (
+        (part.type === 'text' ||
+          part.type === 'resource_link' ||
+          textOfFile(part) !== undefined) !== isText
+      )
+        continue;
       const words = describePart(part);
       const size = utf8.encode('description' in part ? words + part.description : words).length;
       if (size <= left) shown.set(at, part);
-      else if (isText && (left >= LEAST_SHOWN || left === maxBytes)) shown.set(at, Object.freeze({ type: 'text', text: boundText(words, left), ...(part.audience && { audience: part.audience }) }));
+      else if (isText && (left >= LEAST_SHOWN || left === maxBytes))
+        shown.set(
+          at,
+          Object.freeze({
+            type: 'text',
+            text: boundText(words, left),
+            ...(part.audience && { audience: part.audience }),
+          }),
+        );
       left = Math.max(0, left - size);
     }
   }
   const list = parts.flatMap((_part, at) => shown.get(at) ?? []);
   const omitted = parts.length - list.length;
-  return Object.freeze(omitted === 0 ? list : [...list, Object.freeze({ type: 'text' as const, text: `[… ${omitted} of ${parts.length} parts are not shown: ask for less at once …]` })]);
+  return Object.freeze(
+    omitted === 0
+      ? list
+      : [
+          ...list,
+          Object.freeze({
+            type: 'text' as const,
+            text: `[… ${omitted} of ${parts.length} parts are not shown: ask for less at once …]`,
+          }),
+        ],
+  );
 }
 
 const utf8 = new TextEncoder();
@@ -205,7 +275,12 @@ export function unshownText(toolName: string, got: string): string {
 }
 
 /** Codes of what passes by itself: something was busy or away. */
-const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'PROVIDERS_EXHAUSTED', 'PROVIDER_UNAVAILABLE', 'STATE_UNAVAILABLE']);
+const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
+  'TIMEOUT',
+  'PROVIDERS_EXHAUSTED',
+  'PROVIDER_UNAVAILABLE',
+  'STATE_UNAVAILABLE',
+]);
 
 /** A tool that was cut off may have had its effect. */
 function isRetryable(code: ToolErrorCode, attempts: number): boolean {
@@ -218,6 +293,16 @@ function sentence(reason: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-function reading(kind: OutcomeReading['kind'], text: string, more: Partial<OutcomeReading> = {}): OutcomeReading {
-  return Object.freeze({ kind, text, content: Object.freeze([Object.freeze({ type: 'text' as const, text })]), retryable: false, ...more });
+function reading(
+  kind: OutcomeReading['kind'],
+  text: string,
+  more: Partial<OutcomeReading> = {},
+): OutcomeReading {
+  return Object.freeze({
+    kind,
+    text,
+    content: Object.freeze([Object.freeze({ type: 'text' as const, text })]),
+    retryable: false,
+    ...more,
+  });
 }

@@ -7,26 +7,38 @@ interface FlaggedTool {
 }
 
 /** The flags that calls of a tool need: all of them, or those of each operation; `malformed` can be met by no call. */
-export type RequiredFlags = readonly string[] | Readonly<Record<string, readonly string[]>> | 'malformed';
+export type RequiredFlags =
+  readonly string[] | Readonly<Record<string, readonly string[]>> | 'malformed';
 
-const isList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((flag) => typeof flag === 'string' && flag.trim() !== '');
+const isList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((flag) => typeof flag === 'string' && flag.trim() !== '');
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns what a manifest says under `requires_flags`; `undefined` when it says nothing. */
-export function requiredFlags({ metadata }: Pick<FlaggedTool, 'metadata'>): RequiredFlags | undefined {
-  const said = metadata !== undefined && Object.hasOwn(metadata, 'requires_flags') ? metadata['requires_flags'] : undefined;
+export function requiredFlags({
+  metadata,
+}: Pick<FlaggedTool, 'metadata'>): RequiredFlags | undefined {
+  const said =
+    metadata !== undefined && Object.hasOwn(metadata, 'requires_flags')
+      ? metadata['requires_flags']
+      : undefined;
   if (said === undefined || said === null || said === false) return undefined;
   if (typeof said === 'string') return isList([said]) ? [said] : 'malformed';
   if (isList(said)) return said;
-  return isRecord(said) && Object.values(said).every(isList) ? (said as Readonly<Record<string, readonly string[]>>) : 'malformed';
+  return isRecord(said) && Object.values(said).every(isList)
+    ? (said as Readonly<Record<string, readonly string[]>>)
+    : 'malformed';
 }
 
 /** Returns the flags that calls of a tool need in words: each, or those of each operation; none where none are needed. */
 export function flagWords(required: RequiredFlags | null | undefined): readonly string[] {
   if (required === 'malformed') return ['what no call has (requires_flags is malformed)'];
   if (required === null || required === undefined || isList(required)) return required ?? [];
-  return Object.entries(required).map(([operation, flags]) => `${operation}: ${flags.join(' ') || 'none'}`);
+  return Object.entries(required).map(
+    ([operation, flags]) => `${operation}: ${flags.join(' ') || 'none'}`,
+  );
 }
 
 /**
@@ -41,9 +53,19 @@ export function flagsOfCall(entry: FlaggedTool, input: unknown): readonly string
   if (required === 'malformed' || isList(required)) return required;
   const operations = Object.keys(required);
   const { properties } = entry.inputJsonSchema;
-  const fields = Object.entries(isRecord(properties) ? properties : {}).filter(([, schema]) => isRecord(schema) && Array.isArray(schema['enum']) && operations.every((each) => (schema['enum'] as unknown[]).includes(each)));
-  const operation = fields.length === 1 && isRecord(input) && Object.hasOwn(input, fields[0]![0]) ? input[fields[0]![0]] : undefined;
-  const isKnown = typeof operation === 'string' && ((fields[0]![1] as { enum: unknown[] }).enum.includes(operation));
+  const fields = Object.entries(isRecord(properties) ? properties : {}).filter(
+    ([, schema]) =>
+      isRecord(schema) &&
+      Array.isArray(schema['enum']) &&
+      operations.every((each) => (schema['enum'] as unknown[]).includes(each)),
+  );
+  const operation =
+    fields.length === 1 && isRecord(input) && Object.hasOwn(input, fields[0]![0])
+      ? input[fields[0]![0]]
+      : undefined;
+  const isKnown =
+    typeof operation === 'string' &&
+    (fields[0]![1] as { enum: unknown[] }).enum.includes(operation);
   if (isKnown) return Object.hasOwn(required, operation) ? required[operation]! : [];
   return [...new Set(Object.values(required).flat())];
 }

@@ -9,9 +9,23 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { Verdict } from '../core/tool-event.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
-import { effectiveDanger, type EffectiveDanger, readCall, readContext, refusedByCheck, wrongContext } from './built-in-checks.js';
+import {
+  effectiveDanger,
+  type EffectiveDanger,
+  readCall,
+  readContext,
+  refusedByCheck,
+  wrongContext,
+} from './built-in-checks.js';
 import { flowAfter, influenceOn, isUsersOwn } from './call-flow.js';
-import { type CallContext, type Decision, type Policy, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
+import {
+  type CallContext,
+  type Decision,
+  type Policy,
+  POLICY_MODES,
+  type PolicyMode,
+  type ToolCall,
+} from './calls.js';
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
@@ -38,15 +52,21 @@ export interface SafetyPolicyOptions {
 }
 
 const verdict = () => z.enum(['allow', 'confirm', 'deny']);
-const optionsSchema = once(() => z.strictObject({
-  registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
-  mode: z.enum(POLICY_MODES).optional(),
-  rules: z.array(z.unknown()).optional(),
-  allow: z.array(z.string()).optional(),
-  confirmFrom: z.strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() }).optional(),
-  flows: z.strictObject({ influenced: verdict().optional(), leaks: verdict().optional() }).optional(),
-  env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
-}));
+const optionsSchema = once(() =>
+  z.strictObject({
+    registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
+    mode: z.enum(POLICY_MODES).optional(),
+    rules: z.array(z.unknown()).optional(),
+    allow: z.array(z.string()).optional(),
+    confirmFrom: z
+      .strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() })
+      .optional(),
+    flows: z
+      .strictObject({ influenced: verdict().optional(), leaks: verdict().optional() })
+      .optional(),
+    env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
+  }),
+);
 
 /**
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
@@ -72,13 +92,24 @@ export class SafetyPolicy implements Policy {
   readonly #mode: PolicyMode;
   readonly #rules: readonly CompiledRule[];
   readonly #allow: readonly string[];
-  readonly #confirmFrom: { readonly danger?: DangerLevel | undefined; readonly cost?: CostTier | undefined };
+  readonly #confirmFrom: {
+    readonly danger?: DangerLevel | undefined;
+    readonly cost?: CostTier | undefined;
+  };
   readonly #flows: { readonly influenced: Verdict; readonly leaks: Verdict };
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
   constructor(options: SafetyPolicyOptions) {
-    const { registry, mode = 'default', rules = [], allow = [], confirmFrom = {}, flows = {}, env = environment() } = checkOptions(optionsSchema, options, 'options of the policy');
+    const {
+      registry,
+      mode = 'default',
+      rules = [],
+      allow = [],
+      confirmFrom = {},
+      flows = {},
+      env = environment(),
+    } = checkOptions(optionsSchema, options, 'options of the policy');
     this.#registry = registry;
     this.#mode = mode;
     this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
@@ -98,7 +129,12 @@ export class SafetyPolicy implements Policy {
       return Object.freeze(this.#decide(readCall(call), readContext(context), entry));
     } catch {
       // A hostile call or context (a getter or proxy that throws) must not get round the policy.
-      return Object.freeze({ verdict: 'deny', rule: 'policy-error', reason: 'the call could not be judged', danger: DangerLevel.CRITICAL });
+      return Object.freeze({
+        verdict: 'deny',
+        rule: 'policy-error',
+        reason: 'the call could not be judged',
+        danger: DangerLevel.CRITICAL,
+      });
     }
   }
 
@@ -108,13 +144,17 @@ export class SafetyPolicy implements Policy {
    * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
    */
   dryRun(calls: readonly ToolCall[], context: CallContext = {}): readonly Decision[] {
-    if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls, 'decide takes a single one.');
+    if (!Array.isArray(calls))
+      throw invalidArgument('a list of calls', calls, 'decide takes a single one.');
     let flow = context.flow ?? {};
-    return Object.freeze(calls.map((call: ToolCall) => {
-      const decision = this.decide(call, { ...context, flow });
-      if (decision.verdict !== 'deny') flow = flowAfter(flow, call, this.#registry.get(call.name));
-      return decision;
-    }));
+    return Object.freeze(
+      calls.map((call: ToolCall) => {
+        const decision = this.decide(call, { ...context, flow });
+        if (decision.verdict !== 'deny')
+          flow = flowAfter(flow, call, this.#registry.get(call.name));
+        return decision;
+      }),
+    );
   }
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
@@ -122,64 +162,153 @@ export class SafetyPolicy implements Policy {
     // What runs is judged, not what this registry still has under its name.
     const entry = known && (running ?? known);
     if (entry === undefined) {
-      const names = suggestNames(String(call.name), [...this.#registry].map(({ name }) => name));
-      return { verdict: 'deny', rule: 'unknown-tool', reason: `there is no tool of this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`, danger: DangerLevel.CRITICAL };
+      const names = suggestNames(
+        String(call.name),
+        [...this.#registry].map(({ name }) => name),
+      );
+      return {
+        verdict: 'deny',
+        rule: 'unknown-tool',
+        reason: `there is no tool of this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`,
+        danger: DangerLevel.CRITICAL,
+      };
     }
     const danger = effectiveDanger(entry, call.input);
     const wrong = wrongContext(context);
-    if (wrong !== undefined) return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
+    if (wrong !== undefined)
+      return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
-    const refused = refusedByCheck(entry, danger, context, { input: call.input, modes, allow: this.#allow, env: this.#env });
+    const refused = refusedByCheck(entry, danger, context, {
+      input: call.input,
+      modes,
+      allow: this.#allow,
+      env: this.#env,
+    });
     if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
-    const open = this.#byRules(call, entry, context, danger) ?? this.#byFlow(call, entry, context, danger) ?? this.#byAxes(call, entry, danger, context);
+    const open =
+      this.#byRules(call, entry, context, danger) ??
+      this.#byFlow(call, entry, context, danger) ??
+      this.#byAxes(call, entry, danger, context);
     if (open.verdict === 'confirm' && modes.includes('unattended')) {
-      return { verdict: 'deny', rule: 'unattended', reason: `nobody is there to confirm it, and ${open.reason}`, danger: danger.level };
+      return {
+        verdict: 'deny',
+        rule: 'unattended',
+        reason: `nobody is there to confirm it, and ${open.reason}`,
+        danger: danger.level,
+      };
     }
     return open;
   }
 
-  #byRules(call: ToolCall, entry: ToolEntry, context: CallContext, danger: EffectiveDanger): Decision | undefined {
+  #byRules(
+    call: ToolCall,
+    entry: ToolEntry,
+    context: CallContext,
+    danger: EffectiveDanger,
+  ): Decision | undefined {
     let touched: { readonly touches: Touches | undefined } | undefined;
     const touches = () => (touched ??= { touches: touchesOf(entry, call.input) }).touches;
     let doubtful: Decision | undefined;
     for (const rule of this.#rules) {
       const match = rule.meets(call, entry, context, danger.level, touches);
       if (match.meets === false) continue;
-      if (match.meets === 'possibly') doubtful ??= { verdict: 'confirm', rule: rule.name, reason: `${rule.reason}, and ${match.doubt}`, danger: danger.level };
+      if (match.meets === 'possibly')
+        doubtful ??= {
+          verdict: 'confirm',
+          rule: rule.name,
+          reason: `${rule.reason}, and ${match.doubt}`,
+          danger: danger.level,
+        };
       // A rule that may have met the call must not keep a later one from denying it.
-      else if (doubtful === undefined || rule.verdict === 'deny') return { verdict: rule.verdict, rule: rule.name, reason: rule.reason, danger: danger.level };
+      else if (doubtful === undefined || rule.verdict === 'deny')
+        return {
+          verdict: rule.verdict,
+          rule: rule.name,
+          reason: rule.reason,
+          danger: danger.level,
+        };
     }
     if (doubtful !== undefined) return doubtful;
     // Only the policy's own mode: a call's mode narrows, and never answers what would have been asked.
-    const listed = this.#mode === 'allow-list' && this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
-    if (listed && danger.raised === undefined) return { verdict: 'allow', rule: 'allow-list', reason: `${entry.name} is on the allow-list`, danger: danger.level };
+    const listed =
+      this.#mode === 'allow-list' &&
+      this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
+    if (listed && danger.raised === undefined)
+      return {
+        verdict: 'allow',
+        rule: 'allow-list',
+        reason: `${entry.name} is on the allow-list`,
+        danger: danger.level,
+      };
     return undefined;
   }
 
-  #byFlow(call: ToolCall, entry: ToolEntry, { flow, userText }: CallContext, danger: EffectiveDanger): Decision | undefined {
+  #byFlow(
+    call: ToolCall,
+    entry: ToolEntry,
+    { flow, userText }: CallContext,
+    danger: EffectiveDanger,
+  ): Decision | undefined {
     const influence = flow && influenceOn(entry, call.input, flow, userText, danger.level);
     if (influence === undefined) return undefined;
     const rule = influence.leaks ? 'leaks' : 'influenced';
     const verdict = this.#flows[rule];
-    return verdict === 'allow' ? undefined : { verdict, rule: `flow-${rule}`, reason: influence.reason, danger: danger.level };
+    return verdict === 'allow'
+      ? undefined
+      : { verdict, rule: `flow-${rule}`, reason: influence.reason, danger: danger.level };
   }
 
-  #byAxes(call: ToolCall, entry: ToolEntry, danger: EffectiveDanger, { mode, flow, userText }: CallContext): Decision {
+  #byAxes(
+    call: ToolCall,
+    entry: ToolEntry,
+    danger: EffectiveDanger,
+    { mode, flow, userText }: CallContext,
+  ): Decision {
     const { accessMode, executionCategory, priority, requiresConsent } = entry;
     // Where nothing is known of what was read, nothing can be told from it.
-    const asksLess = this.#mode === 'flow' && (mode === undefined || mode === 'flow') && flow !== undefined && !requiresConsent
-      && (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, userText));
-    const needed = !asksLess && requiresApproval({ accessMode, executionCategory, priority, requiresConsent, dangerLevel: danger.level });
+    const asksLess =
+      this.#mode === 'flow' &&
+      (mode === undefined || mode === 'flow') &&
+      flow !== undefined &&
+      !requiresConsent &&
+      (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, userText));
+    const needed =
+      !asksLess &&
+      requiresApproval({
+        accessMode,
+        executionCategory,
+        priority,
+        requiresConsent,
+        dangerLevel: danger.level,
+      });
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
-    const dangerous = (!asksLess && isDangerous(danger.level)) || (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
+    const dangerous =
+      (!asksLess && isDangerous(danger.level)) ||
+      (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
     const dear = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
-    if (!needed && !dangerous && !dear) return { verdict: 'allow', rule: 'axes', reason: asksLess && isWriting(accessMode) ? `nothing that was read can have brought it about (danger ${danger.level})` : `${entry.name} reads only (danger ${danger.level})`, danger: danger.level };
+    if (!needed && !dangerous && !dear)
+      return {
+        verdict: 'allow',
+        rule: 'axes',
+        reason:
+          asksLess && isWriting(accessMode)
+            ? `nothing that was read can have brought it about (danger ${danger.level})`
+            : `${entry.name} reads only (danger ${danger.level})`,
+        danger: danger.level,
+      };
     const reasons = [
-      isWriting(accessMode) ? `it can change something (access ${accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''})` : '',
+      isWriting(accessMode)
+        ? `it can change something (access ${accessMode}${entry.inferred.includes('accessMode') ? ', inferred' : ''})`
+        : '',
       dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',
       requiresConsent ? 'it requires consent' : '',
       dear ? `its cost is ${entry.costTier}` : '',
     ];
-    return { verdict: 'confirm', rule: 'axes', reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`, danger: danger.level };
+    return {
+      verdict: 'confirm',
+      rule: 'axes',
+      reason: `${entry.name}: ${reasons.filter((reason) => reason !== '').join('; ')}`,
+      danger: danger.level,
+    };
   }
 }

@@ -29,7 +29,9 @@ export class Signer {
       const copy = copyOf(signed);
       const { signature, ...fields } = copy;
       if (typeof signature !== 'string') return undefined;
-      return isEqualSignature(signature, this.#sign(purpose, fields)) ? Object.freeze(copy) : undefined;
+      return isEqualSignature(signature, this.#sign(purpose, fields))
+        ? Object.freeze(copy)
+        : undefined;
     } catch {
       return undefined; // What came from outside may be anything.
     }
@@ -43,5 +45,9 @@ export class Signer {
 
 /** Field by field: an input may itself be as deep as plain data can be. */
 function copyOf(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined).map(([field, value]) => [field, cloneFrozen(value)]));
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [field, cloneFrozen(value)]),
+  );
 }

@@ -67,7 +67,11 @@ export class CandidateFinder {
   #reserve(documents: number): void {
     if (this.#bounds.length >= documents) return;
     const room = Math.ceil(documents * 1.25);
-    [this.#bounds, this.#own, this.#related] = [new Float32Array(room), new Float32Array(room), new Float32Array(room)];
+    [this.#bounds, this.#own, this.#related] = [
+      new Float32Array(room),
+      new Float32Array(room),
+      new Float32Array(room),
+    ];
     [this.#documents, this.#touched] = [new Uint32Array(room), new Uint32Array(room)];
   }
 
@@ -79,29 +83,38 @@ export class CandidateFinder {
   #addOwn({ stem, weight, rarity }: PlannedTerm, index: InvertedIndex, growth: number): void {
     const factor = weight * rarity * growth * ROUNDING;
     const { values, length } = index.postings(stem);
-    for (let at = 0; at < length; at++) this.#add(documentOf(values[at]!), factor * SATURATED[impactAt(values[at]!)]!);
+    for (let at = 0; at < length; at++)
+      this.#add(documentOf(values[at]!), factor * SATURATED[impactAt(values[at]!)]!);
   }
 
-  #addWithRelated({ stem, weight, rarity, related }: PlannedTerm, index: InvertedIndex, growth: number): number {
+  #addWithRelated(
+    { stem, weight, rarity, related }: PlannedTerm,
+    index: InvertedIndex,
+    growth: number,
+  ): number {
     let touched = 0;
     const addSums = (stem: number, share: number, sums: Float32Array) => {
       const { values, length } = index.postings(stem);
       for (let at = 0; at < length; at++) {
         const document = documentOf(values[at]!);
-        if (this.#own[document] === 0 && this.#related[document] === 0) this.#touched[touched++] = document;
+        if (this.#own[document] === 0 && this.#related[document] === 0)
+          this.#touched[touched++] = document;
         sums[document]! += share * GREATEST_SUM[impactAt(values[at]!)]!;
       }
     };
     if (stem !== -1) addSums(stem, 1, this.#own);
     for (const other of related) addSums(other.stem, other.share, this.#related);
     let having = 0;
-    for (let at = 0; at < touched; at++) if (index.entry(this.#touched[at]!) !== undefined) having++;
+    for (let at = 0; at < touched; at++)
+      if (index.entry(this.#touched[at]!) !== undefined) having++;
     const relatedRarity = Math.min(stem === -1 ? Infinity : rarity, rarityOf(having, index.size));
     for (let at = 0; at < touched; at++) {
       const document = this.#touched[at]!;
       const own = this.#own[document]!;
       const alone = saturate(own);
-      const bound = rarity * alone * growth + relatedRarity * (saturate(own + this.#related[document]!) - alone);
+      const bound =
+        rarity * alone * growth +
+        relatedRarity * (saturate(own + this.#related[document]!) - alone);
       this.#add(document, weight * bound * ROUNDING);
       this.#own[document] = 0;
       this.#related[document] = 0;
@@ -122,7 +135,13 @@ function growthOf({ terms, pairs }: QueryPlan): number[] {
 }
 
 /** Returns exactly the best of the candidates, best first: one is passed over only when its bound cannot reach the worst of the kept. */
-export function* bestDocuments({ documents, bounds }: Candidates, scorer: DocumentScorer, index: InvertedIndex, limit: number, accept: (entry: ToolEntry) => boolean): Work<readonly ScoredDocument[]> {
+export function* bestDocuments(
+  { documents, bounds }: Candidates,
+  scorer: DocumentScorer,
+  index: InvertedIndex,
+  limit: number,
+  accept: (entry: ToolEntry) => boolean,
+): Work<readonly ScoredDocument[]> {
   const best = new TopK(limit, isBetter);
   const offer = (document: number) => {
     const entry = index.entry(document);
@@ -151,7 +170,10 @@ export function* bestDocuments({ documents, bounds }: Candidates, scorer: Docume
 }
 
 function highestOf(bounds: Float32Array, count: number): readonly number[] {
-  const highest = new TopK<number>(count, (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b));
+  const highest = new TopK<number>(
+    count,
+    (a, b) => bounds[a]! > bounds[b]! || (bounds[a] === bounds[b] && a < b),
+  );
   let least = 0;
   for (let place = 0; place < bounds.length; place++) {
     if (bounds[place]! < least) continue;
@@ -186,7 +208,11 @@ class TopK<T> {
     const heap = this.#heap;
     if (heap.length < this.limit) {
       let at = heap.push(candidate) - 1;
-      for (let parent = (at - 1) >> 1; at > 0 && this.isBetter(heap[parent]!, candidate); parent = (at - 1) >> 1) {
+      for (
+        let parent = (at - 1) >> 1;
+        at > 0 && this.isBetter(heap[parent]!, candidate);
+        parent = (at - 1) >> 1
+      ) {
         heap[at] = heap[parent]!;
         at = parent;
       }

@@ -57,7 +57,8 @@ const UNDAMPED = Float64Array.from(PARAMETERS, ({ damping }) => 1 - damping);
 
 /** Turns the number of words in each field, in place, into what one occurrence there counts. */
 export function weighFields(lengths: Float64Array): void {
-  for (let field = 0; field < lengths.length; field++) lengths[field] = WEIGHTS[field]! / (UNDAMPED[field]! + DAMPING[field]! * lengths[field]!);
+  for (let field = 0; field < lengths.length; field++)
+    lengths[field] = WEIGHTS[field]! / (UNDAMPED[field]! + DAMPING[field]! * lengths[field]!);
 }
 
 /** Returns what occurrences are worth that count `sum` together: more and more slowly more, up to 1 + k1. */
@@ -79,4 +80,6 @@ export function impactOf(sum: number): number {
 }
 
 /** The greatest sum of occurrences that each impact stands for. */
-export const GREATEST_SUM = Float64Array.from({ length: STEPS + 1 }, (_, impact) => (impact === STEPS ? 1e9 : (saturation * impact) / (STEPS - impact)));
+export const GREATEST_SUM = Float64Array.from({ length: STEPS + 1 }, (_, impact) =>
+  impact === STEPS ? 1e9 : (saturation * impact) / (STEPS - impact),
+);

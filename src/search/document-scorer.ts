@@ -49,10 +49,20 @@ export class DocumentScorer {
     for (const [term, { stem, related, words, weight }] of terms.entries()) {
       const coverage = Math.min(1, weight);
       if (stem !== -1) this.#addRole(stem, { term, share: 0, coverage });
-      for (const other of related) this.#addRole(other.stem, { term, share: other.share, coverage: coverage * RANKING.relatedCoverage });
-      for (const word of words) if (word !== -1) this.#exactPlaces.set(word, this.#exactTerms.push(term) - 1);
+      for (const other of related)
+        this.#addRole(other.stem, {
+          term,
+          share: other.share,
+          coverage: coverage * RANKING.relatedCoverage,
+        });
+      for (const word of words)
+        if (word !== -1) this.#exactPlaces.set(word, this.#exactTerms.push(term) - 1);
     }
-    this.#pairsFrom = terms.map((_, term) => pairs.flatMap(({ first, second }, pair) => (first === term ? [{ stem: terms[second]!.stem, pair }] : [])));
+    this.#pairsFrom = terms.map((_, term) =>
+      pairs.flatMap(({ first, second }, pair) =>
+        first === term ? [{ stem: terms[second]!.stem, pair }] : [],
+      ),
+    );
     this.#own = new Float64Array(terms.length);
     this.#related = new Float64Array(terms.length);
     this.#exact = new Float64Array(this.#exactTerms.length);
@@ -72,7 +82,12 @@ export class DocumentScorer {
     const from = starts[document]!;
     let end = from;
     let covers = false;
-    for (const to = starts[document + 1]!; end < to && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END; end++) covers ||= hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
+    for (
+      const to = starts[document + 1]!;
+      end < to && fieldOf(tokens[end]!) === NAME && wordOf(tokens[end]!) !== PIECE_END;
+      end++
+    )
+      covers ||= hasRole[stemOfWord[wordOf(tokens[end]!)]!] === 1;
     if (!covers) return 1;
     let all = 0;
     let covered = 0;
@@ -81,7 +96,8 @@ export class DocumentScorer {
       let first = from;
       while (stemOfWord[wordOf(tokens[first]!)] !== stem) first++;
       if (first < at) continue;
-      const rarity = this.#index.rarity(stem) * (genericStems.has(stem) ? RANKING.genericNameWord : 1);
+      const rarity =
+        this.#index.rarity(stem) * (genericStems.has(stem) ? RANKING.genericNameWord : 1);
       const worth = Math.fround(rarity * rarity);
       all += worth;
       covered += worth * this.#coverage(stem);
@@ -125,7 +141,9 @@ export class DocumentScorer {
         const exact = this.#exactPlaces.get(word);
         if (exact !== undefined) this.#exact[exact]! += weight;
         const next = wordOf(tokens[at + 1]!);
-        if (next !== PIECE_END) for (const { stem, pair } of this.#pairsFrom[term]!) if (stemOfWord[next] === stem) this.#together[pair]! += weight;
+        if (next !== PIECE_END)
+          for (const { stem, pair } of this.#pairsFrom[term]!)
+            if (stemOfWord[next] === stem) this.#together[pair]! += weight;
       }
     }
   }
@@ -139,14 +157,18 @@ export class DocumentScorer {
       if (own === 0 && related === 0) continue;
       const { weight, rarity } = terms[term]!;
       const alone = saturate(own);
-      sum += weight * (rarity * alone + (related === 0 ? 0 : this.#relatedRarities[term]! * (saturate(own + related) - alone)));
+      sum +=
+        weight *
+        (rarity * alone +
+          (related === 0 ? 0 : this.#relatedRarities[term]! * (saturate(own + related) - alone)));
     }
     for (let place = 0; place < this.#exact.length; place++) {
       if (this.#exact[place] === 0) continue;
       const { weight, rarity } = terms[this.#exactTerms[place]!]!;
       sum += RANKING.exactWord * weight * rarity * saturate(this.#exact[place]!);
     }
-    for (let pair = 0; pair < pairs.length; pair++) if (this.#together[pair] !== 0) sum += pairs[pair]!.worth * saturate(this.#together[pair]!);
+    for (let pair = 0; pair < pairs.length; pair++)
+      if (this.#together[pair] !== 0) sum += pairs[pair]!.worth * saturate(this.#together[pair]!);
     return sum;
   }
 }

@@ -47,7 +47,11 @@ export function impactAt(posting: number): number {
 }
 
 /** Stems that stand in so many names that covering them says little. */
-const GENERIC: ReadonlySet<string> = new Set('get set list api tool by id for from to new data info information create update delete add search find all'.split(' ').map(stem));
+const GENERIC: ReadonlySet<string> = new Set(
+  'get set list api tool by id for from to new data info information create update delete add search find all'
+    .split(' ')
+    .map(stem),
+);
 const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
 /** An index is made again without its removed documents when they are this many and more than those that count. */
 const FEWEST_REMOVED = 1_000;
@@ -196,7 +200,9 @@ export class InvertedIndex {
 
   /** Returns the known words with the same first letter that are at most one letter shorter or longer. */
   wordsLike(word: string): readonly string[] {
-    return [word.length - 1, word.length, word.length + 1].flatMap((length) => this.#wordsByShape.get(`${word[0]}${length}`) ?? []);
+    return [word.length - 1, word.length, word.length + 1].flatMap(
+      (length) => this.#wordsByShape.get(`${word[0]}${length}`) ?? [],
+    );
   }
 
   /** The fields in which each stem of a document stands, as a set of bits. */
@@ -216,7 +222,8 @@ export class InvertedIndex {
   fieldWeights(document: number, into: Float64Array): void {
     const { tokens } = this;
     into.fill(0);
-    for (let at = this.starts[document]!, to = this.starts[document + 1]!; at < to; at++) if (wordOf(tokens[at]!) !== PIECE_END) into[fieldOf(tokens[at]!)]!++;
+    for (let at = this.starts[document]!, to = this.starts[document + 1]!; at < to; at++)
+      if (wordOf(tokens[at]!) !== PIECE_END) into[fieldOf(tokens[at]!)]!++;
     weighFields(into);
   }
 
@@ -270,7 +277,11 @@ export class InvertedIndex {
     this.fieldWeights(document, weights);
     for (let at = this.starts[document]!; at < this.#tokens.length; at++) {
       const word = wordOf(tokens[at]!);
-      if (word !== PIECE_END) sums.set(stemOfWord[word]!, (sums.get(stemOfWord[word]!) ?? 0) + weights[fieldOf(tokens[at]!)]!);
+      if (word !== PIECE_END)
+        sums.set(
+          stemOfWord[word]!,
+          (sums.get(stemOfWord[word]!) ?? 0) + weights[fieldOf(tokens[at]!)]!,
+        );
     }
     for (const [stem, sum] of sums) {
       this.#postings[stem]!.push((document << IMPACT_BITS) | impactOf(sum));
@@ -286,7 +297,10 @@ export class InvertedIndex {
  */
 export function textOf(entry: ToolEntry): readonly (readonly string[])[] {
   const properties = entry.inputJsonSchema['properties'];
-  const parameters = typeof properties === 'object' && properties !== null ? (Object.entries(properties) as [string, unknown][]) : [];
+  const parameters =
+    typeof properties === 'object' && properties !== null
+      ? (Object.entries(properties) as [string, unknown][])
+      : [];
   return [
     [entry.name, ...entry.aliases],
     [...entry.keywords, ...entry.mandatoryKeywords],
@@ -299,6 +313,9 @@ export function textOf(entry: ToolEntry): readonly (readonly string[])[] {
 }
 
 function descriptionOf(schema: unknown): string {
-  const description = typeof schema === 'object' && schema !== null && 'description' in schema ? schema.description : undefined;
+  const description =
+    typeof schema === 'object' && schema !== null && 'description' in schema
+      ? schema.description
+      : undefined;
   return typeof description === 'string' ? description : '';
 }

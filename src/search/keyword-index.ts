@@ -37,8 +37,15 @@ export class KeywordIndex {
     this.#addPending();
     const found = new Set<string>();
     const words = splitWords(readableText(text));
-    this.#findRuns(words.map(({ whole }) => stem(whole)), found);
-    if (words.some(({ parts }) => parts.length > 1)) this.#findRuns(words.flatMap((word) => this.#partsOf(word)), found);
+    this.#findRuns(
+      words.map(({ whole }) => stem(whole)),
+      found,
+    );
+    if (words.some(({ parts }) => parts.length > 1))
+      this.#findRuns(
+        words.flatMap((word) => this.#partsOf(word)),
+        found,
+      );
     return found;
   }
 
@@ -91,10 +98,24 @@ export interface KeywordMatchResult {
 const SPECIFICITY_CAP = 0.2;
 
 /** Scores one tool by the formula in docs/search-and-scoring.md. */
-export function scoreKeywords(tool: { readonly name: string; readonly keywords: readonly string[]; readonly priority: Priority }, matchedKeywords: readonly string[]): KeywordMatchResult {
+export function scoreKeywords(
+  tool: {
+    readonly name: string;
+    readonly keywords: readonly string[];
+    readonly priority: Priority;
+  },
+  matchedKeywords: readonly string[],
+): KeywordMatchResult {
   const base = matchedKeywords.length / tool.keywords.length;
   const lengths = matchedKeywords.reduce((sum, keyword) => sum + keyword.length, 0);
   const specificity = Math.min(lengths / (matchedKeywords.length * 10), SPECIFICITY_CAP);
   const priorityBoost = PRIORITY_BOOST[tool.priority];
-  return Object.freeze({ toolName: tool.name, score: base + specificity + priorityBoost, base, specificity, priorityBoost, matchedKeywords: Object.freeze([...matchedKeywords]) });
+  return Object.freeze({
+    toolName: tool.name,
+    score: base + specificity + priorityBoost,
+    base,
+    specificity,
+    priorityBoost,
+    matchedKeywords: Object.freeze([...matchedKeywords]),
+  });
 }

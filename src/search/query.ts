@@ -46,7 +46,11 @@ export interface PlannedTerm {
 export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
   /** Neighbouring terms by their places; `worth` is what the pair counts where it occurs, before saturation. */
-  readonly pairs: readonly { readonly first: number; readonly second: number; readonly worth: number }[];
+  readonly pairs: readonly {
+    readonly first: number;
+    readonly second: number;
+    readonly worth: number;
+  }[];
   /** The words that no tool has, and those as which they are read. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
 }
@@ -65,7 +69,8 @@ export const CHATTY: ReadonlySet<string> = new Set(
 /** Quoted text, within which words are values rather than wishes. Bounded, so that a stray quote does not swallow the rest. */
 const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
 /** E-mail addresses, URLs and paths. */
-const ADDRESS = /[^\s@]{1,100}@[^\s@]{1,100}|https?:\/\/\S{1,500}|[^\s/]{0,100}\/[^\s/]{1,100}\/\S{0,300}/gu;
+const ADDRESS =
+  /[^\s@]{1,100}@[^\s@]{1,100}|https?:\/\/\S{1,500}|[^\s/]{0,100}\/[^\s/]{1,100}\/\S{0,300}/gu;
 const SENTENCE_START = /(?:^|[.!?:\n"“])\s{0,3}$/u;
 const CAPITALIZED = /^\p{Lu}/u;
 const DIGITS = /^\p{N}+$/u;
@@ -79,7 +84,13 @@ export function parseQuery(text: string): Query {
   const read = readableText(text);
   const valueAt = valueWeights(read);
   const places = new Map<string, number>();
-  const terms: { stem: string; weight: number; words: string[]; expandable: boolean; name: boolean }[] = [];
+  const terms: {
+    stem: string;
+    weight: number;
+    words: string[];
+    expandable: boolean;
+    name: boolean;
+  }[] = [];
   const pairs = new Map<string, readonly [number, number]>();
   let before: number | undefined;
   const add = (word: string, value: number, expandable: boolean): number => {
@@ -90,7 +101,9 @@ export function parseQuery(text: string): Query {
     const known = places.get(its);
     if (known === undefined) {
       places.set(its, terms.length);
-      return terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1;
+      return (
+        terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1
+      );
     }
     // A word counts as a value only if it is one wherever it stands.
     const term = terms[known]!;
@@ -107,7 +120,8 @@ export function parseQuery(text: string): Query {
     const { words, identifiers } = searchWords(written);
     for (const word of words) {
       const place = add(word, value, true);
-      if (before !== undefined && before !== place) pairs.set(`${before} ${place}`, [before, place]);
+      if (before !== undefined && before !== place)
+        pairs.set(`${before} ${place}`, [before, place]);
       before = place;
     }
     for (const word of identifiers) add(word, value, false);
@@ -118,8 +132,12 @@ export function parseQuery(text: string): Query {
 /** Returns for every place of a text 1, or less within quotes, addresses and paths. */
 function valueWeights(text: string): Float64Array {
   const weights = new Float64Array(text.length).fill(1);
-  for (const [pattern, weight] of [[ADDRESS, RANKING.address], [QUOTED, RANKING.quoted]] as const) {
-    for (const match of text.matchAll(pattern)) weights.fill(weight, match.index, match.index + match[0].length);
+  for (const [pattern, weight] of [
+    [ADDRESS, RANKING.address],
+    [QUOTED, RANKING.quoted],
+  ] as const) {
+    for (const match of text.matchAll(pattern))
+      weights.fill(weight, match.index, match.index + match[0].length);
   }
   return weights;
 }
@@ -127,39 +145,81 @@ function valueWeights(text: string): Float64Array {
 /** Returns 1 for an ordinary word, less for numbers and for names in mid-sentence. */
 function formWeight(word: string, at: number, text: string): number {
   if (DIGITS.test(word)) return RANKING.number;
-  return CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at)) ? RANKING.properName : 1;
+  return CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at))
+    ? RANKING.properName
+    : 1;
 }
 
 /** Looks a query's words up in an index, and those that may stand in for them; reads words that it does not know as known ones that are spelt alike. */
-export function planQuery(query: Query, index: InvertedIndex, relatedWords: RelatedWords): QueryPlan {
+export function planQuery(
+  query: Query,
+  index: InvertedIndex,
+  relatedWords: RelatedWords,
+): QueryPlan {
   const corrections: QueryPlan['corrections'][number][] = [];
   const asked = new Set(query.terms.map((term) => term.stem));
   const terms = query.terms.map((term): PlannedTerm => {
-    const readAs = corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords) ? closestWord(term.words[0]!, index) : undefined;
+    const readAs =
+      corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords)
+        ? closestWord(term.words[0]!, index)
+        : undefined;
     // A word that is there already is not counted twice because it is misspelt as well.
     if (readAs === undefined || asked.has(stem(readAs))) return planTerm(term, index, relatedWords);
     asked.add(stem(readAs));
     corrections.push(Object.freeze({ word: term.words[0]!, readAs }));
-    return planTerm({ ...term, stem: stem(readAs), weight: term.weight * RANKING.corrected, words: [readAs] }, index, relatedWords);
+    return planTerm(
+      { ...term, stem: stem(readAs), weight: term.weight * RANKING.corrected, words: [readAs] },
+      index,
+      relatedWords,
+    );
   });
   const pairs = query.neighbours.flatMap(([first, second]) => {
     const [a, b] = [terms[first]!, terms[second]!];
-    return a.stem === -1 || b.stem === -1 ? [] : [{ first, second, worth: RANKING.neighbours * Math.sqrt(a.weight * b.weight) * Math.max(a.rarity, b.rarity) }];
+    return a.stem === -1 || b.stem === -1
+      ? []
+      : [
+          {
+            first,
+            second,
+            worth:
+              RANKING.neighbours * Math.sqrt(a.weight * b.weight) * Math.max(a.rarity, b.rarity),
+          },
+        ];
   });
   return { terms, pairs, corrections: Object.freeze(corrections) };
 }
 
 /** Says whether a plain word is one that no tool has, nor any word that stands in for it. */
-function isUnknown({ expandable, name, stem }: QueryTerm, index: InvertedIndex, relatedWords: RelatedWords): boolean {
-  return expandable && !name && !index.has(stem) && ![...(relatedWords.get(stem)?.keys() ?? [])].some((other) => index.has(other));
+function isUnknown(
+  { expandable, name, stem }: QueryTerm,
+  index: InvertedIndex,
+  relatedWords: RelatedWords,
+): boolean {
+  return (
+    expandable &&
+    !name &&
+    !index.has(stem) &&
+    ![...(relatedWords.get(stem)?.keys() ?? [])].some((other) => index.has(other))
+  );
 }
 
-function planTerm({ stem, weight, words, expandable }: QueryTerm, index: InvertedIndex, relatedWords: RelatedWords): PlannedTerm {
+function planTerm(
+  { stem, weight, words, expandable }: QueryTerm,
+  index: InvertedIndex,
+  relatedWords: RelatedWords,
+): PlannedTerm {
   const number = index.stemNumber(stem) ?? -1;
   const related: { stem: number; share: number }[] = [];
   for (const [other, share] of (expandable && relatedWords.get(stem)) || []) {
     const its = index.stemNumber(other);
     if (its !== undefined) related.push({ stem: its, share });
   }
-  return { word: words[0]!, weight, stem: number, rarity: index.rarity(number), related, words: words.map((word) => index.wordNumber(word) ?? -1) };
+  return {
+    word: words[0]!,
+    weight,
+    stem: number,
+    rarity: index.rarity(number),
+    related,
+    words: words.map((word) => index.wordNumber(word) ?? -1),
+  };
 }

@@ -16,7 +16,12 @@ export type RelatedWordsOptions = {
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
-const optionsSchema = once(() => z.strictObject({ synonyms: z.array(z.array(word())).optional(), concepts: z.record(word(), z.array(word())).optional() } satisfies FieldsOf<RelatedWordsOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    synonyms: z.array(z.array(word())).optional(),
+    concepts: z.record(word(), z.array(word())).optional(),
+  } satisfies FieldsOf<RelatedWordsOptions>),
+);
 
 /** Refuses what is not single words: they would never match, and nobody would notice. @throws ToolError `INVALID_ARGUMENT`. */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
@@ -25,7 +30,10 @@ export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOpt
 }
 
 /** Reads the built-in tables and the words of one's own, with a pause after each line. */
-export function* readRelatedWords({ synonyms = [], concepts = {} }: RelatedWordsOptions): Work<RelatedWords> {
+export function* readRelatedWords({
+  synonyms = [],
+  concepts = {},
+}: RelatedWordsOptions): Work<RelatedWords> {
   const related = new Map<string, Map<string, number>>();
   const add = (from: string, to: string, share: number) => {
     if (from === to) return;

@@ -1,11 +1,21 @@
 import { finish, type Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { bestDocuments, CandidateFinder, type Candidates, type ScoredDocument } from './best-documents.js';
+import {
+  bestDocuments,
+  CandidateFinder,
+  type Candidates,
+  type ScoredDocument,
+} from './best-documents.js';
 import { SEARCH_FIELDS } from './bm25f.js';
 import { DocumentScorer } from './document-scorer.js';
 import { InvertedIndex } from './inverted-index.js';
 import { parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
-import { checkRelatedWords, readRelatedWords, type RelatedWords, type RelatedWordsOptions } from './related-words.js';
+import {
+  checkRelatedWords,
+  readRelatedWords,
+  type RelatedWords,
+  type RelatedWordsOptions,
+} from './related-words.js';
 import { UsageHistory } from './usage-history.js';
 import { applyVotes, tellingStems, votedAgainst, votesOn } from './votes.js';
 
@@ -14,7 +24,11 @@ export interface SearchResult {
   readonly toolName: string;
   readonly score: number;
   /** The words of the request that the tool has, and where; `related` marks one for which it has only words that mean about the same. */
-  readonly matches: readonly { readonly word: string; readonly fields: readonly (typeof SEARCH_FIELDS)[number][]; readonly related: boolean }[];
+  readonly matches: readonly {
+    readonly word: string;
+    readonly fields: readonly (typeof SEARCH_FIELDS)[number][];
+    readonly related: boolean;
+  }[];
   /** The words of the request that no tool has, and the words as which they were read. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** Marks a text that was longer than is read; the rest was ignored. */
@@ -82,7 +96,9 @@ export class SearchIndex {
 
   /** Returns the best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
   search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
-    return finish(this.#best(this.#prepare(text), limit, accept, this.#usage)).map(({ result }) => result);
+    return finish(this.#best(this.#prepare(text), limit, accept, this.#usage)).map(
+      ({ result }) => result,
+    );
   }
 
   /**
@@ -102,7 +118,12 @@ export class SearchIndex {
     }
   }
 
-  *#found(text: string, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<Found> {
+  *#found(
+    text: string,
+    limit: number,
+    accept: Accept,
+    usage: UsageHistory | undefined,
+  ): Work<Found> {
     const prepared = this.#prepare(text);
     yield;
     const best = yield* this.#best(prepared, limit, accept, usage);
@@ -123,7 +144,12 @@ export class SearchIndex {
     return { index, query, plan, candidates: this.#finder.find(plan, index) };
   }
 
-  *#best(prepared: Prepared, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<Found['best']> {
+  *#best(
+    prepared: Prepared,
+    limit: number,
+    accept: Accept,
+    usage: UsageHistory | undefined,
+  ): Work<Found['best']> {
     const explained: Found['best'][number][] = [];
     for (const scored of yield* ranked(prepared, limit, accept, usage)) {
       yield;
@@ -133,31 +159,59 @@ export class SearchIndex {
   }
 }
 
-function* ranked({ index, query, plan, candidates }: Prepared, limit: number, accept: Accept, usage: UsageHistory | undefined): Work<readonly ScoredDocument[]> {
+function* ranked(
+  { index, query, plan, candidates }: Prepared,
+  limit: number,
+  accept: Accept,
+  usage: UsageHistory | undefined,
+): Work<readonly ScoredDocument[]> {
   const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
-  if (usage === undefined || usage.size === 0) return yield* bestDocuments(candidates, scorer, index, limit, accept);
+  if (usage === undefined || usage.size === 0)
+    return yield* bestDocuments(candidates, scorer, index, limit, accept);
   const votes = votesOn(query, usage, index);
   const best = yield* bestDocuments(candidates, scorer, index, limit + votedAgainst(votes), accept);
   return applyVotes(best, limit, votes, (toolName) => {
     const document = index.documentsNamed(toolName).find((each) => accept(index.entry(each)!));
-    return document === undefined ? undefined : { document, entry: index.entry(document)!, score: scorer.score(document) };
+    return document === undefined
+      ? undefined
+      : { document, entry: index.entry(document)!, score: scorer.score(document) };
   });
 }
 
 /** Says which words of the request are where in a tool. */
-function explain({ entry, document, score, usage = 0 }: ScoredDocument, { index, query: { truncated }, plan: { terms, corrections } }: Prepared): SearchResult {
+function explain(
+  { entry, document, score, usage = 0 }: ScoredDocument,
+  { index, query: { truncated }, plan: { terms, corrections } }: Prepared,
+): SearchResult {
   const fieldsByStem = index.fieldsByStem(document);
-  const namesOf = (fields: number) => Object.freeze(SEARCH_FIELDS.filter((_, field) => (fields & (1 << field)) !== 0));
+  const namesOf = (fields: number) =>
+    Object.freeze(SEARCH_FIELDS.filter((_, field) => (fields & (1 << field)) !== 0));
   const matches = terms.flatMap(({ word, stem, related }): SearchResult['matches'] => {
     const own = fieldsByStem.get(stem) ?? 0;
-    const fields = own || related.reduce((all, other) => all | (fieldsByStem.get(other.stem) ?? 0), 0);
-    return fields === 0 ? [] : [Object.freeze({ word, fields: namesOf(fields), related: own === 0 })];
+    const fields =
+      own || related.reduce((all, other) => all | (fieldsByStem.get(other.stem) ?? 0), 0);
+    return fields === 0
+      ? []
+      : [Object.freeze({ word, fields: namesOf(fields), related: own === 0 })];
   });
   const notes = [
-    ...matches.map(({ word, fields, related }) => `${related ? `a word like "${word}"` : `"${word}"`} in ${fields.join(', ')}`),
+    ...matches.map(
+      ({ word, fields, related }) =>
+        `${related ? `a word like "${word}"` : `"${word}"`} in ${fields.join(', ')}`,
+    ),
     ...corrections.map(({ word, readAs }) => `"${word}" read as "${readAs}"`),
-    ...(usage === 0 ? [] : [usage > 0 ? 'served similar requests before' : 'failed on similar requests before']),
+    ...(usage === 0
+      ? []
+      : [usage > 0 ? 'served similar requests before' : 'failed on similar requests before']),
     ...(truncated ? ['the end of the text was not read'] : []),
   ];
-  return Object.freeze({ toolName: entry.name, score, matches: Object.freeze(matches), corrections, truncated, usage, explanation: notes.join('; ') });
+  return Object.freeze({
+    toolName: entry.name,
+    score,
+    matches: Object.freeze(matches),
+    corrections,
+    truncated,
+    usage,
+    explanation: notes.join('; '),
+  });
 }

@@ -27,7 +27,9 @@ export function closestWord(word: string, index: InvertedIndex): string | undefi
     .sort((a, b) => b.common - a.common || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, MOST_COMPARED)
     .map(({ candidate }) => candidate);
-  return new Fuse(alike, { threshold: WORST_FIT, ignoreLocation: true }).search(word, { limit: 1 })[0]?.item;
+  return new Fuse(alike, { threshold: WORST_FIT, ignoreLocation: true }).search(word, {
+    limit: 1,
+  })[0]?.item;
 }
 
 /** Returns which of 32 classes of letters a word has, as bits: quick to compare, to spare most words the closer look. */

@@ -50,7 +50,13 @@ export interface PastRequest {
   /** The number of its last use. */
   at: number;
   /** Sums of the votes, kept here to be quick: see `votes.ts`. */
-  readonly tally: { common: number; stems: number; known: number; weight: number; weighedFor: object | undefined };
+  readonly tally: {
+    common: number;
+    stems: number;
+    known: number;
+    weight: number;
+    weighedFor: object | undefined;
+  };
 }
 
 /** The bounds of what is kept, and the weight of a use. Chosen together with the numbers of the votes; see `votes.ts`. */
@@ -96,14 +102,23 @@ export class UsageHistory implements Usage {
     this.#requests.set(keyOf(request), request);
     const before = request.tools.get(toolName) ?? 0;
     // What served before fades when something else serves now.
-    if (outcome === 'success') for (const [other, strength] of request.tools) request.tools.set(other, rounded(strength * USAGE.repetition));
-    request.tools.set(toolName, rounded(before * USAGE.repetition + (outcome === 'success' ? 1 : -USAGE.failure)));
+    if (outcome === 'success')
+      for (const [other, strength] of request.tools)
+        request.tools.set(other, rounded(strength * USAGE.repetition));
+    request.tools.set(
+      toolName,
+      rounded(before * USAGE.repetition + (outcome === 'success' ? 1 : -USAGE.failure)),
+    );
     keepStrongest(request.tools, toolName);
     this.#dropOldest();
   }
 
   export(): UsageData {
-    const requests = Array.from(this.#requests.values(), ({ stems, tools, at }) => ({ stems, age: this.#uses - at, tools: [...tools].sort(([a], [b]) => compareText(a, b)) }));
+    const requests = Array.from(this.#requests.values(), ({ stems, tools, at }) => ({
+      stems,
+      age: this.#uses - at,
+      tools: [...tools].sort(([a], [b]) => compareText(a, b)),
+    }));
     return cloneFrozen({ version: 1, uses: this.#uses, requests });
   }
 
@@ -115,10 +130,13 @@ export class UsageHistory implements Usage {
     for (const { stems, age, tools } of requests) {
       const request = this.#request(stems);
       request.at = Math.max(request.at, this.#uses - age);
-      for (const [name, strength] of tools) request.tools.set(name, stronger(strength, request.tools.get(name) ?? 0));
+      for (const [name, strength] of tools)
+        request.tools.set(name, stronger(strength, request.tools.get(name) ?? 0));
       keepStrongest(request.tools);
     }
-    this.#requests = new Map([...this.#requests].sort(([a, one], [b, other]) => one.at - other.at || compareText(a, b)));
+    this.#requests = new Map(
+      [...this.#requests].sort(([a, one], [b, other]) => one.at - other.at || compareText(a, b)),
+    );
     this.#dropOldest();
   }
 
@@ -131,7 +149,12 @@ export class UsageHistory implements Usage {
   #request(stems: readonly string[]): PastRequest {
     const known = this.#requests.get(keyOf({ stems }));
     if (known !== undefined) return known;
-    const request: PastRequest = { stems, tools: new Map(), at: 0, tally: { common: 0, stems: 0, known: 0, weight: 0, weighedFor: undefined } };
+    const request: PastRequest = {
+      stems,
+      tools: new Map(),
+      at: 0,
+      tally: { common: 0, stems: 0, known: 0, weight: 0, weighedFor: undefined },
+    };
     this.#requests.set(keyOf(request), request);
     for (const stem of stems) {
       const having = this.#having.get(stem);
@@ -166,7 +189,12 @@ function stronger(a: number, b: number): number {
 /** Bounds the tools of a request; `newest` is kept however weak. */
 function keepStrongest(tools: Map<string, number>, newest?: string): void {
   if (tools.size <= USAGE.mostTools) return;
-  const ranked = [...tools].sort(([a, one], [b, other]) => Number(b === newest) - Number(a === newest) || Math.abs(other) - Math.abs(one) || compareText(a, b));
+  const ranked = [...tools].sort(
+    ([a, one], [b, other]) =>
+      Number(b === newest) - Number(a === newest) ||
+      Math.abs(other) - Math.abs(one) ||
+      compareText(a, b),
+  );
   for (const [name] of ranked.slice(USAGE.mostTools)) tools.delete(name);
 }
 
@@ -180,25 +208,55 @@ const STRONGEST = 1 / (1 - USAGE.repetition);
 const LONGEST_NAME = 128;
 const MOST_ISSUES = 10;
 
-const vote = () => z.custom<UsageRequest['tools'][number]>(isVote, `[a tool's name, a number from -${STRONGEST} to ${STRONGEST}]`);
-const pastRequest = () => z.strictObject({
-  stems: z.custom<readonly string[]>(isStems, `1 to ${USAGE.mostStems} sorted, distinct words`),
-  age: wholeBetween(0),
-  tools: z.array(vote()).min(1).max(USAGE.mostTools).refine((votes) => new Set(votes.map(([name]) => name)).size === votes.length, 'each tool once'),
-} satisfies FieldsOf<UsageRequest>);
-const usageData = once(() => z
-  .strictObject({ version: z.literal(1), uses: wholeBetween(0), requests: z.array(pastRequest()).max(USAGE.capacity) } satisfies FieldsOf<UsageData>)
-  .superRefine(({ uses, requests }, context) => {
-    for (const [place, { age }] of requests.entries()) if (age >= Math.max(1, uses)) context.addIssue({ code: 'custom', path: ['requests', place, 'age'], message: 'a whole number below that of all uses' });
-  }));
+const vote = () =>
+  z.custom<UsageRequest['tools'][number]>(
+    isVote,
+    `[a tool's name, a number from -${STRONGEST} to ${STRONGEST}]`,
+  );
+const pastRequest = () =>
+  z.strictObject({
+    stems: z.custom<readonly string[]>(isStems, `1 to ${USAGE.mostStems} sorted, distinct words`),
+    age: wholeBetween(0),
+    tools: z
+      .array(vote())
+      .min(1)
+      .max(USAGE.mostTools)
+      .refine(
+        (votes) => new Set(votes.map(([name]) => name)).size === votes.length,
+        'each tool once',
+      ),
+  } satisfies FieldsOf<UsageRequest>);
+const usageData = once(() =>
+  z
+    .strictObject({
+      version: z.literal(1),
+      uses: wholeBetween(0),
+      requests: z.array(pastRequest()).max(USAGE.capacity),
+    } satisfies FieldsOf<UsageData>)
+    .superRefine(({ uses, requests }, context) => {
+      for (const [place, { age }] of requests.entries())
+        if (age >= Math.max(1, uses))
+          context.addIssue({
+            code: 'custom',
+            path: ['requests', place, 'age'],
+            message: 'a whole number below that of all uses',
+          });
+    }),
+);
 
 function checked(data: unknown): UsageData {
-  const refused = (issues: readonly Issue[]) => refusal('The usage data are refused, nothing was merged', issues.slice(0, MOST_ISSUES));
+  const refused = (issues: readonly Issue[]) =>
+    refusal('The usage data are refused, nothing was merged', issues.slice(0, MOST_ISSUES));
   let copy: unknown;
   try {
     copy = cloneFrozen(data);
   } catch (error) {
-    throw refused([{ path: [], message: `Expected what usage.export() gave: ${error instanceof TypeError ? error.message : 'plain data'}.` }]);
+    throw refused([
+      {
+        path: [],
+        message: `Expected what usage.export() gave: ${error instanceof TypeError ? error.message : 'plain data'}.`,
+      },
+    ]);
   }
   const parsed = usageData().safeParse(copy);
   if (!parsed.success) throw refused(toIssues(parsed.error, copy));
@@ -208,11 +266,26 @@ function checked(data: unknown): UsageData {
 function isVote(value: unknown): boolean {
   if (!Array.isArray(value) || value.length !== 2) return false;
   const [name, strength] = value as readonly unknown[];
-  return typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && typeof strength === 'number' && Math.abs(strength) <= STRONGEST + 0.001;
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    name.length <= LONGEST_NAME &&
+    typeof strength === 'number' &&
+    Math.abs(strength) <= STRONGEST + 0.001
+  );
 }
 
 /** Wants stems sorted: another order would be another request to the history. */
 function isStems(value: unknown): boolean {
-  const isStem = (stem: unknown) => typeof stem === 'string' && stem !== '' && stem.length <= USAGE.longestStem && !/\s/u.test(stem);
-  return Array.isArray(value) && value.length > 0 && value.length <= USAGE.mostStems && value.every((stem: string, place) => isStem(stem) && (place === 0 || value[place - 1] < stem));
+  const isStem = (stem: unknown) =>
+    typeof stem === 'string' &&
+    stem !== '' &&
+    stem.length <= USAGE.longestStem &&
+    !/\s/u.test(stem);
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= USAGE.mostStems &&
+    value.every((stem: string, place) => isStem(stem) && (place === 0 || value[place - 1] < stem))
+  );
 }

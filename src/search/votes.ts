@@ -54,7 +54,10 @@ const UNIT = 2 ** 20;
  * Not what users say to any helper, and no values (numbers, quoted text, addresses), which are nobody else's business.
  */
 export function tellingStems({ terms }: Query): readonly string[] {
-  const telling = terms.filter(({ stem, weight }) => weight > RANKING.address && !CHATTY.has(stem) && stem.length <= USAGE.longestStem);
+  const telling = terms.filter(
+    ({ stem, weight }) =>
+      weight > RANKING.address && !CHATTY.has(stem) && stem.length <= USAGE.longestStem,
+  );
   return telling.slice(0, USAGE.mostStems).map(({ stem }) => stem);
 }
 
@@ -82,8 +85,14 @@ type AskedStems = ReadonlyMap<string, { readonly weight: number; readonly rarity
  * stems. A tool's bonus grows with how much of the new request its similar past requests cover together, each stem
  * counting the more often it was asked for, but less and less so; and with the tool's share of these requests.
  */
-export function votesOn(query: Query, history: UsageHistory, index: InvertedIndex): ReadonlyMap<string, Vote> {
-  const asked: AskedStems = new Map(query.terms.map(({ stem, weight }) => [stem, { weight, rarity: rarityOf(stem, index) }]));
+export function votesOn(
+  query: Query,
+  history: UsageHistory,
+  index: InvertedIndex,
+): ReadonlyMap<string, Vote> {
+  const asked: AskedStems = new Map(
+    query.terms.map(({ stem, weight }) => [stem, { weight, rarity: rarityOf(stem, index) }]),
+  );
   const telling = tellingStems(query).filter((stem) => history.having(stem).size > 0);
   const whole = worthOf([...asked]);
   const voters = votersFor(telling, asked, history, index);
@@ -104,12 +113,19 @@ export function votesOn(query: Query, history: UsageHistory, index: InvertedInde
       return [count, strength];
     });
     all += Math.round(sum * strongest);
-    return { request, votes, weight: decayed / (1 - VOTES.damping + (VOTES.damping * request.stems.length) / VOTES.usualStems) };
+    return {
+      request,
+      votes,
+      weight:
+        decayed / (1 - VOTES.damping + (VOTES.damping * request.stems.length) / VOTES.usualStems),
+    };
   });
   const sides = [...counts.values()].flat();
   for (const stem of telling) {
     const having = history.having(stem);
-    for (const { request, votes, weight } of ballots) if (having.has(request)) for (const [count, strength] of votes) count.occurrences += Math.round(weight * strength);
+    for (const { request, votes, weight } of ballots)
+      if (having.has(request))
+        for (const [count, strength] of votes) count.occurrences += Math.round(weight * strength);
     const { weight, rarity } = asked.get(stem)!;
     const share = (weight * rarity) / whole;
     for (const count of sides) {
@@ -117,13 +133,26 @@ export function votesOn(query: Query, history: UsageHistory, index: InvertedInde
       count.occurrences = 0;
     }
   }
-  return new Map(Array.from(counts, ([name, [pro, contra]]) => [name, { lift: bonus(pro, all) - bonus(contra, all), nearest: Math.max(pro.nearest, contra.nearest) }]));
+  return new Map(
+    Array.from(counts, ([name, [pro, contra]]) => [
+      name,
+      {
+        lift: bonus(pro, all) - bonus(contra, all),
+        nearest: Math.max(pro.nearest, contra.nearest),
+      },
+    ]),
+  );
 }
 
 const NO_COUNT: Count = { nearest: 0, sum: 0, covered: 0, occurrences: 0 };
 
 /** Returns the past requests that are similar enough, at most as many as may vote. */
-function votersFor(telling: readonly string[], asked: AskedStems, history: UsageHistory, index: InvertedIndex): readonly Voter[] {
+function votersFor(
+  telling: readonly string[],
+  asked: AskedStems,
+  history: UsageHistory,
+  index: InvertedIndex,
+): readonly Voter[] {
   const touched: PastRequest[] = [];
   const unknown = index.rarity(-1);
   for (const stem of telling) {
@@ -141,18 +170,30 @@ function votersFor(telling: readonly string[], asked: AskedStems, history: Usage
   for (const request of touched) {
     const { tally } = request;
     const similarity = tally.common / Math.sqrt(whole * weightOf(request, index));
-    if (similarity >= (tally.stems >= 2 && tally.known >= 1 ? VOTES.leastSimilarity : VOTES.leastWithoutKnownWords)) voters.push({ request, similarity });
+    if (
+      similarity >=
+      (tally.stems >= 2 && tally.known >= 1 ? VOTES.leastSimilarity : VOTES.leastWithoutKnownWords)
+    )
+      voters.push({ request, similarity });
     tally.common = tally.stems = tally.known = 0;
   }
-  return voters.length <= VOTES.mostVoters ? voters : voters.sort(bySimilarity).slice(0, VOTES.mostVoters);
+  return voters.length <= VOTES.mostVoters
+    ? voters
+    : voters.sort(bySimilarity).slice(0, VOTES.mostVoters);
 }
 
-function worthOf(stems: readonly (readonly [string, { readonly weight: number; readonly rarity: number }])[]): number {
+function worthOf(
+  stems: readonly (readonly [string, { readonly weight: number; readonly rarity: number }])[],
+): number {
   return stems.reduce((sum, [, { weight, rarity }]) => sum + weight * rarity, 0);
 }
 
 function bySimilarity(a: Voter, b: Voter): number {
-  return b.similarity - a.similarity || b.request.at - a.request.at || compareText(a.request.stems.join(' '), b.request.stems.join(' '));
+  return (
+    b.similarity - a.similarity ||
+    b.request.at - a.request.at ||
+    compareText(a.request.stems.join(' '), b.request.stems.join(' '))
+  );
 }
 
 /** Returns the rarity of all stems of a past request, which is computed when it is first asked for after a change of the index. */
@@ -169,7 +210,9 @@ function rarityOf(stem: string, index: InvertedIndex): number {
 }
 
 function bonus({ covered, sum }: Count, all: number): number {
-  return sum === 0 ? 0 : VOTES.gain * covered ** VOTES.coveragePower * (sum / all) ** VOTES.sharePower;
+  return sum === 0
+    ? 0
+    : VOTES.gain * covered ** VOTES.coveragePower * (sum / all) ** VOTES.sharePower;
 }
 
 /** Counts the tools that votes could push down: so many more are needed from the ranking by words. */
@@ -183,7 +226,12 @@ export function votedAgainst(votes: ReadonlyMap<string, Vote>): number {
  * @param ranked The best by words: `limit` and `votedAgainst` more, so that what is left out comes in by votes only.
  * @param score The tool of a name with its score by words, unless there is no such tool or it is not accepted.
  */
-export function applyVotes(ranked: readonly ScoredDocument[], limit: number, votes: ReadonlyMap<string, Vote>, score: (toolName: string) => ScoredDocument | undefined): readonly ScoredDocument[] {
+export function applyVotes(
+  ranked: readonly ScoredDocument[],
+  limit: number,
+  votes: ReadonlyMap<string, Vote>,
+  score: (toolName: string) => ScoredDocument | undefined,
+): readonly ScoredDocument[] {
   const best = ranked[0]?.score ?? 1;
   const results = ranked.map((tool) => voted(tool, votes.get(tool.entry.name), best));
   const names = new Set(ranked.map(({ entry }) => entry.name));
@@ -201,7 +249,11 @@ export function applyVotes(ranked: readonly ScoredDocument[], limit: number, vot
 
 /** Votes may move a tool to the end, but never out, and bring in only what similar enough requests or its own words speak for. */
 function voted(tool: ScoredDocument, vote: Vote | undefined, best: number): ScoredDocument {
-  if (vote === undefined || (vote.nearest < VOTES.closeSimilarity && tool.score < VOTES.ownEvidence * best)) return tool;
+  if (
+    vote === undefined ||
+    (vote.nearest < VOTES.closeSimilarity && tool.score < VOTES.ownEvidence * best)
+  )
+    return tool;
   const score = Math.max(tool.score + vote.lift * best, tool.score * VOTES.left);
   return { ...tool, score, usage: score - tool.score };
 }

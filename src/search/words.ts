@@ -58,7 +58,8 @@ export function searchWords(text: string): SearchWords {
   const words: string[] = [];
   const identifiers: string[] = [];
   for (const { whole, parts } of splitWords(text)) {
-    for (const part of parts) for (const piece of part.split(LETTER_DIGIT)) if (!STOP_WORDS.has(piece)) words.push(piece);
+    for (const part of parts)
+      for (const piece of part.split(LETTER_DIGIT)) if (!STOP_WORDS.has(piece)) words.push(piece);
     if (parts.length > 1) identifiers.push(whole);
   }
   return { words, identifiers };
@@ -93,7 +94,11 @@ const PLAIN = /^[a-z]+$/;
 export function stem(word: string): string {
   if (word.length < 3 || !PLAIN.test(word)) return word;
   const singular = dropPlural(word);
-  return EXCEPTIONS.get(word) ?? EXCEPTIONS.get(singular) ?? dropDoubleL(dropFinalE(yToI(dropPastAndGerund(singular))));
+  return (
+    EXCEPTIONS.get(word) ??
+    EXCEPTIONS.get(singular) ??
+    dropDoubleL(dropFinalE(yToI(dropPastAndGerund(singular))))
+  );
 }
 
 function dropPlural(word: string): string {
@@ -105,10 +110,15 @@ function dropPlural(word: string): string {
 
 function dropPastAndGerund(word: string): string {
   if (word.endsWith('eed')) return measure(word.slice(0, -3)) > 0 ? word.slice(0, -1) : word;
-  const base = word.endsWith('ed') ? word.slice(0, -2) : word.endsWith('ing') ? word.slice(0, -3) : undefined;
+  const base = word.endsWith('ed')
+    ? word.slice(0, -2)
+    : word.endsWith('ing')
+      ? word.slice(0, -3)
+      : undefined;
   if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
   if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using: use
-  if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base)) return base.slice(0, -1);
+  if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base))
+    return base.slice(0, -1);
   return measure(base) === 1 && endsShort(base) ? `${base}e` : base;
 }
 
@@ -142,12 +152,19 @@ function hasVowel(word: string): boolean {
 /** Counts how many times consonants follow vowels: Porter's m. */
 function measure(word: string): number {
   let count = 0;
-  for (let index = 1; index < word.length; index++) if (isVowel(word, index - 1) && !isVowel(word, index)) count++;
+  for (let index = 1; index < word.length; index++)
+    if (isVowel(word, index - 1) && !isVowel(word, index)) count++;
   return count;
 }
 
 /** Says whether a word ends in consonant, vowel and a consonant other than w, x and y: Porter's *o. */
 function endsShort(word: string): boolean {
   const end = word.length - 1;
-  return end >= 2 && !isVowel(word, end) && isVowel(word, end - 1) && !isVowel(word, end - 2) && !/[wxy]$/.test(word);
+  return (
+    end >= 2 &&
+    !isVowel(word, end) &&
+    isVowel(word, end - 1) &&
+    !isVowel(word, end - 2) &&
+    !/[wxy]$/.test(word)
+  );
 }

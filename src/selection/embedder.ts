@@ -10,11 +10,18 @@ export interface Embedder {
    * Returns one vector for each text, in their order and all of one length. The signal fires when the answer is no
    * longer needed.
    */
-  embed(texts: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<readonly (readonly number[] | Float32Array | Float64Array)[]>;
+  embed(
+    texts: readonly string[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly (readonly number[] | Float32Array | Float64Array)[]>;
 }
 
 /** The part of the AI SDK's `embedMany` that is used, described here so that nothing of that package is imported. */
-export type EmbedMany<Model> = (options: { model: Model; values: string[]; abortSignal?: AbortSignal }) => PromiseLike<{ readonly embeddings: readonly (readonly number[])[] }>;
+export type EmbedMany<Model> = (options: {
+  model: Model;
+  values: string[];
+  abortSignal?: AbortSignal;
+}) => PromiseLike<{ readonly embeddings: readonly (readonly number[])[] }>;
 
 /**
  * Returns an embedder that asks a model through `embedMany` of the AI SDK: `embedderOf(embedMany, model)`.
@@ -23,7 +30,14 @@ export type EmbedMany<Model> = (options: { model: Model; values: string[]; abort
  */
 export function embedderOf<Model>(embedMany: EmbedMany<Model>, model: Model): Embedder {
   return Object.freeze<Embedder>({
-    embed: async (texts, { signal } = {}) => (await embedMany({ model, values: [...texts], ...(signal === undefined ? {} : { abortSignal: signal }) })).embeddings,
+    embed: async (texts, { signal } = {}) =>
+      (
+        await embedMany({
+          model,
+          values: [...texts],
+          ...(signal === undefined ? {} : { abortSignal: signal }),
+        })
+      ).embeddings,
   });
 }
 
@@ -52,13 +66,26 @@ const known = new WeakMap<Embedder, Map<string, Vector>>();
  * @throws ToolError `LIMIT_EXCEEDED` for too many tools, `EXECUTION_FAILED` for an answer that cannot be used; and
  * whatever the embedder throws.
  */
-export async function similaritiesOf(text: string, entries: readonly ToolEntry[], embedder: Embedder, signal: AbortSignal): Promise<Similarities> {
-  if (entries.length > MOST_TOOLS) throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MOST_TOOLS} tools to embed, got ${entries.length}. Narrow them down with a filter.`);
+export async function similaritiesOf(
+  text: string,
+  entries: readonly ToolEntry[],
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<Similarities> {
+  if (entries.length > MOST_TOOLS)
+    throw new ToolError(
+      'LIMIT_EXCEEDED',
+      `Expected at most ${MOST_TOOLS} tools to embed, got ${entries.length}. Narrow them down with a filter.`,
+    );
   let kept = known.get(embedder);
   if (kept === undefined) known.set(embedder, (kept = new Map<string, Vector>()));
 
   // A copy, because other calls change `kept` meanwhile.
-  const vectors = new Map(entries.flatMap(({ digest }) => (kept.has(digest) ? [[digest, kept.get(digest)!] as const] : [])));
+  const vectors = new Map(
+    entries.flatMap(({ digest }) =>
+      kept.has(digest) ? [[digest, kept.get(digest)!] as const] : [],
+    ),
+  );
   const request = 'the request';
   const wanted = [request, ...entries.filter(({ digest }) => !vectors.has(digest))] as const;
   let asked: Vector | undefined;
@@ -73,7 +100,10 @@ export async function similaritiesOf(text: string, entries: readonly ToolEntry[]
       const { length } = asked;
       if ([...vectors.values()].some((vector) => vector.length !== length)) {
         kept.clear(); // Another model answers now: its vectors cannot be compared with those kept.
-        throw unusable('vectors of as many numbers as before (the tools will be embedded again)', `one of ${length}`);
+        throw unusable(
+          'vectors of as many numbers as before (the tools will be embedded again)',
+          `one of ${length}`,
+        );
       }
     }
     for (const [index, each] of batch.entries()) {
@@ -105,12 +135,15 @@ function readable(text: string): string {
 }
 
 function toVectors(answer: unknown, count: number, length: number | undefined): readonly Vector[] {
-  if (!Array.isArray(answer) || answer.length !== count) throw unusable(`${count} vectors`, describeValue(answer));
+  if (!Array.isArray(answer) || answer.length !== count)
+    throw unusable(`${count} vectors`, describeValue(answer));
   let expected = length;
   return Array.from(answer as readonly unknown[], (vector) => {
-    if (!isVector(vector) || vector.length === 0 || vector.length > LONGEST_VECTOR) throw unusable(`vectors of 1 to ${LONGEST_VECTOR} numbers`, describeValue(vector));
+    if (!isVector(vector) || vector.length === 0 || vector.length > LONGEST_VECTOR)
+      throw unusable(`vectors of 1 to ${LONGEST_VECTOR} numbers`, describeValue(vector));
     expected ??= vector.length;
-    if (vector.length !== expected) throw unusable(`vectors that all have ${expected} numbers`, `one of ${vector.length}`);
+    if (vector.length !== expected)
+      throw unusable(`vectors that all have ${expected} numbers`, `one of ${vector.length}`);
     return unit(vector);
   });
 }
@@ -122,7 +155,8 @@ function isVector(value: unknown): value is ArrayLike<unknown> {
 
 function unit(vector: ArrayLike<unknown>): Vector {
   const numbers = Array.from(vector, (value) => {
-    if (typeof value !== 'number' || !Number.isFinite(value)) throw unusable('vectors of finite numbers', describeValue(value));
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      throw unusable('vectors of finite numbers', describeValue(value));
     return value;
   });
   // Scaled to about 1 first: squares of very large and very small numbers overflow.

@@ -1,4 +1,10 @@
-import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../tool/render-tool.js';
+import {
+  highestLevel,
+  renderTool,
+  SCHEMA_LEVELS,
+  type RenderedTool,
+  type SchemaLevel,
+} from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /** A tool that may get a place in the prompt. */
@@ -12,7 +18,11 @@ export interface Candidate {
 }
 
 export interface Fitted<C extends Candidate> {
-  readonly kept: readonly { readonly candidate: C; readonly level: SchemaLevel; readonly tokens: number }[];
+  readonly kept: readonly {
+    readonly candidate: C;
+    readonly level: SchemaLevel;
+    readonly tokens: number;
+  }[];
   readonly dropped: readonly C[];
   readonly tokens: number;
   /** Says that the kept tools are within the budget; false when even the guaranteed ones exceed it. */
@@ -27,7 +37,11 @@ export interface Fitted<C extends Candidate> {
  * one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at
  * another; they are left out, the last first, only for a guaranteed one.
  */
-export function fitBudget<C extends Candidate>(candidates: readonly C[], budget: number, countTokens: (text: string) => number): Fitted<C> {
+export function fitBudget<C extends Candidate>(
+  candidates: readonly C[],
+  budget: number,
+  countTokens: (text: string) => number,
+): Fitted<C> {
   const counted = new Map<RenderedTool, number>();
   const cost = ({ entry }: C, level: SchemaLevel) => {
     const tool = renderTool(entry, level);
@@ -47,7 +61,8 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
     each.tokens = cost(each.candidate, level);
     tokens += each.tokens;
   };
-  const isLower = (a: SchemaLevel, b: SchemaLevel) => SCHEMA_LEVELS.indexOf(a) > SCHEMA_LEVELS.indexOf(b);
+  const isLower = (a: SchemaLevel, b: SchemaLevel) =>
+    SCHEMA_LEVELS.indexOf(a) > SCHEMA_LEVELS.indexOf(b);
 
   const leaveOut = (mayLeave: (candidate: C) => boolean) => {
     for (const each of [...kept].reverse()) {
@@ -63,14 +78,24 @@ export function fitBudget<C extends Candidate>(candidates: readonly C[], budget:
     for (const each of [...kept].reverse()) {
       if (tokens <= budget) break;
       // A summary may be longer than the description that it replaces.
-      if (each.candidate.fixedLevel === undefined && isLower(level, each.level) && cost(each.candidate, level) < each.tokens) setLevel(each, level);
+      if (
+        each.candidate.fixedLevel === undefined &&
+        isLower(level, each.level) &&
+        cost(each.candidate, level) < each.tokens
+      )
+        setLevel(each, level);
     }
   }
   leaveOut(({ guaranteed, fixedLevel }) => !guaranteed && fixedLevel === undefined);
   leaveOut(({ guaranteed }) => !guaranteed);
   for (const each of kept) {
     for (const level of SCHEMA_LEVELS) {
-      if (each.candidate.fixedLevel !== undefined || !isLower(each.level, level) || isLower(highestLevel(each.candidate.entry), level)) continue;
+      if (
+        each.candidate.fixedLevel !== undefined ||
+        !isLower(each.level, level) ||
+        isLower(highestLevel(each.candidate.entry), level)
+      )
+        continue;
       if (tokens - each.tokens + cost(each.candidate, level) <= budget) setLevel(each, level);
     }
   }

@@ -22,20 +22,49 @@ type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit
  * A permission is for one answer: it asks about each tool once, so that an availability check that changes its result
  * does not make the answer contradict itself, and it takes names as the registry has them now.
  */
-export function compilePermission(registry: ToolMetadataRegistry, { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits): Permission {
+export function compilePermission(
+  registry: ToolMetadataRegistry,
+  { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits,
+): Permission {
   // By own names: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
-    (entry) => (excluded.has(entry.name) ? { reason: 'excluded', explanation: 'excluded by the request' } : undefined),
-    (entry) => (isAvailable(entry) ? undefined : { reason: 'unavailable', explanation: 'its availability check fails' }),
+    (entry) =>
+      excluded.has(entry.name)
+        ? { reason: 'excluded', explanation: 'excluded by the request' }
+        : undefined,
+    (entry) =>
+      isAvailable(entry)
+        ? undefined
+        : { reason: 'unavailable', explanation: 'its availability check fails' },
   ];
-  const condition = (reason: DropReason, condition: ToolFilter, explain: (entry: ToolEntry) => string) => {
+  const condition = (
+    reason: DropReason,
+    condition: ToolFilter,
+    explain: (entry: ToolEntry) => string,
+  ) => {
     const passes = compileFilter(condition);
     tests.push((entry) => (passes(entry) ? undefined : { reason, explanation: explain(entry) }));
   };
-  if (maxDanger !== undefined) condition('danger', { maxDanger }, (entry) => `danger ${entry.dangerLevel} is above ${maxDanger}${hint(entry, 'dangerLevel')}`);
-  if (accessModes !== undefined) condition('access', { accessMode: accessModes }, (entry) => `access ${entry.accessMode} is none of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`);
-  if (maxCostTier !== undefined) condition('cost', { maxCostTier }, (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`);
+  if (maxDanger !== undefined)
+    condition(
+      'danger',
+      { maxDanger },
+      (entry) => `danger ${entry.dangerLevel} is above ${maxDanger}${hint(entry, 'dangerLevel')}`,
+    );
+  if (accessModes !== undefined)
+    condition(
+      'access',
+      { accessMode: accessModes },
+      (entry) =>
+        `access ${entry.accessMode} is none of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`,
+    );
+  if (maxCostTier !== undefined)
+    condition(
+      'cost',
+      { maxCostTier },
+      (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`,
+    );
   if (filter !== undefined) condition('filter', filter, () => 'the filter does not let it through');
   const known = new Map<ToolEntry, Refusal | undefined>();
   return (entry) => {

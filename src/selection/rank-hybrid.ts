@@ -4,7 +4,17 @@ import { LIMITS } from '../core/limits.js';
 import { compareText } from '../core/plain-data.js';
 import { compileFilter, type ToolFilter } from '../registry/tool-filter.js';
 import type { SearchOptions, ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { aFunction, anObject, checkOptions, milliseconds, once, signal, wholeBetween, withMethods, type FieldsOf } from '../core/options.js';
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  milliseconds,
+  once,
+  signal,
+  wholeBetween,
+  withMethods,
+  type FieldsOf,
+} from '../core/options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { similaritiesOf, type Embedder, type Similarities } from './embedder.js';
 import type { Ranking } from './selection-request.js';
@@ -47,14 +57,21 @@ const FUSED = 60;
  */
 const SIMILARITY_WEIGHT = 0.3;
 
-const optionsSchema = once(() => z.strictObject({
-  embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
-  limit: wholeBetween(0).default(50),
-  timeoutMs: milliseconds(0).default(1_000),
-  filter: z.union([aFunction<(entry: ToolEntry) => boolean>(), anObject<ToolFilter>()], 'a filter or a function').optional(),
-  signal: signal().optional(),
-  startTimer: aFunction<NonNullable<HybridOptions['startTimer']>>().default(() => startTimeout),
-} satisfies FieldsOf<HybridOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    embedder: withMethods<Embedder>('an object with a function embed', 'embed'),
+    limit: wholeBetween(0).default(50),
+    timeoutMs: milliseconds(0).default(1_000),
+    filter: z
+      .union(
+        [aFunction<(entry: ToolEntry) => boolean>(), anObject<ToolFilter>()],
+        'a filter or a function',
+      )
+      .optional(),
+    signal: signal().optional(),
+    startTimer: aFunction<NonNullable<HybridOptions['startTimer']>>().default(() => startTimeout),
+  } satisfies FieldsOf<HybridOptions>),
+);
 type CheckedOptions = z.output<ReturnType<typeof optionsSchema>>;
 
 /** A tool with its score in a ranking. */
@@ -78,18 +95,32 @@ interface Placed {
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options, `ABORTED` when `signal` says so.
  */
-export async function rankHybrid(registry: ToolMetadataRegistry, text: string, options: HybridOptions): Promise<HybridRanking> {
+export async function rankHybrid(
+  registry: ToolMetadataRegistry,
+  text: string,
+  options: HybridOptions,
+): Promise<HybridRanking> {
   const { limit, filter, ...asked } = checkOptions(optionsSchema, options, 'options of rankHybrid');
   if (asked.signal?.aborted) throw abortedBy(asked.signal);
   const accept = typeof filter === 'object' ? compileFilter(filter) : (filter ?? (() => true));
   // Both rankings are of the same tools, even if tools come and go while the embedder works.
   const hits = registry.search(text, { limit: Math.max(limit, FUSED), filter: accept });
-  const lexical = hits.map(({ toolName, score, explanation }): Placed => ({ entry: registry.require(toolName), score, explanation }));
+  const lexical = hits.map(({ toolName, score, explanation }): Placed => ({
+    entry: registry.require(toolName),
+    score,
+    explanation,
+  }));
   const entries = [...registry].filter(accept);
-  if (limit === 0 || entries.length === 0 || text.slice(0, LIMITS.queryLength).trim() === '') return Object.freeze({ ranking: toRanking(lexical, limit) });
+  if (limit === 0 || entries.length === 0 || text.slice(0, LIMITS.queryLength).trim() === '')
+    return Object.freeze({ ranking: toRanking(lexical, limit) });
   try {
-    const similarities = await beforeDeadline((stop) => similaritiesOf(text, entries, asked.embedder, stop), asked);
-    return Object.freeze({ ranking: toRanking(fuse(lexical.slice(0, FUSED), entries, similarities), limit) });
+    const similarities = await beforeDeadline(
+      (stop) => similaritiesOf(text, entries, asked.embedder, stop),
+      asked,
+    );
+    return Object.freeze({
+      ranking: toRanking(fuse(lexical.slice(0, FUSED), entries, similarities), limit),
+    });
   } catch (error) {
     if (asked.signal?.aborted) throw abortedBy(asked.signal);
     return Object.freeze({ ranking: toRanking(lexical, limit), degraded: degradation(error) });
@@ -97,40 +128,82 @@ export async function rankHybrid(registry: ToolMetadataRegistry, text: string, o
 }
 
 /** Joins the hits of search and the tools nearest to the request; a tool whose cosine is 0 or below is not near. */
-function fuse(hits: readonly Placed[], entries: readonly ToolEntry[], similarities: Similarities): readonly Placed[] {
+function fuse(
+  hits: readonly Placed[],
+  entries: readonly ToolEntry[],
+  similarities: Similarities,
+): readonly Placed[] {
   const cosines = new Map(entries.map((entry, index) => [entry, similarities[index]!]));
-  const similar = Array.from(cosines, ([entry, score]): Placed => ({ entry, score, explanation: `similar in meaning (${score.toFixed(2)})` })).filter(({ score }) => score > 0);
-  const near = new Map(bestFirst(similar).slice(0, FUSED).map((each) => [each.entry, each]));
+  const similar = Array.from(cosines, ([entry, score]): Placed => ({
+    entry,
+    score,
+    explanation: `similar in meaning (${score.toFixed(2)})`,
+  })).filter(({ score }) => score > 0);
+  const near = new Map(
+    bestFirst(similar)
+      .slice(0, FUSED)
+      .map((each) => [each.entry, each]),
+  );
   const found = new Set(hits.map(({ entry }) => entry));
   const candidates = [
-    ...hits.map(({ entry, score, explanation }) => ({ entry, score, explanation: near.has(entry) ? `${explanation}; ${near.get(entry)!.explanation}` : explanation })),
-    ...[...near.values()].filter(({ entry }) => !found.has(entry)).map(({ entry, explanation }) => ({ entry, score: 0, explanation })),
+    ...hits.map(({ entry, score, explanation }) => ({
+      entry,
+      score,
+      explanation: near.has(entry)
+        ? `${explanation}; ${near.get(entry)!.explanation}`
+        : explanation,
+    })),
+    ...[...near.values()]
+      .filter(({ entry }) => !found.has(entry))
+      .map(({ entry, explanation }) => ({ entry, score: 0, explanation })),
   ];
   const bySearch = standardized(candidates.map(({ score }) => score));
   const bySimilarity = standardized(candidates.map(({ entry }) => cosines.get(entry)!));
-  return bestFirst(candidates.map(({ entry, explanation }, index) => ({ entry, score: bySearch[index]! + SIMILARITY_WEIGHT * bySimilarity[index]!, explanation })));
+  return bestFirst(
+    candidates.map(({ entry, explanation }, index) => ({
+      entry,
+      score: bySearch[index]! + SIMILARITY_WEIGHT * bySimilarity[index]!,
+      explanation,
+    })),
+  );
 }
 
 /** Returns the distances of values from their mean in standard deviations; 0 where all are equal. */
 function standardized(values: readonly number[]): readonly number[] {
   if (values.every((value) => value === values[0])) return values.map(() => 0);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+  const deviation = Math.sqrt(
+    values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length,
+  );
   return values.map((value) => (value - mean) / deviation);
 }
 
 function bestFirst(placed: readonly Placed[]): readonly Placed[] {
-  return [...placed].sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || compareText(a.entry.name, b.entry.name));
+  return [...placed].sort(
+    (a, b) =>
+      b.score - a.score ||
+      a.entry.priority - b.entry.priority ||
+      compareText(a.entry.name, b.entry.name),
+  );
 }
 
 function toRanking(placed: readonly Placed[], limit: number): Ranking {
-  return Object.freeze(placed.slice(0, limit).map(({ entry, score, explanation }) => Object.freeze({ toolName: entry.name, score, explanation })));
+  return Object.freeze(
+    placed
+      .slice(0, limit)
+      .map(({ entry, score, explanation }) =>
+        Object.freeze({ toolName: entry.name, score, explanation }),
+      ),
+  );
 }
 
 type Deadline = Pick<CheckedOptions, 'timeoutMs' | 'signal' | 'startTimer'>;
 
 /** Waits for work until the deadline or the caller's signal. Then the work is told to stop, and its result is ignored. */
-async function beforeDeadline<T>(work: (stop: AbortSignal) => Promise<T>, { timeoutMs, signal, startTimer }: Deadline): Promise<T> {
+async function beforeDeadline<T>(
+  work: (stop: AbortSignal) => Promise<T>,
+  { timeoutMs, signal, startTimer }: Deadline,
+): Promise<T> {
   const stop = new AbortController();
   let giveUp: (error: ToolError) => void = () => undefined;
   const stopped = new Promise<never>((_resolve, reject) => {
@@ -140,7 +213,16 @@ async function beforeDeadline<T>(work: (stop: AbortSignal) => Promise<T>, { time
     };
   });
   const onAbort = () => giveUp(abortedBy(signal));
-  const stopTimer = startTimer(() => giveUp(new ToolError('TIMEOUT', `Expected the embedder to answer within ${timeoutMs} ms, got nothing in time. Raise timeoutMs.`)), timeoutMs);
+  const stopTimer = startTimer(
+    () =>
+      giveUp(
+        new ToolError(
+          'TIMEOUT',
+          `Expected the embedder to answer within ${timeoutMs} ms, got nothing in time. Raise timeoutMs.`,
+        ),
+      ),
+    timeoutMs,
+  );
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([work(stop.signal), stopped]);
@@ -157,10 +239,21 @@ function startTimeout(callback: () => void, milliseconds: number): () => void {
 
 /** The error behind a degraded ranking. The embedder's own may name addresses and keys: it is the cause and not repeated. */
 function degradation(error: unknown): ToolError {
-  const isOurs = isToolError(error, 'TIMEOUT') || isToolError(error, 'LIMIT_EXCEEDED') || isToolError(error, 'EXECUTION_FAILED');
-  return isOurs ? error : new ToolError('EXECUTION_FAILED', 'Expected vectors from the embedder, got an error. See its cause.', { cause: error });
+  const isOurs =
+    isToolError(error, 'TIMEOUT') ||
+    isToolError(error, 'LIMIT_EXCEEDED') ||
+    isToolError(error, 'EXECUTION_FAILED');
+  return isOurs
+    ? error
+    : new ToolError(
+        'EXECUTION_FAILED',
+        'Expected vectors from the embedder, got an error. See its cause.',
+        { cause: error },
+      );
 }
 
 function abortedBy(signal: AbortSignal | undefined): ToolError {
-  return new ToolError('ABORTED', 'Expected to rank tools, got an abort from the caller.', { cause: signal?.reason });
+  return new ToolError('ABORTED', 'Expected to rank tools, got an abort from the caller.', {
+    cause: signal?.reason,
+  });
 }

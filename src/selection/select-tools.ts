@@ -8,8 +8,19 @@ import { renderTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
-import { requireRegistry, checkRequest, type CheckedRequest, type SelectionRequest } from './selection-request.js';
-import type { DroppedTool, DropReason, SelectedTool, Selection, SelectionReason } from './selection.js';
+import {
+  requireRegistry,
+  checkRequest,
+  type CheckedRequest,
+  type SelectionRequest,
+} from './selection-request.js';
+import type {
+  DroppedTool,
+  DropReason,
+  SelectedTool,
+  Selection,
+  SelectionReason,
+} from './selection.js';
 
 /** The least share of the best score with which a hit is worth a place in the prompt. */
 const LEAST_RELEVANCE = 0.2;
@@ -48,21 +59,62 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   const fresh = [...wishes.values()].filter(({ entry }) => !before.has(entry.name));
   const guaranteed = fresh.filter((wish) => wish.guaranteed);
   const others = fresh.filter((wish) => !wish.guaranteed);
-  const fit = (candidates: readonly Wish[]) => fitBudget(candidates, asked.tokenBudget ?? Infinity, asked.countTokens);
+  const fit = (candidates: readonly Wish[]) =>
+    fitBudget(candidates, asked.tokenBudget ?? Infinity, asked.countTokens);
 
   const mustHave = [...carried.filter((wish) => wish.guaranteed), ...guaranteed];
-  const places = asked.maxTools + (asked.criticalOutsideLimit ? mustHave.filter(({ entry }) => entry.priority === Priority.CRITICAL).length : 0);
+  const places =
+    asked.maxTools +
+    (asked.criticalOutsideLimit
+      ? mustHave.filter(({ entry }) => entry.priority === Priority.CRITICAL).length
+      : 0);
   if (mustHave.length > places) {
-    withinCount([...carried, ...others], 0, dropped, `the guaranteed tools alone are more than ${places}`);
-    return exceeded(asked, fit(mustHave), dropped, `at most ${places} guaranteed tools (maxTools ${asked.maxTools}${places > asked.maxTools ? ` and ${places - asked.maxTools} CRITICAL` : ''})`, `${mustHave.length}`);
+    withinCount(
+      [...carried, ...others],
+      0,
+      dropped,
+      `the guaranteed tools alone are more than ${places}`,
+    );
+    return exceeded(
+      asked,
+      fit(mustHave),
+      dropped,
+      `at most ${places} guaranteed tools (maxTools ${asked.maxTools}${places > asked.maxTools ? ` and ${places - asked.maxTools} CRITICAL` : ''})`,
+      `${mustHave.length}`,
+    );
   }
-  const keptBefore = withinCount(carried, places - guaranteed.length, dropped, `${places} tools are guaranteed or were there before it`);
-  const added = withinCount(others, places - guaranteed.length - keptBefore.length, dropped, `${places} tools fit better or were there before`);
+  const keptBefore = withinCount(
+    carried,
+    places - guaranteed.length,
+    dropped,
+    `${places} tools are guaranteed or were there before it`,
+  );
+  const added = withinCount(
+    others,
+    places - guaranteed.length - keptBefore.length,
+    dropped,
+    `${places} tools fit better or were there before`,
+  );
   const fitted = fit([...keptBefore, ...guaranteed, ...added]);
-  for (const wish of fitted.dropped) drop(dropped, wish.entry.name, 'token_budget', `no room within ${asked.tokenBudget} tokens, however short`, wish.score);
+  for (const wish of fitted.dropped)
+    drop(
+      dropped,
+      wish.entry.name,
+      'token_budget',
+      `no room within ${asked.tokenBudget} tokens, however short`,
+      wish.score,
+    );
   if (!fitted.fits) {
-    const asBefore = mustHave.some(({ fixedLevel }) => fixedLevel !== undefined) ? ', those carried over as they were' : '';
-    return exceeded(asked, fitted, dropped, `guaranteed tools of at most tokenBudget ${asked.tokenBudget} tokens`, `${fitted.tokens} even at their shortest${asBefore}`);
+    const asBefore = mustHave.some(({ fixedLevel }) => fixedLevel !== undefined)
+      ? ', those carried over as they were'
+      : '';
+    return exceeded(
+      asked,
+      fitted,
+      dropped,
+      `guaranteed tools of at most tokenBudget ${asked.tokenBudget} tokens`,
+      `${fitted.tokens} even at their shortest${asBefore}`,
+    );
   }
   return result(asked, fitted, dropped, undefined);
 }
@@ -91,34 +143,73 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const wishes = new Map<string, Wish>();
   const dropped: Dropped = new Map();
   const guaranteed = guaranteedOf(registry, asked);
-  const hits = asked.ranking === undefined ? searchHits(registry, asked, refusalOf, guaranteed) : rankedHits(registry, asked.ranking, dropped);
+  const hits =
+    asked.ranking === undefined
+      ? searchHits(registry, asked, refusalOf, guaranteed)
+      : rankedHits(registry, asked.ranking, dropped);
   const scores = new Map(hits.map(({ entry, score }) => [entry, score]));
   const scoreOf = (entry: ToolEntry) => scores.get(entry) ?? 0;
-  const wish = (entry: ToolEntry, reason: SelectionReason, explanation: string, guaranteed = false) => {
+  const wish = (
+    entry: ToolEntry,
+    reason: SelectionReason,
+    explanation: string,
+    guaranteed = false,
+  ) => {
     if (wishes.has(entry.name)) return;
     const refusal = refusalOf(entry);
-    if (refusal === undefined) wishes.set(entry.name, { entry, reason, guaranteed, isFiller: reason === 'high_priority', score: scoreOf(entry), explanation });
+    if (refusal === undefined)
+      wishes.set(entry.name, {
+        entry,
+        reason,
+        guaranteed,
+        isFiller: reason === 'high_priority',
+        score: scoreOf(entry),
+        explanation,
+      });
     else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
   // Unknown exclusions are reported too: a misspelt one excludes nothing.
-  for (const name of [...asked.include, ...asked.exclude]) if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
+  for (const name of [...asked.include, ...asked.exclude])
+    if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
 
-  const offered = hits.filter(({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined);
+  const offered = hits.filter(
+    ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
+  );
   // Scores below 0 have no zero to take a share of: then only the number of tools decides.
   const isShare = asked.ranking?.every(({ score }) => score >= 0) ?? true;
-  const best = offered.reduce((most, { score, usage }) => Math.max(most, score - Math.max(0, usage)), 0);
+  const best = offered.reduce(
+    (most, { score, usage }) => Math.max(most, score - Math.max(0, usage)),
+    0,
+  );
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
     if (wishes.has(entry.name)) continue;
-    const irrelevant = isShare && best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
+    const irrelevant =
+      isShare && best > 0 && score < best * LEAST_RELEVANCE ? IRRELEVANT : undefined;
     const refusal = refusalOf(entry) ?? mismatchOf(entry, asked) ?? irrelevant;
-    if (refusal !== undefined) drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
-    else wish(entry, 'search', `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`);
+    if (refusal !== undefined)
+      drop(dropped, entry.name, refusal.reason, refusal.explanation, score);
+    else
+      wish(
+        entry,
+        'search',
+        `hit ${rank + 1} for the request${explanation ? `: ${explanation}` : ''}`,
+      );
   }
-  for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0)) wish(entry, reason, reason === 'stage' ? `it is for the stage ${asked.stage}` : `it is for the task type ${asked.taskType}`);
-  const high = [...registry.getByPriority(Priority.HIGH)].filter((entry) => mismatchOf(entry, asked) === undefined);
-  for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name))) wish(entry, 'high_priority', 'its priority is high, and there is room');
+  for (const [reason, entry] of relatedTools(registry, asked, hits.length > 0))
+    wish(
+      entry,
+      reason,
+      reason === 'stage'
+        ? `it is for the stage ${asked.stage}`
+        : `it is for the task type ${asked.taskType}`,
+    );
+  const high = [...registry.getByPriority(Priority.HIGH)].filter(
+    (entry) => mismatchOf(entry, asked) === undefined,
+  );
+  for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name)))
+    wish(entry, 'high_priority', 'its priority is high, and there is room');
   return { wishes, dropped, scoreOf, refusalOf };
 }
 
@@ -132,20 +223,38 @@ interface Guaranteed {
  * Returns the tools that are offered unless a limit forbids them: included ones in their order, then by name, whatever
  * the order of registration.
  */
-function guaranteedOf(registry: ToolMetadataRegistry, { include, text }: CheckedRequest): readonly Guaranteed[] {
+function guaranteedOf(
+  registry: ToolMetadataRegistry,
+  { include, text }: CheckedRequest,
+): readonly Guaranteed[] {
   const included = include.flatMap((name) => registry.get(name) ?? []);
-  const critical = [...registry.getByPriority(Priority.CRITICAL)].sort((a, b) => compareText(a.name, b.name));
-  const mandatory = [...registry.getToolsMatchingMandatoryKeywords(text)].map((name) => registry.require(name));
-  const because = (reason: SelectionReason, explanation: string) => (entry: ToolEntry) => ({ entry, reason, explanation });
+  const critical = [...registry.getByPriority(Priority.CRITICAL)].sort((a, b) =>
+    compareText(a.name, b.name),
+  );
+  const mandatory = [...registry.getToolsMatchingMandatoryKeywords(text)].map((name) =>
+    registry.require(name),
+  );
+  const because = (reason: SelectionReason, explanation: string) => (entry: ToolEntry) => ({
+    entry,
+    reason,
+    explanation,
+  });
   return [
     ...included.map(because('included', 'included by the request')),
     ...critical.map(because('critical', 'its priority is critical')),
-    ...mandatory.map(because('mandatory_keyword', 'one of its mandatory keywords is in the request')),
+    ...mandatory.map(
+      because('mandatory_keyword', 'one of its mandatory keywords is in the request'),
+    ),
   ];
 }
 
 /** Returns the hits that may be offered and, as far as they are worth reporting, those that may not. */
-function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refusalOf: Permission, guaranteed: readonly Guaranteed[]): readonly Hit[] {
+function searchHits(
+  registry: ToolMetadataRegistry,
+  asked: CheckedRequest,
+  refusalOf: Permission,
+  guaranteed: readonly Guaranteed[],
+): readonly Hit[] {
   const wanted = Math.max(1, asked.maxTools) * REPORTED;
   const results = new Map<string, SearchResult>();
   const search = (limit: number, filter?: (entry: ToolEntry) => boolean) => {
@@ -155,21 +264,44 @@ function searchHits(registry: ToolMetadataRegistry, asked: CheckedRequest, refus
   };
   if (search(wanted) === wanted) {
     const coming = new Set(guaranteed.map(({ entry }) => entry.name));
-    search(wanted, (entry) => !coming.has(entry.name) && refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined);
+    search(
+      wanted,
+      (entry) =>
+        !coming.has(entry.name) &&
+        refusalOf(entry) === undefined &&
+        mismatchOf(entry, asked) === undefined,
+    );
     // Tools offered without being hit, ranked for their score.
-    const named = new Set([...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter((name) => !results.has(name)));
+    const named = new Set(
+      [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
+        (name) => !results.has(name),
+      ),
+    );
     if (named.size > 0) search(named.size, ({ name }) => named.has(name));
   }
-  return [...results.values()].map(({ toolName, score, usage, explanation }) => ({ entry: registry.require(toolName), score, usage, explanation })).sort(byRelevance);
+  return [...results.values()]
+    .map(({ toolName, score, usage, explanation }) => ({
+      entry: registry.require(toolName),
+      score,
+      usage,
+      explanation,
+    }))
+    .sort(byRelevance);
 }
 
 /** Returns the hits of a ranking made elsewhere, each tool once: it may hold aliases, or tools that are gone. */
-function rankedHits(registry: ToolMetadataRegistry, ranking: NonNullable<CheckedRequest['ranking']>, dropped: Dropped): readonly Hit[] {
+function rankedHits(
+  registry: ToolMetadataRegistry,
+  ranking: NonNullable<CheckedRequest['ranking']>,
+  dropped: Dropped,
+): readonly Hit[] {
   const hits = new Map<ToolEntry, Hit>();
   for (const { toolName, score, explanation } of ranking) {
     const entry = registry.get(toolName);
-    if (entry === undefined) drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
-    else if (score > (hits.get(entry)?.score ?? -Infinity)) hits.set(entry, { entry, score, usage: 0, explanation });
+    if (entry === undefined)
+      drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
+    else if (score > (hits.get(entry)?.score ?? -Infinity))
+      hits.set(entry, { entry, score, usage: 0, explanation });
   }
   return [...hits.values()].sort(byRelevance);
 }
@@ -182,9 +314,14 @@ function byRelevance(a: Hit, b: Hit): number {
 const IRRELEVANT = { reason: 'relevance', explanation: 'fits far less than the best' } as const;
 
 /** Returns the reason why a tool is not for the stage or task type; tools that name none are for all. */
-function mismatchOf({ stages, taskTypes }: ToolEntry, { stage, taskType }: CheckedRequest): { reason: DropReason; explanation: string } | undefined {
-  if (stage !== undefined && stages.length > 0 && !stages.includes(stage)) return { reason: 'stage', explanation: `it is for the stages ${stages.join(', ')}` };
-  if (taskType !== undefined && taskTypes.length > 0 && !taskTypes.includes(taskType)) return { reason: 'task_type', explanation: `it is for the task types ${taskTypes.join(', ')}` };
+function mismatchOf(
+  { stages, taskTypes }: ToolEntry,
+  { stage, taskType }: CheckedRequest,
+): { reason: DropReason; explanation: string } | undefined {
+  if (stage !== undefined && stages.length > 0 && !stages.includes(stage))
+    return { reason: 'stage', explanation: `it is for the stages ${stages.join(', ')}` };
+  if (taskType !== undefined && taskTypes.length > 0 && !taskTypes.includes(taskType))
+    return { reason: 'task_type', explanation: `it is for the task types ${taskTypes.join(', ')}` };
   return undefined;
 }
 
@@ -194,17 +331,31 @@ function mismatchOf({ stages, taskTypes }: ToolEntry, { stage, taskType }: Check
  * HIGH tools are for most tasks. MEDIUM ones are for tasks they are relevant to: if the request's words hit any tool,
  * those without a hit would only cost the prompt. LOW ones must be asked for.
  */
-function* relatedTools(registry: ToolMetadataRegistry, asked: CheckedRequest, isHit: boolean): Generator<['stage' | 'task_type', ToolEntry]> {
+function* relatedTools(
+  registry: ToolMetadataRegistry,
+  asked: CheckedRequest,
+  isHit: boolean,
+): Generator<['stage' | 'task_type', ToolEntry]> {
   const order = (entries: readonly ToolEntry[]) =>
     entries
-      .filter((entry) => entry.priority <= (isHit ? Priority.HIGH : Priority.MEDIUM) && mismatchOf(entry, asked) === undefined)
+      .filter(
+        (entry) =>
+          entry.priority <= (isHit ? Priority.HIGH : Priority.MEDIUM) &&
+          mismatchOf(entry, asked) === undefined,
+      )
       .sort((a, b) => a.priority - b.priority || compareText(a.name, b.name));
-  if (asked.stage !== undefined) for (const entry of order(registry.getByStage(asked.stage))) yield ['stage', entry];
-  if (asked.taskType !== undefined) for (const entry of order(registry.getByTaskType(asked.taskType))) yield ['task_type', entry];
+  if (asked.stage !== undefined)
+    for (const entry of order(registry.getByStage(asked.stage))) yield ['stage', entry];
+  if (asked.taskType !== undefined)
+    for (const entry of order(registry.getByTaskType(asked.taskType))) yield ['task_type', entry];
 }
 
 /** Returns the tools of the previous selection that may still be offered, as they were. */
-function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wishes, dropped, scoreOf, refusalOf }: Wishes): readonly Wish[] {
+function carriedOver(
+  registry: ToolMetadataRegistry,
+  asked: CheckedRequest,
+  { wishes, dropped, scoreOf, refusalOf }: Wishes,
+): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
     if (reason === 'high_priority') continue; // It took what room remained, and must not take what this request needs.
@@ -219,9 +370,22 @@ function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wi
       continue;
     }
     const wish = wishes.get(toolName);
-    const isSame = rendered === undefined || JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
-    const explanation = isSame ? 'it was there before' : 'it was there before, but has changed since';
-    const reasons = wish?.guaranteed ? wish : { entry, reason: 'carried_over' as const, guaranteed: false, isFiller: false, score: scoreOf(entry), explanation };
+    const isSame =
+      rendered === undefined ||
+      JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
+    const explanation = isSame
+      ? 'it was there before'
+      : 'it was there before, but has changed since';
+    const reasons = wish?.guaranteed
+      ? wish
+      : {
+          entry,
+          reason: 'carried_over' as const,
+          guaranteed: false,
+          isFiller: false,
+          score: scoreOf(entry),
+          explanation,
+        };
     // A replaced tool keeps its place only, as its text is new to the model anyway.
     carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
   }
@@ -229,25 +393,88 @@ function carriedOver(registry: ToolMetadataRegistry, asked: CheckedRequest, { wi
 }
 
 /** Keeps the first so many wishes, and all guaranteed ones; the others are reported as dropped. */
-function withinCount(wishes: readonly Wish[], count: number, dropped: Dropped, explanation: string): Wish[] {
-  const surplus = new Set(wishes.filter((wish) => !wish.guaranteed).reverse().slice(0, Math.max(0, wishes.length - Math.max(0, count))));
-  for (const { entry, score } of surplus) drop(dropped, entry.name, 'max_tools', explanation, score);
+function withinCount(
+  wishes: readonly Wish[],
+  count: number,
+  dropped: Dropped,
+  explanation: string,
+): Wish[] {
+  const surplus = new Set(
+    wishes
+      .filter((wish) => !wish.guaranteed)
+      .reverse()
+      .slice(0, Math.max(0, wishes.length - Math.max(0, count))),
+  );
+  for (const { entry, score } of surplus)
+    drop(dropped, entry.name, 'max_tools', explanation, score);
   return wishes.filter((wish) => !surplus.has(wish));
 }
 
-function drop(dropped: Dropped, toolName: string, reason: DropReason, explanation: string, score = 0): void {
+function drop(
+  dropped: Dropped,
+  toolName: string,
+  reason: DropReason,
+  explanation: string,
+  score = 0,
+): void {
   dropped.set(toolName, Object.freeze({ toolName, reason, score, explanation }));
 }
 
-function exceeded(asked: CheckedRequest, fitted: Fitted<Wish>, dropped: Dropped, expected: string, got: string): Selection {
+function exceeded(
+  asked: CheckedRequest,
+  fitted: Fitted<Wish>,
+  dropped: Dropped,
+  expected: string,
+  got: string,
+): Selection {
   const names = Object.freeze(fitted.kept.map(({ candidate }) => candidate.entry.name));
-  return result(asked, fitted, dropped, new ToolError('BUDGET_EXCEEDED', expectedGot(expected, `${got}: ${names.join(', ')}`, 'Raise the limit, or exclude some of them.'), { details: { guaranteed: names } }));
+  return result(
+    asked,
+    fitted,
+    dropped,
+    new ToolError(
+      'BUDGET_EXCEEDED',
+      expectedGot(
+        expected,
+        `${got}: ${names.join(', ')}`,
+        'Raise the limit, or exclude some of them.',
+      ),
+      { details: { guaranteed: names } },
+    ),
+  );
 }
 
-function result({ maxTools, tokenBudget }: CheckedRequest, { kept, tokens }: Fitted<Wish>, dropped: Dropped, error: ToolError | undefined): Selection {
-  const tools = kept.map(({ candidate: { entry, reason, guaranteed, score, explanation }, level, tokens }): SelectedTool =>
-    Object.freeze({ toolName: entry.name, reason, guaranteed, score, level, tokens, rendered: renderTool(entry, level), explanation, entry }),
+function result(
+  { maxTools, tokenBudget }: CheckedRequest,
+  { kept, tokens }: Fitted<Wish>,
+  dropped: Dropped,
+  error: ToolError | undefined,
+): Selection {
+  const tools = kept.map(
+    ({
+      candidate: { entry, reason, guaranteed, score, explanation },
+      level,
+      tokens,
+    }): SelectedTool =>
+      Object.freeze({
+        toolName: entry.name,
+        reason,
+        guaranteed,
+        score,
+        level,
+        tokens,
+        rendered: renderTool(entry, level),
+        explanation,
+        entry,
+      }),
   );
   for (const { toolName } of tools) dropped.delete(toolName);
-  return Object.freeze({ tools: Object.freeze(tools), dropped: Object.freeze([...dropped.values()]), tokens, tokenBudget, maxTools, error });
+  return Object.freeze({
+    tools: Object.freeze(tools),
+    dropped: Object.freeze([...dropped.values()]),
+    tokens,
+    tokenBudget,
+    maxTools,
+    error,
+  });
 }

@@ -11,7 +11,11 @@ import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
 
 /** A ranking made elsewhere, best first, such as that of `rankHybrid`. */
-export type Ranking = readonly { readonly toolName: string; readonly score: number; readonly explanation?: string }[];
+export type Ranking = readonly {
+  readonly toolName: string;
+  readonly score: number;
+  readonly explanation?: string;
+}[];
 
 /** The limits of what may be offered: they win over everything else, and one left out forbids nothing. */
 export interface SelectionLimits {
@@ -62,20 +66,39 @@ export const limitsShape = () => ({
   filter: anObject<ToolFilter>('a filter').optional(),
 });
 
-const requestSchema = once(() => z.strictObject({
-  ...limitsShape(),
-  text: z.string(),
-  stage: label(),
-  taskType: label(),
-  maxTools: z.number().int().min(0).default(LIMITS.selectedTools),
-  criticalOutsideLimit: z.boolean().default(true),
-  tokenBudget: z.number().min(0).optional(),
-  include: names(),
-  // Only the parts that are read, so that it may also come from a file.
-  previous: z.object({ tools: z.array(z.object({ toolName: z.string(), level: z.enum(SCHEMA_LEVELS), rendered: z.unknown().optional(), reason: z.string().optional() })) }).optional(),
-  ranking: z.array(z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() })).optional(),
-  countTokens: aFunction<(text: string) => number>().default(() => estimateTokens).transform(checkCounts),
-}));
+const requestSchema = once(() =>
+  z.strictObject({
+    ...limitsShape(),
+    text: z.string(),
+    stage: label(),
+    taskType: label(),
+    maxTools: z.number().int().min(0).default(LIMITS.selectedTools),
+    criticalOutsideLimit: z.boolean().default(true),
+    tokenBudget: z.number().min(0).optional(),
+    include: names(),
+    // Only the parts that are read, so that it may also come from a file.
+    previous: z
+      .object({
+        tools: z.array(
+          z.object({
+            toolName: z.string(),
+            level: z.enum(SCHEMA_LEVELS),
+            rendered: z.unknown().optional(),
+            reason: z.string().optional(),
+          }),
+        ),
+      })
+      .optional(),
+    ranking: z
+      .array(
+        z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() }),
+      )
+      .optional(),
+    countTokens: aFunction<(text: string) => number>()
+      .default(() => estimateTokens)
+      .transform(checkCounts),
+  }),
+);
 export type CheckedRequest = z.output<ReturnType<typeof requestSchema>>;
 
 /** Checks that a hook returns counts: no budget holds against a value that cannot be compared with a number. */
@@ -83,14 +106,25 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
   return (text) => {
     const count: unknown = countTokens(text);
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
-    throw new ToolError('INVALID_ARGUMENT', `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`, 'Return how many tokens the text has.')}`);
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`, 'Return how many tokens the text has.')}`,
+    );
   };
 }
 
 /** @throws ToolError `INVALID_ARGUMENT` for anything but a registry, saying how the function is called. */
 export function requireRegistry(given: unknown, call: string): void {
-  const { getByPriority, get } = (given ?? {}) as { readonly getByPriority?: unknown; readonly get?: unknown };
-  if (typeof getByPriority !== 'function' || typeof get !== 'function') throw invalidArgument('a ToolMetadataRegistry as the first argument', given, `Register the tools in one, and call ${call}.`);
+  const { getByPriority, get } = (given ?? {}) as {
+    readonly getByPriority?: unknown;
+    readonly get?: unknown;
+  };
+  if (typeof getByPriority !== 'function' || typeof get !== 'function')
+    throw invalidArgument(
+      'a ToolMetadataRegistry as the first argument',
+      given,
+      `Register the tools in one, and call ${call}.`,
+    );
 }
 
 /** Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it. */

@@ -6,7 +6,15 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 export interface SelectedTool {
   readonly toolName: string;
   /** The strongest reason why it was chosen. */
-  readonly reason: 'included' | 'critical' | 'mandatory_keyword' | 'carried_over' | 'search' | 'stage' | 'task_type' | 'high_priority';
+  readonly reason:
+    | 'included'
+    | 'critical'
+    | 'mandatory_keyword'
+    | 'carried_over'
+    | 'search'
+    | 'stage'
+    | 'task_type'
+    | 'high_priority';
   /** Marks a tool that is offered with any request: included, critical, or by a mandatory keyword. */
   readonly guaranteed: boolean;
   /** The score in the ranking; 0 if the request's words do not hit the tool. */
@@ -27,7 +35,19 @@ export interface Selection {
   /** The tools that were considered and not chosen. */
   readonly dropped: readonly {
     readonly toolName: string;
-    readonly reason: 'unknown' | 'excluded' | 'unavailable' | 'filter' | 'danger' | 'access' | 'cost' | 'stage' | 'task_type' | 'relevance' | 'max_tools' | 'token_budget';
+    readonly reason:
+      | 'unknown'
+      | 'excluded'
+      | 'unavailable'
+      | 'filter'
+      | 'danger'
+      | 'access'
+      | 'cost'
+      | 'stage'
+      | 'task_type'
+      | 'relevance'
+      | 'max_tools'
+      | 'token_budget';
     readonly score: number;
     readonly explanation: string;
   }[];

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+} from '../core/enums.js';
 import { LIMITS } from '../core/limits.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { metadataSchema } from '../tool/metadata-schema.js';
@@ -17,12 +24,27 @@ export interface ToolSearchOptions extends SelectionLimits {
 }
 
 const DEFAULT_RESULTS = 10;
-const optionsSchema = once(() => z.strictObject({ ...limitsShape(), name: metadataSchema().shape.name.default('find_tools'), maxResults: wholeBetween(1).default(DEFAULT_RESULTS) } satisfies FieldsOf<ToolSearchOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    ...limitsShape(),
+    name: metadataSchema().shape.name.default('find_tools'),
+    maxResults: wholeBetween(1).default(DEFAULT_RESULTS),
+  } satisfies FieldsOf<ToolSearchOptions>),
+);
 
-const Input = once(() => z.object({
-  query: z.string().optional().describe('What you want to do, in a few words; finds tools for it'),
-  names: z.array(z.string().max(LIMITS.labelLength)).max(20).optional().describe('Names of tools whose full description and parameters you want to read'),
-}));
+const Input = once(() =>
+  z.object({
+    query: z
+      .string()
+      .optional()
+      .describe('What you want to do, in a few words; finds tools for it'),
+    names: z
+      .array(z.string().max(LIMITS.labelLength))
+      .max(20)
+      .optional()
+      .describe('Names of tools whose full description and parameters you want to read'),
+  }),
+);
 
 /**
  * Creates a tool with which a model finds further tools and reads the full schema of any: for catalogues too large for
@@ -33,14 +55,22 @@ const Input = once(() => z.object({
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
  */
-export function createToolSearchTool(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}): ToolDefinition<ReturnType<typeof Input>> {
+export function createToolSearchTool(
+  registry: ToolMetadataRegistry,
+  options: ToolSearchOptions = {},
+): ToolDefinition<ReturnType<typeof Input>> {
   requireRegistry(registry, 'createToolSearchTool(registry)');
-  const { name, maxResults, ...limits } = checkOptions(optionsSchema, options, 'options of the tool search');
+  const { name, maxResults, ...limits } = checkOptions(
+    optionsSchema,
+    options,
+    'options of the tool search',
+  );
   compilePermission(registry, limits); // Refuses a wrong filter now, not when the model calls.
 
   return defineTool({
     name,
-    description: 'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it when no tool you see fits, or before you call a tool that is shown in short.',
+    description:
+      'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it when no tool you see fits, or before you call a tool that is shown in short.',
     inputSchema: Input(),
     priority: Priority.CRITICAL,
     accessMode: AccessMode.READONLY,
@@ -56,19 +86,37 @@ export function createToolSearchTool(registry: ToolMetadataRegistry, options: To
       // Compiled for each call: an excluded alias may belong to a tool registered since.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
-      const found = query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });
+      const found =
+        query === undefined ? [] : registry.search(query, { limit: maxResults, filter: isOffered });
       const known = names.map((asked) => ({ asked, entry: registry.get(asked) }));
-      const shown = known.flatMap(({ entry }) => (entry !== undefined && isOffered(entry) ? [entry] : []));
+      const shown = known.flatMap(({ entry }) =>
+        entry !== undefined && isOffered(entry) ? [entry] : [],
+      );
       return {
-        found: found.map(({ toolName, explanation }) => ({ ...withoutSchema(renderTool(registry.require(toolName), 'stub')), why: explanation })),
+        found: found.map(({ toolName, explanation }) => ({
+          ...withoutSchema(renderTool(registry.require(toolName), 'stub')),
+          why: explanation,
+        })),
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
         // Forbidden tools are reported as unknown: a model need not learn what it may not use.
-        unknown: [...new Set(known.flatMap(({ asked, entry }) => (entry !== undefined && shown.includes(entry) ? [] : [asked])))],
+        unknown: [
+          ...new Set(
+            known.flatMap(({ asked, entry }) =>
+              entry !== undefined && shown.includes(entry) ? [] : [asked],
+            ),
+          ),
+        ],
       };
     },
   });
 }
 
-function withoutSchema({ name, description }: { readonly name: string; readonly description: string }): { name: string; description: string } {
+function withoutSchema({
+  name,
+  description,
+}: {
+  readonly name: string;
+  readonly description: string;
+}): { name: string; description: string } {
   return { name, description };
 }

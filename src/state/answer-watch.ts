@@ -99,6 +99,8 @@ export class AnswerWatch {
   }
 
   #now(): number {
-    return this.#stop === undefined ? this.#counted : this.#counted + Math.min(this.#tickMs, this.#clock.elapsed() - this.#tickedAt);
+    return this.#stop === undefined
+      ? this.#counted
+      : this.#counted + Math.min(this.#tickMs, this.#clock.elapsed() - this.#tickedAt);
   }
 }

@@ -3,7 +3,14 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { sha256Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
-import { checkOptions, clock, milliseconds, once, wholeBetween, type FieldsOf } from '../core/options.js';
+import {
+  checkOptions,
+  clock,
+  milliseconds,
+  once,
+  wholeBetween,
+  type FieldsOf,
+} from '../core/options.js';
 
 /**
  * A place for bytes that are too large for messages, such as screenshots: chats and sessions keep their digest instead.
@@ -24,7 +31,8 @@ export interface BlobStore {
 
 /** Returns a digest as it is; file names are made of nothing else. @throws ToolError `INVALID_ARGUMENT` for any other value. */
 export function checkDigest(digest: unknown): string {
-  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) throw invalidArgument('a digest as 64 hexadecimal digits', digest);
+  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))
+    throw invalidArgument('a digest as 64 hexadecimal digits', digest);
   return digest;
 }
 
@@ -49,8 +57,17 @@ interface MemoryBlobStoreOptions extends BlobStoreOptions {
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-export const blobStoreOptions = once(() => z.strictObject({ ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(WEEK_MS), clock: clock().default(systemClock) } satisfies FieldsOf<BlobStoreOptions>));
-const optionsSchema = once(() => blobStoreOptions().extend({ maxBytes: wholeBetween(1).default(256 * 2 ** 20) } satisfies FieldsOf<Pick<MemoryBlobStoreOptions, 'maxBytes'>>));
+export const blobStoreOptions = once(() =>
+  z.strictObject({
+    ttlMs: milliseconds(1, Number.MAX_SAFE_INTEGER).default(WEEK_MS),
+    clock: clock().default(systemClock),
+  } satisfies FieldsOf<BlobStoreOptions>),
+);
+const optionsSchema = once(() =>
+  blobStoreOptions().extend({ maxBytes: wholeBetween(1).default(256 * 2 ** 20) } satisfies FieldsOf<
+    Pick<MemoryBlobStoreOptions, 'maxBytes'>
+  >),
+);
 
 /** Blobs in the memory of this process, gone with it. */
 export class MemoryBlobStore implements BlobStore {
@@ -68,7 +85,15 @@ export class MemoryBlobStore implements BlobStore {
   // eslint-disable-next-line @typescript-eslint/require-await
   async put(bytes: Uint8Array): Promise<string> {
     const { maxBytes } = this.#options;
-    if (checkBytes(bytes).length > maxBytes) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`at most ${maxBytes} bytes`, String(bytes.length), 'Give the store a larger maxBytes.'));
+    if (checkBytes(bytes).length > maxBytes)
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        expectedGot(
+          `at most ${maxBytes} bytes`,
+          String(bytes.length),
+          'Give the store a larger maxBytes.',
+        ),
+      );
     const digest = sha256Of(bytes);
     this.#remove(digest);
     this.#keep(digest, bytes.slice());

@@ -1,11 +1,27 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { randomUUID, sha256Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, text } from '../core/options.js';
-import { blobStoreOptions, checkBytes, checkDigest, type BlobStore, type BlobStoreOptions } from './blob-store.js';
+import {
+  blobStoreOptions,
+  checkBytes,
+  checkDigest,
+  type BlobStore,
+  type BlobStoreOptions,
+} from './blob-store.js';
 
 /** The files of a store: blobs, and those that are being written. Others in the directory are left alone. */
 const OWN_FILE = /^(?:[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp)$/;
@@ -23,7 +39,8 @@ export class DirectoryBlobStore implements BlobStore {
 
   /** Creates a store in a directory, which the first blob makes if it is not there. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
   constructor(directory: string, options: BlobStoreOptions = {}) {
-    if (!text().safeParse(directory).success) throw invalidArgument('the path of a directory', directory);
+    if (!text().safeParse(directory).success)
+      throw invalidArgument('the path of a directory', directory);
     this.#directory = directory;
     this.#options = checkOptions(blobStoreOptions, options, 'options of DirectoryBlobStore');
   }
@@ -35,7 +52,8 @@ export class DirectoryBlobStore implements BlobStore {
     const beside = join(this.#directory, `.${digest}.${randomUUID()}.tmp`);
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      if (process.platform !== 'win32' && ((await stat(this.#directory)).mode & 0o002) !== 0) throw Object.assign(new Error(), { code: 'one that every user can write' });
+      if (process.platform !== 'win32' && ((await stat(this.#directory)).mode & 0o002) !== 0)
+        throw Object.assign(new Error(), { code: 'one that every user can write' });
       await writeFile(beside, bytes, { flag: 'wx', flush: true, mode: 0o600 });
       await chmod(beside, 0o600); // The process may mask some of it.
       await this.#touch(beside);
@@ -97,7 +115,8 @@ export class DirectoryBlobStore implements BlobStore {
     this.#nextSweep = now + Math.min(SWEEP_MS, ttlMs);
     for (const name of await readdir(this.#directory)) {
       const path = join(this.#directory, name);
-      if (OWN_FILE.test(name) && (await this.#isOver(path).catch(() => false))) await rm(path, { force: true });
+      if (OWN_FILE.test(name) && (await this.#isOver(path).catch(() => false)))
+        await rm(path, { force: true });
     }
   }
 }
@@ -107,5 +126,13 @@ function isMissing(error: unknown): boolean {
 }
 
 function unavailable(done: string, cause: unknown): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot(`a directory of blobs that can be ${done}`, (cause as NodeJS.ErrnoException).code ?? 'an error', 'Check the directory and its permissions.'), { cause });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot(
+      `a directory of blobs that can be ${done}`,
+      (cause as NodeJS.ErrnoException).code ?? 'an error',
+      'Check the directory and its permissions.',
+    ),
+    { cause },
+  );
 }

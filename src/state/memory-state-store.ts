@@ -3,8 +3,35 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { ChannelListeners } from '../core/listeners.js';
 import { anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkNumber, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, numberOf, restarted, WINDOW_STEPS } from './state-arguments.js';
-import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from './state-store.js';
+import {
+  checkAppend,
+  checkIncrement,
+  checkKey,
+  checkLifetime,
+  checkLimit,
+  checkListener,
+  checkNumber,
+  checkOptionalValue,
+  checkRead,
+  checkTtl,
+  checkValue,
+  closed,
+  notAList,
+  notANumber,
+  notAText,
+  numberOf,
+  restarted,
+  WINDOW_STEPS,
+} from './state-arguments.js';
+import type {
+  AppendOptions,
+  Increment,
+  IncrementOptions,
+  LifetimeOptions,
+  ReadOptions,
+  StateStore,
+  StoreMoment,
+} from './state-store.js';
 
 interface Entry {
   readonly value: string | List | Window;
@@ -25,7 +52,11 @@ export interface MemoryStateStoreOptions {
   readonly clock?: Clock;
 }
 
-const optionsSchema = once(() => z.strictObject({ clock: anObject<Clock>('a clock').default(systemClock) } satisfies FieldsOf<MemoryStateStoreOptions>));
+const optionsSchema = once(() =>
+  z.strictObject({
+    clock: anObject<Clock>('a clock').default(systemClock),
+  } satisfies FieldsOf<MemoryStateStoreOptions>),
+);
 
 /** The least number of writes between two searches for expired keys. */
 const SWEEP_EVERY = 1_000;
@@ -55,7 +86,12 @@ export class MemoryStateStore implements StateStore {
     return this.#step(() => this.#text(checkKey(key)));
   }
 
-  compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    options?: LifetimeOptions,
+  ): Promise<boolean> {
     return this.#step(() => {
       const { ttlMs, identity } = checkLifetime(options);
       checkKey(key);
@@ -77,7 +113,8 @@ export class MemoryStateStore implements StateStore {
       this.#assertIdentity(identity);
       if (windowMs !== undefined) return this.#incrementWindow(key, by, windowMs, max, mustExist);
       const text = this.#text(key);
-      if (text === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
+      if (text === undefined && mustExist)
+        return Object.freeze({ applied: false, value: undefined });
       const value = text === undefined ? undefined : numberOf(text);
       if (text !== undefined && value === undefined) throw notANumber();
       const sum = (value ?? 0) + by;
@@ -105,7 +142,9 @@ export class MemoryStateStore implements StateStore {
     return this.#step(() => {
       const most = checkLimit(limit);
       checkKey(prefix, 'prefix');
-      const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix) && this.#read(key) !== undefined);
+      const keys = [...this.#entries.keys()].filter(
+        (key) => key.startsWith(prefix) && this.#read(key) !== undefined,
+      );
       return Object.freeze(keys.sort().slice(0, most));
     });
   }
@@ -118,7 +157,11 @@ export class MemoryStateStore implements StateStore {
       this.#assertIdentity(identity);
       const items = this.#list(key) ?? [];
       if ((at !== undefined && items.length !== at) || items.length >= max) return undefined;
-      this.#write(key, [...items, item], ttlMs === undefined ? this.#kept(key) : this.#expiry(ttlMs));
+      this.#write(
+        key,
+        [...items, item],
+        ttlMs === undefined ? this.#kept(key) : this.#expiry(ttlMs),
+      );
       return items.length + 1;
     });
   }
@@ -171,16 +214,28 @@ export class MemoryStateStore implements StateStore {
     if (identity !== undefined && identity !== this.#identity) throw restarted();
   }
 
-  #incrementWindow(key: string, by: number, windowMs: number, max: number, mustExist: boolean): Increment {
+  #incrementWindow(
+    key: string,
+    by: number,
+    windowMs: number,
+    max: number,
+    mustExist: boolean,
+  ): Increment {
     const entry = this.#read(key)?.value;
-    if (entry !== undefined && (typeof entry === 'string' || !('steps' in entry))) throw notANumber();
-    if (entry === undefined && mustExist) return Object.freeze({ applied: false, value: undefined });
+    if (entry !== undefined && (typeof entry === 'string' || !('steps' in entry)))
+      throw notANumber();
+    if (entry === undefined && mustExist)
+      return Object.freeze({ applied: false, value: undefined });
     const stepMs = windowMs / WINDOW_STEPS;
     const now = Math.floor(this.#clock.elapsed() / stepMs);
     const steps = new Map([...(entry?.steps ?? [])].filter(([step]) => step >= now - WINDOW_STEPS));
     const value = [...steps.values()].reduce((sum, added) => sum + added, 0);
     const sum = value + by;
-    if (!Number.isFinite(sum) || sum > max) return Object.freeze({ applied: false, ...(entry === undefined ? { value: undefined } : { value, born: entry.born }) });
+    if (!Number.isFinite(sum) || sum > max)
+      return Object.freeze({
+        applied: false,
+        ...(entry === undefined ? { value: undefined } : { value, born: entry.born }),
+      });
     steps.set(now, (steps.get(now) ?? 0) + by);
     const born = entry?.born ?? String((this.#windows += 1));
     this.#write(key, { born, steps }, this.#expiry(windowMs + stepMs));

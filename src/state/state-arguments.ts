@@ -3,7 +3,12 @@ import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { digestOf } from '../core/plain-data.js';
-import type { AppendOptions, IncrementOptions, LifetimeOptions, ReadOptions } from './state-store.js';
+import type {
+  AppendOptions,
+  IncrementOptions,
+  LifetimeOptions,
+  ReadOptions,
+} from './state-store.js';
 
 /** The sizes that a store takes: it is for small state, not for documents. */
 const STATE_LIMITS = Object.freeze({
@@ -32,15 +37,35 @@ export function storeKey(prefix: string, name: string): string {
 
 export function checkKey(key: unknown, what = 'key'): string {
   const text = checkText(key, what);
-  if (text === '') throw invalid(expectedGot(`a ${what} of 1 to ${STATE_LIMITS.keyLength} characters`, 'an empty one'));
-  if (text.length > STATE_LIMITS.keyLength) throw tooLong(expectedGot(`a ${what} of at most ${STATE_LIMITS.keyLength} characters`, `${text.length}`, 'Shorten it, for instance to a digest.'));
+  if (text === '')
+    throw invalid(
+      expectedGot(`a ${what} of 1 to ${STATE_LIMITS.keyLength} characters`, 'an empty one'),
+    );
+  if (text.length > STATE_LIMITS.keyLength)
+    throw tooLong(
+      expectedGot(
+        `a ${what} of at most ${STATE_LIMITS.keyLength} characters`,
+        `${text.length}`,
+        'Shorten it, for instance to a digest.',
+      ),
+    );
   return text;
 }
 
 export function checkValue(value: unknown, what = 'value'): string {
   const text = checkText(value, what);
-  const bytes = text.length * 3 <= STATE_LIMITS.valueBytes ? text.length : new TextEncoder().encode(text).length;
-  if (bytes > STATE_LIMITS.valueBytes) throw tooLong(expectedGot(`a ${what} of at most ${STATE_LIMITS.valueBytes} bytes`, `${bytes}`, 'Keep large data elsewhere and its address here.'));
+  const bytes =
+    text.length * 3 <= STATE_LIMITS.valueBytes
+      ? text.length
+      : new TextEncoder().encode(text).length;
+  if (bytes > STATE_LIMITS.valueBytes)
+    throw tooLong(
+      expectedGot(
+        `a ${what} of at most ${STATE_LIMITS.valueBytes} bytes`,
+        `${bytes}`,
+        'Keep large data elsewhere and its address here.',
+      ),
+    );
   return text;
 }
 
@@ -49,10 +74,15 @@ export function checkOptionalValue(value: unknown, what: string): string | undef
 }
 
 const TTL = 'milliseconds above 0';
-const isTtl = (value: unknown): value is number => typeof value === 'number' && value > 0 && Number.isSafeInteger(Math.ceil(value));
+const isTtl = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && Number.isSafeInteger(Math.ceil(value));
 // Whole milliseconds, rounded up: a key never ends before its time.
 const ttlMs = () => z.custom<number>(isTtl, TTL).transform(Math.ceil).optional();
-const keptTtlMs = () => z.custom<number | 'keep'>((value) => value === 'keep' || isTtl(value), `${TTL}, or 'keep'`).transform((value) => (value === 'keep' ? value : Math.ceil(value))).optional();
+const keptTtlMs = () =>
+  z
+    .custom<number | 'keep'>((value) => value === 'keep' || isTtl(value), `${TTL}, or 'keep'`)
+    .transform((value) => (value === 'keep' ? value : Math.ceil(value)))
+    .optional();
 const identity = () => z.string().optional();
 const count = (max: number) => z.int().min(1).max(max);
 
@@ -62,14 +92,36 @@ function checker<S extends z.ZodType>(make: () => S): (options: unknown) => Read
   return (options) => checkOptions(schema, options, 'options of the operation');
 }
 
-export const checkLifetime = checker(() => z.strictObject({ ttlMs: keptTtlMs(), identity: identity() } satisfies FieldsOf<LifetimeOptions>));
+export const checkLifetime = checker(() =>
+  z.strictObject({ ttlMs: keptTtlMs(), identity: identity() } satisfies FieldsOf<LifetimeOptions>),
+);
 export const checkIncrement = checker(() =>
   z
-    .strictObject({ ttlMs: ttlMs(), identity: identity(), windowMs: ttlMs(), max: z.number().default(Number.MAX_VALUE), mustExist: z.boolean().default(false) } satisfies FieldsOf<IncrementOptions>)
-    .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, { error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.') }),
+    .strictObject({
+      ttlMs: ttlMs(),
+      identity: identity(),
+      windowMs: ttlMs(),
+      max: z.number().default(Number.MAX_VALUE),
+      mustExist: z.boolean().default(false),
+    } satisfies FieldsOf<IncrementOptions>)
+    .refine(({ ttlMs, windowMs }) => ttlMs === undefined || windowMs === undefined, {
+      error: expectedGot('ttlMs or windowMs', 'both', 'A window has its own lifetime.'),
+    }),
 );
-export const checkAppend = checker(() => z.strictObject({ at: z.int().min(0).optional(), max: count(STATE_LIMITS.listItems), ttlMs: ttlMs(), identity: identity() } satisfies FieldsOf<AppendOptions>));
-export const checkRead = checker(() => z.strictObject({ from: z.int().min(0).default(0), limit: count(STATE_LIMITS.readItems).default(100) } satisfies FieldsOf<ReadOptions>));
+export const checkAppend = checker(() =>
+  z.strictObject({
+    at: z.int().min(0).optional(),
+    max: count(STATE_LIMITS.listItems),
+    ttlMs: ttlMs(),
+    identity: identity(),
+  } satisfies FieldsOf<AppendOptions>),
+);
+export const checkRead = checker(() =>
+  z.strictObject({
+    from: z.int().min(0).default(0),
+    limit: count(STATE_LIMITS.readItems).default(100),
+  } satisfies FieldsOf<ReadOptions>),
+);
 
 export function checkTtl(ttlMs: unknown): number {
   if (!isTtl(ttlMs)) throw invalidArgument(`ttlMs as ${TTL}`, ttlMs);
@@ -77,11 +129,13 @@ export function checkTtl(ttlMs: unknown): number {
 }
 
 export function checkNumber(by: unknown): void {
-  if (typeof by !== 'number' || !Number.isFinite(by)) throw invalidArgument('by as a finite number', by);
+  if (typeof by !== 'number' || !Number.isFinite(by))
+    throw invalidArgument('by as a finite number', by);
 }
 
 export function checkLimit(limit: unknown = 1_000): number {
-  if (!count(STATE_LIMITS.listItems).safeParse(limit).success) throw invalidArgument(`limit as a whole number from 1 to ${STATE_LIMITS.listItems}`, limit);
+  if (!count(STATE_LIMITS.listItems).safeParse(limit).success)
+    throw invalidArgument(`limit as a whole number from 1 to ${STATE_LIMITS.listItems}`, limit);
   return limit as number;
 }
 
@@ -102,7 +156,9 @@ export function numberOf(text: string): number | undefined {
 }
 
 export function notANumber(): ToolError {
-  return invalid(expectedGot('a number under the key', 'other text', 'Use another key for counting.'));
+  return invalid(
+    expectedGot('a number under the key', 'other text', 'Use another key for counting.'),
+  );
 }
 
 export function notAList(): ToolError {
@@ -114,21 +170,38 @@ export function notAText(): ToolError {
 }
 
 export function closed(): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot('an open state store', 'a closed one', 'Use it before close().'), { details: { reason: 'closed', sent: false } });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot('an open state store', 'a closed one', 'Use it before close().'),
+    { details: { reason: 'closed', sent: false } },
+  );
 }
 
 /** The refusal by a store that is not the one the caller means: it restarted, or another server took over. */
 export function restarted(): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot('the same state store as before', 'one that restarted since, or another server', 'It may hold an older state: begin again with what now() tells.'), { details: { reason: 'restarted', sent: false } });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot(
+      'the same state store as before',
+      'one that restarted since, or another server',
+      'It may hold an older state: begin again with what now() tells.',
+    ),
+    { details: { reason: 'restarted', sent: false } },
+  );
 }
 
 export function isRestarted(error: unknown): boolean {
-  return isToolError(error) && error.code === 'STATE_UNAVAILABLE' && error.details['reason'] === 'restarted';
+  return (
+    isToolError(error) &&
+    error.code === 'STATE_UNAVAILABLE' &&
+    error.details['reason'] === 'restarted'
+  );
 }
 
 function checkText(value: unknown, what: string): string {
   if (typeof value !== 'string') throw invalidArgument(`a ${what} as a string`, value);
-  if (LONE_SURROGATE.test(value)) throw invalid(expectedGot(`a ${what} as well-formed text`, 'half of a character pair'));
+  if (LONE_SURROGATE.test(value))
+    throw invalid(expectedGot(`a ${what} as well-formed text`, 'half of a character pair'));
   return value;
 }
 

@@ -27,7 +27,12 @@ export interface StateStore {
    *
    * @returns true if it was written.
    */
-  compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean>;
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    options?: LifetimeOptions,
+  ): Promise<boolean>;
 
   /**
    * Adds to the number under a key (0 when there is none), if the sum stays within `max` and finite.

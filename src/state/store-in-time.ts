@@ -35,7 +35,9 @@ export function storeInTime(store: StateStore, clock: Clock): StateStore {
   const probe = () => {
     if (probeAt === undefined || clock.elapsed() < probeAt) return;
     probeAt = clock.elapsed() + PROBE_MS;
-    void Promise.resolve().then(() => store.get('availability')).then(recover, recover);
+    void Promise.resolve()
+      .then(() => store.get('availability'))
+      .then(recover, recover);
   };
   const inTime = async <T>(operate: () => Promise<T>, ms = ANSWER_MS): Promise<T> => {
     if (probeAt !== undefined) {
@@ -56,7 +58,8 @@ export function storeInTime(store: StateStore, clock: Clock): StateStore {
 
   return {
     get: (key) => inTime(() => store.get(key)),
-    compareAndSet: (key, expected, next, options) => inTime(() => store.compareAndSet(key, expected, next, options)),
+    compareAndSet: (key, expected, next, options) =>
+      inTime(() => store.compareAndSet(key, expected, next, options)),
     increment: (key, by, options) => inTime(() => store.increment(key, by, options)),
     expire: (key, ttlMs) => inTime(() => store.expire(key, ttlMs)),
     now: () => inTime(() => store.now()),
@@ -75,5 +78,9 @@ export function storeInTime(store: StateStore, clock: Clock): StateStore {
 }
 
 function unavailable(got: string, sent?: false): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot('the state store to answer', got, 'Try again when it answers.'), sent === undefined ? {} : { details: { sent } });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot('the state store to answer', got, 'Try again when it answers.'),
+    sent === undefined ? {} : { details: { sent } },
+  );
 }

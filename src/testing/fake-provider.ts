@@ -16,7 +16,10 @@ export class FakeProvider implements Provider {
   #answer: FakeAnswer;
 
   /** @param answer answers calls until another answer is set. @default it returns 'answered' */
-  constructor(answer: FakeAnswer = () => 'answered', requires: readonly (string | readonly string[])[] = []) {
+  constructor(
+    answer: FakeAnswer = () => 'answered',
+    requires: readonly (string | readonly string[])[] = [],
+  ) {
     this.#answer = answer;
     this.requires = requires;
   }

@@ -44,7 +44,8 @@ export class ManualClock implements Clock {
    */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
-    for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) this.#run(timer);
+    for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end))
+      this.#run(timer);
     this.#elapsed = end;
   }
 
@@ -75,7 +76,12 @@ export class ManualClock implements Clock {
     let next: Timer | undefined;
     for (const timer of this.#timers) {
       if (timer.due > end) continue;
-      if (next === undefined || timer.due < next.due || (timer.due === next.due && timer.order < next.order)) next = timer;
+      if (
+        next === undefined ||
+        timer.due < next.due ||
+        (timer.due === next.due && timer.order < next.order)
+      )
+        next = timer;
     }
     return next;
   }

@@ -8,7 +8,13 @@ import type { ExecuteOptions, ToolExecutorOptions } from '../execution/executor-
 import { readResult } from '../execution/read-result.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { Confirm, OutcomeBody, PendingManualCall, PendingQuestion, ToolOutcome } from '../safety/calls.js';
+import type {
+  Confirm,
+  OutcomeBody,
+  PendingManualCall,
+  PendingQuestion,
+  ToolOutcome,
+} from '../safety/calls.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import { readAnswer } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
@@ -21,7 +27,8 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
    * Answers the question of the tool, or does the work of a manual call: a list of one answer, as it is the result of the
    * call, or a function. Without one, and for `undefined`, the outcome stays `ask_user` or `manual`.
    */
-  readonly answers?: readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
+  readonly answers?:
+    readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
   /** Approves or denies a call that needs approval. Without it the outcome is `approval_required`. */
   readonly approve?: boolean | Confirm;
   /** Options of the executor, such as `providers`, `policy`, `env` or a `clock`. @default those of `ToolExecutor` */
@@ -36,14 +43,41 @@ export interface ToolRun {
 
 /** A field that the executor checks. */
 const any = () => z.custom<never>(() => true).optional();
-const schema = once(() => z.strictObject({
-  name: text().optional(),
-  answers: z.custom<NonNullable<RunToolOptions['answers']>>((value) => typeof value === 'function' || (Array.isArray(value) && value.length <= 1), 'a list of one answer (it is the result of the call), or a function that answers').optional(),
-  approve: z.custom<boolean | Confirm>((value) => typeof value === 'boolean' || typeof value === 'function', 'true, false, or a function that decides').optional(),
-  // An executor in their place would be read for options that it does not have, and its policy would not be asked.
-  executor: z.custom<NonNullable<RunToolOptions['executor']>>(isPlainObject, 'the options of an executor as a plain object').optional(),
-  principal: any(), scopes: any(), flags: any(), persona: any(), conversationId: any(), mode: any(), userText: any(), policy: any(), signal: any(), idempotencyKey: any(), context: any(),
-} satisfies FieldsOf<RunToolOptions>));
+const schema = once(() =>
+  z.strictObject({
+    name: text().optional(),
+    answers: z
+      .custom<NonNullable<RunToolOptions['answers']>>(
+        (value) => typeof value === 'function' || (Array.isArray(value) && value.length <= 1),
+        'a list of one answer (it is the result of the call), or a function that answers',
+      )
+      .optional(),
+    approve: z
+      .custom<boolean | Confirm>(
+        (value) => typeof value === 'boolean' || typeof value === 'function',
+        'true, false, or a function that decides',
+      )
+      .optional(),
+    // An executor in their place would be read for options that it does not have, and its policy would not be asked.
+    executor: z
+      .custom<NonNullable<RunToolOptions['executor']>>(
+        isPlainObject,
+        'the options of an executor as a plain object',
+      )
+      .optional(),
+    principal: any(),
+    scopes: any(),
+    flags: any(),
+    persona: any(),
+    conversationId: any(),
+    mode: any(),
+    userText: any(),
+    policy: any(),
+    signal: any(),
+    idempotencyKey: any(),
+    context: any(),
+  } satisfies FieldsOf<RunToolOptions>),
+);
 
 /**
  * Runs one tool as an executor runs it, for tests: schema, policy, approval, retries, deadline, output schema, progress, questions.
@@ -54,46 +88,89 @@ const schema = once(() => z.strictObject({
  * @throws ToolError `NOT_A_TOOL`; `INVALID_ARGUMENT` for wrong options, and when `name` does not tell which tool is meant;
  * `INVALID_INPUT` for an answer that the call does not take; whatever `approve` or `answers` throw.
  */
-export async function runTool(tool: ToolSource, input: unknown = {}, options: RunToolOptions = {}): Promise<ToolRun> {
-  const { name, answers, approve, executor: executorOptions, ...callOptions } = checkOptions(schema, options, 'options of runTool');
+export async function runTool(
+  tool: ToolSource,
+  input: unknown = {},
+  options: RunToolOptions = {},
+): Promise<ToolRun> {
+  const {
+    name,
+    answers,
+    approve,
+    executor: executorOptions,
+    ...callOptions
+  } = checkOptions(schema, options, 'options of runTool');
   const registry = new ToolMetadataRegistry();
   const entry = chosen(registry.register(tool), name);
   const failed: unknown[] = [];
-  const confirm: Confirm | undefined = approve === undefined ? undefined : async (pending, more) => {
-    try {
-      return typeof approve === 'boolean' ? approve : await approve(pending, more);
-    } catch (error) {
-      failed.push(error); // An assertion that failed is no denial.
-      throw error;
-    }
-  };
+  const confirm: Confirm | undefined =
+    approve === undefined
+      ? undefined
+      : async (pending, more) => {
+          try {
+            return typeof approve === 'boolean' ? approve : await approve(pending, more);
+          } catch (error) {
+            failed.push(error); // An assertion that failed is no denial.
+            throw error;
+          }
+        };
   const executor = new ToolExecutor({ ...executorOptions, registry, ...(confirm && { confirm }) });
   const events: ToolEvent[] = [];
   executor.on((event) => void events.push(event));
   try {
-    const outcome = await executor.execute({ id: 'call-1', name: entry.name, input }, callOptions as unknown as ExecuteOptions);
+    const outcome = await executor.execute(
+      { id: 'call-1', name: entry.name, input },
+      callOptions as unknown as ExecuteOptions,
+    );
     if (failed.length > 0) throw failed[0];
-    return Object.freeze({ outcome: await answered(entry, outcome, answers), events: Object.freeze([...events]) });
+    return Object.freeze({
+      outcome: await answered(entry, outcome, answers),
+      events: Object.freeze([...events]),
+    });
   } finally {
     await executor.close();
   }
 }
 
 function chosen(entries: readonly ToolEntry[], name: string | undefined): ToolEntry {
-  const entry = name === undefined && entries.length === 1 ? entries[0] : entries.find((each) => each.name === name);
+  const entry =
+    name === undefined && entries.length === 1
+      ? entries[0]
+      : entries.find((each) => each.name === name);
   if (entry !== undefined) return entry;
   const names = entries.map((each) => each.name).join(', ');
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('the name of one of the tools', name === undefined ? `none for ${entries.length} tools` : JSON.stringify(name), `Give options.name: ${names}.`));
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot(
+      'the name of one of the tools',
+      name === undefined ? `none for ${entries.length} tools` : JSON.stringify(name),
+      `Give options.name: ${names}.`,
+    ),
+  );
 }
 
-async function answered(entry: ToolEntry, outcome: ToolOutcome, answers: RunToolOptions['answers']): Promise<ToolOutcome> {
-  if ((outcome.status !== 'ask_user' && outcome.status !== 'manual') || answers === undefined) return outcome;
+async function answered(
+  entry: ToolEntry,
+  outcome: ToolOutcome,
+  answers: RunToolOptions['answers'],
+): Promise<ToolOutcome> {
+  if ((outcome.status !== 'ask_user' && outcome.status !== 'manual') || answers === undefined)
+    return outcome;
   const { pending } = outcome;
   const answer = typeof answers === 'function' ? await answers(pending) : answers[0];
   if (answer === undefined) return outcome;
   const { callId, toolName, durationMs, attempts, cached, provider } = outcome;
-  const body = pending.kind === 'question' ? userAnswer(pending, answer) : await manualResult(entry, answer);
-  return Object.freeze({ callId, toolName, durationMs, attempts, cached, ...(provider !== undefined && { provider }), ...body });
+  const body =
+    pending.kind === 'question' ? userAnswer(pending, answer) : await manualResult(entry, answer);
+  return Object.freeze({
+    callId,
+    toolName,
+    durationMs,
+    attempts,
+    cached,
+    ...(provider !== undefined && { provider }),
+    ...body,
+  });
 }
 
 function userAnswer(question: PendingQuestion, given: unknown): OutcomeBody {
@@ -103,9 +180,20 @@ function userAnswer(question: PendingQuestion, given: unknown): OutcomeBody {
 }
 
 async function manualResult(entry: ToolEntry, given: unknown): Promise<OutcomeBody> {
-  const refused = (got: string, details: ToolError['details'] = {}) => new ToolError('INVALID_INPUT', expectedGot(`a value, ok(value) or fail(message) as the result of the manual call of ${entry.name}`, got), { details });
-  const body = await readResult(entry, given, () => { throw refused('a question'); });
+  const refused = (got: string, details: ToolError['details'] = {}) =>
+    new ToolError(
+      'INVALID_INPUT',
+      expectedGot(
+        `a value, ok(value) or fail(message) as the result of the manual call of ${entry.name}`,
+        got,
+      ),
+      { details },
+    );
+  const body = await readResult(entry, given, () => {
+    throw refused('a question');
+  });
   if (body.status === 'halt') throw refused('the end of the run');
-  if (body.status === 'error' && body.code === 'INVALID_RESULT') throw refused('one that its output schema or JSON does not allow', body.details);
+  if (body.status === 'error' && body.code === 'INVALID_RESULT')
+    throw refused('one that its output schema or JSON does not allow', body.details);
   return body;
 }

@@ -14,7 +14,19 @@ export function stateStoreCases(): readonly StateStoreCase[] {
   return [...CASES, ...COUNTER_CASES].map(([name, run]) => Object.freeze({ name, run }));
 }
 
-const KEYS = ['__proto__', 'constructor', 'toString', 'a b', 'a:b:c', ':', '*', '{x}', 'Ünïcödé 🗝️ 鍵', 'line\nbreak\0nul', 'k'.repeat(512)];
+const KEYS = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'a b',
+  'a:b:c',
+  ':',
+  '*',
+  '{x}',
+  'Ünïcödé 🗝️ 鍵',
+  'line\nbreak\0nul',
+  'k'.repeat(512),
+];
 const MIB = 1_048_576;
 
 const CASES: readonly NamedRun[] = [
@@ -64,7 +76,11 @@ const CASES: readonly NamedRun[] = [
       for (const expected of [undefined, 'first'] as const) {
         const key = `race ${expected}`;
         if (expected !== undefined) await store.compareAndSet(key, undefined, expected);
-        const won = await Promise.all(Array.from({ length: 100 }, (_, writer) => store.compareAndSet(key, expected, `writer ${writer}`)));
+        const won = await Promise.all(
+          Array.from({ length: 100 }, (_, writer) =>
+            store.compareAndSet(key, expected, `writer ${writer}`),
+          ),
+        );
         assert.deepEqual(won.filter(Boolean), [true]);
         assert.equal(await store.get(key), `writer ${won.indexOf(true)}`);
       }
@@ -124,7 +140,10 @@ const CASES: readonly NamedRun[] = [
       const before = await store.now();
       await advance(60);
       const after = await store.now();
-      assert.ok(Number.isFinite(before.time) && after.time - before.time >= 40, `${before.time} then ${after.time}`);
+      assert.ok(
+        Number.isFinite(before.time) && after.time - before.time >= 40,
+        `${before.time} then ${after.time}`,
+      );
       assert.ok(before.identity !== '');
       assert.equal(after.identity, before.identity);
     },
@@ -134,7 +153,10 @@ const CASES: readonly NamedRun[] = [
     async (store) => {
       const { identity } = await store.now();
       assert.equal(await store.compareAndSet('text', undefined, 'a', { identity }), true);
-      assert.deepEqual(await store.increment('count', 1, { identity }), { applied: true, value: 1 });
+      assert.deepEqual(await store.increment('count', 1, { identity }), {
+        applied: true,
+        value: 1,
+      });
       assert.equal((await store.increment('window', 1, { identity, windowMs: LONG_MS })).value, 1);
       assert.equal(await store.append('list', 'a', { max: 2, identity }), 1);
       const other = { identity: `not ${identity}` };
@@ -158,7 +180,8 @@ const CASES: readonly NamedRun[] = [
     'lists the keys that begin with a prefix',
     async (store, { advance }) => {
       const keys = ['a*:1', 'a*:2', 'a*:[x]', 'a*:Ünïcödé 🗝️'];
-      for (const key of [...keys, 'ab:1', 'a', 'a*', 'b:a*:1']) await store.compareAndSet(key, undefined, 'x');
+      for (const key of [...keys, 'ab:1', 'a', 'a*', 'b:a*:1'])
+        await store.compareAndSet(key, undefined, 'x');
       await store.compareAndSet('a*:short', undefined, 'x', { ttlMs: 40 });
       await store.append('a*:list', 'x', { max: 1 });
       await advance(60);
@@ -167,7 +190,8 @@ const CASES: readonly NamedRun[] = [
       assert.deepEqual(await store.list('nothing:'), []);
       for (let index = 0; index < 300; index += 1) await store.increment(`many:${index}`, 1);
       assert.equal((await store.list('many:')).length, 300);
-      for (const limit of [0, 10_001, 1.5]) await refused(() => store.list('a', limit), 'INVALID_ARGUMENT');
+      for (const limit of [0, 10_001, 1.5])
+        await refused(() => store.list('a', limit), 'INVALID_ARGUMENT');
       await refused(() => store.list(''), 'INVALID_ARGUMENT');
     },
   ],
@@ -175,11 +199,18 @@ const CASES: readonly NamedRun[] = [
     'appends to a list up to its bound, and reads it from any item',
     async (store, { advance }) => {
       assert.deepEqual(await store.read('list'), []);
-      for (let item = 0; item < 120; item += 1) assert.equal(await store.append('list', `item ${item}`, { max: 120, at: item }), item + 1);
+      for (let item = 0; item < 120; item += 1)
+        assert.equal(await store.append('list', `item ${item}`, { max: 120, at: item }), item + 1);
       assert.equal(await store.append('list', 'one more', { max: 120 }), undefined);
-      assert.equal(await store.append('list', 'at the wrong place', { max: 1_000, at: 119 }), undefined);
+      assert.equal(
+        await store.append('list', 'at the wrong place', { max: 1_000, at: 119 }),
+        undefined,
+      );
       assert.equal((await store.read('list')).length, 100);
-      assert.deepEqual(await store.read('list', { from: 118, limit: 1_000 }), ['item 118', 'item 119']);
+      assert.deepEqual(await store.read('list', { from: 118, limit: 1_000 }), [
+        'item 118',
+        'item 119',
+      ]);
       assert.deepEqual(await store.read('list', { from: 200 }), []);
       assert.equal(await store.append('short', 'a', { max: 2, ttlMs: 40 }), 1);
       assert.equal(await store.append('short', 'b', { max: 2 }), 2);
@@ -194,8 +225,15 @@ const CASES: readonly NamedRun[] = [
     'lets exactly one of 100 that append at the same place win',
     async (store) => {
       for (const at of [0, 1]) {
-        const won = await Promise.all(Array.from({ length: 100 }, (_, writer) => store.append('list', `writer ${writer}`, { at, max: 10 })));
-        assert.deepEqual(won.filter((length) => length !== undefined), [at + 1]);
+        const won = await Promise.all(
+          Array.from({ length: 100 }, (_, writer) =>
+            store.append('list', `writer ${writer}`, { at, max: 10 }),
+          ),
+        );
+        assert.deepEqual(
+          won.filter((length) => length !== undefined),
+          [at + 1],
+        );
         assert.deepEqual(await store.read('list', { from: at }), [`writer ${won.indexOf(at + 1)}`]);
       }
     },
@@ -219,10 +257,12 @@ const CASES: readonly NamedRun[] = [
   [
     'takes any text as key, value, channel and message',
     async (store) => {
-      for (const key of KEYS) assert.equal(await store.compareAndSet(key, undefined, key), true, key);
+      for (const key of KEYS)
+        assert.equal(await store.compareAndSet(key, undefined, key), true, key);
       for (const key of KEYS) assert.equal(await store.get(key), key);
       const heard: string[] = [];
-      for (const key of KEYS) await store.subscribe(key, (message) => void heard.push(`${key} ${message}`));
+      for (const key of KEYS)
+        await store.subscribe(key, (message) => void heard.push(`${key} ${message}`));
       for (const key of KEYS) await store.publish(key, key);
       await eventually(() => heard.length === KEYS.length, 'all channels are heard');
       assert.deepEqual(
@@ -238,7 +278,10 @@ const CASES: readonly NamedRun[] = [
       assert.equal(await store.compareAndSet('large', undefined, largest), true);
       assert.equal(await store.get('large'), largest);
       await refused(() => store.compareAndSet('large', largest, `${largest}a`), 'LIMIT_EXCEEDED');
-      await refused(() => store.compareAndSet('larger', undefined, `${largest}a`), 'LIMIT_EXCEEDED');
+      await refused(
+        () => store.compareAndSet('larger', undefined, `${largest}a`),
+        'LIMIT_EXCEEDED',
+      );
       await refused(() => store.publish('channel', `${largest}a`), 'LIMIT_EXCEEDED');
       await refused(() => store.get('k'.repeat(513)), 'LIMIT_EXCEEDED');
       assert.equal(await store.get('large'), largest);
@@ -249,22 +292,49 @@ const CASES: readonly NamedRun[] = [
     'refuses what is no text, no number and no option',
     async (store) => {
       const anything = (value: unknown) => value as never;
-      for (const key of ['', undefined, 1, null, {}, '\ud800']) await refused(() => store.get(anything(key)), 'INVALID_ARGUMENT');
-      for (const by of [NaN, Infinity, '1', undefined]) await refused(() => store.increment('key', anything(by)), 'INVALID_ARGUMENT');
+      for (const key of ['', undefined, 1, null, {}, '\ud800'])
+        await refused(() => store.get(anything(key)), 'INVALID_ARGUMENT');
+      for (const by of [NaN, Infinity, '1', undefined])
+        await refused(() => store.increment('key', anything(by)), 'INVALID_ARGUMENT');
       for (const ttlMs of [0, -1, NaN, Infinity, '1']) {
         await refused(() => store.expire('key', anything(ttlMs)), 'INVALID_ARGUMENT');
-        await refused(() => store.compareAndSet('key', undefined, 'a', { ttlMs: anything(ttlMs) }), 'INVALID_ARGUMENT');
-        await refused(() => store.increment('key', 1, { ttlMs: anything(ttlMs) }), 'INVALID_ARGUMENT');
+        await refused(
+          () => store.compareAndSet('key', undefined, 'a', { ttlMs: anything(ttlMs) }),
+          'INVALID_ARGUMENT',
+        );
+        await refused(
+          () => store.increment('key', 1, { ttlMs: anything(ttlMs) }),
+          'INVALID_ARGUMENT',
+        );
       }
-      for (const value of [null, 1, {}, 'half \udc00']) await refused(() => store.compareAndSet('key', undefined, anything(value)), 'INVALID_ARGUMENT');
+      for (const value of [null, 1, {}, 'half \udc00'])
+        await refused(
+          () => store.compareAndSet('key', undefined, anything(value)),
+          'INVALID_ARGUMENT',
+        );
       await refused(() => store.increment('key', 1, { max: NaN }), 'INVALID_ARGUMENT');
-      await refused(() => store.increment('key', 1, { mustExist: anything('yes') }), 'INVALID_ARGUMENT');
+      await refused(
+        () => store.increment('key', 1, { mustExist: anything('yes') }),
+        'INVALID_ARGUMENT',
+      );
       await refused(() => store.increment('key', 1, anything({ ttl: 1 })), 'INVALID_ARGUMENT');
       await refused(() => store.increment('key', 1, { ttlMs: 1, windowMs: 1 }), 'INVALID_ARGUMENT');
-      for (const options of [undefined, {}, { max: 0 }, { max: 10_001 }, { max: 1, at: -1 }, { max: 1, size: 1 }]) await refused(() => store.append('key', 'a', anything(options)), 'INVALID_ARGUMENT');
-      for (const options of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }, { to: 1 }]) await refused(() => store.read('key', anything(options)), 'INVALID_ARGUMENT');
+      for (const options of [
+        undefined,
+        {},
+        { max: 0 },
+        { max: 10_001 },
+        { max: 1, at: -1 },
+        { max: 1, size: 1 },
+      ])
+        await refused(() => store.append('key', 'a', anything(options)), 'INVALID_ARGUMENT');
+      for (const options of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }, { to: 1 }])
+        await refused(() => store.read('key', anything(options)), 'INVALID_ARGUMENT');
       await refused(() => store.append('key', anything(1), { max: 1 }), 'INVALID_ARGUMENT');
-      await refused(() => store.compareAndSet('key', undefined, 'a', anything({ ttl: 1 })), 'INVALID_ARGUMENT');
+      await refused(
+        () => store.compareAndSet('key', undefined, 'a', anything({ ttl: 1 })),
+        'INVALID_ARGUMENT',
+      );
       await refused(() => store.subscribe('channel', anything('listener')), 'INVALID_ARGUMENT');
       assert.equal(await store.get('key'), undefined);
     },
@@ -350,12 +420,21 @@ const CASES: readonly NamedRun[] = [
       const heard = new Map<string, string>();
       const stops: (() => Promise<void>)[] = [];
       for (let start = 0; start < channels.length; start += 100) {
-        stops.push(...(await Promise.all(channels.slice(start, start + 100).map((channel) => store.subscribe(channel, (message) => void heard.set(channel, message))))));
+        stops.push(
+          ...(await Promise.all(
+            channels
+              .slice(start, start + 100)
+              .map((channel) =>
+                store.subscribe(channel, (message) => void heard.set(channel, message)),
+              ),
+          )),
+        );
       }
       for (const channel of channels) await store.publish(channel, `to ${channel}`);
       await eventually(() => heard.size === channels.length, 'all channels are heard');
       assert.ok(channels.every((channel) => heard.get(channel) === `to ${channel}`));
-      for (let start = 0; start < stops.length; start += 100) await Promise.all(stops.slice(start, start + 100).map((stop) => stop()));
+      for (let start = 0; start < stops.length; start += 100)
+        await Promise.all(stops.slice(start, start + 100).map((stop) => stop()));
     },
   ],
   [

@@ -13,7 +13,9 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     async (store) => {
       // First under a new key, then under one that exists.
       for (const before of [0, 100]) {
-        const sums = await Promise.all(Array.from({ length: 100 }, () => store.increment('count', 1)));
+        const sums = await Promise.all(
+          Array.from({ length: 100 }, () => store.increment('count', 1)),
+        );
         assert.deepEqual(
           sums.map(({ value }) => value).sort((a, b) => a! - b!),
           Array.from({ length: 100 }, (_, index) => before + index + 1),
@@ -25,7 +27,20 @@ export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'adds as JavaScript does',
     async (store) => {
-      const numbers = [0.1, 0.2, -0.3, 1e-7, 1e21, -1e21, 1 / 3, 5e-324, 9_007_199_254_740_991, 2, -0, 123_456_789.123_456_79];
+      const numbers = [
+        0.1,
+        0.2,
+        -0.3,
+        1e-7,
+        1e21,
+        -1e21,
+        1 / 3,
+        5e-324,
+        9_007_199_254_740_991,
+        2,
+        -0,
+        123_456_789.123_456_79,
+      ];
       let sum = 0;
       for (const number of numbers) {
         sum += number;
@@ -37,12 +52,23 @@ export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'never passes the largest sum, whoever adds at the same time',
     async (store) => {
-      const results = await Promise.all(Array.from({ length: 100 }, () => store.increment('budget', 0.5, { max: 10 })));
+      const results = await Promise.all(
+        Array.from({ length: 100 }, () => store.increment('budget', 0.5, { max: 10 })),
+      );
       assert.equal(results.filter(({ applied }) => applied).length, 20);
       assert.ok(results.every(({ value }) => value! <= 10));
-      assert.deepEqual(await store.increment('budget', 0.5, { max: 10 }), { applied: false, value: 10 });
-      assert.deepEqual(await store.increment('budget', -1, { max: 10 }), { applied: true, value: 9 });
-      assert.deepEqual(await store.increment('new', 11, { max: 10 }), { applied: false, value: undefined });
+      assert.deepEqual(await store.increment('budget', 0.5, { max: 10 }), {
+        applied: false,
+        value: 10,
+      });
+      assert.deepEqual(await store.increment('budget', -1, { max: 10 }), {
+        applied: true,
+        value: 9,
+      });
+      assert.deepEqual(await store.increment('new', 11, { max: 10 }), {
+        applied: false,
+        value: undefined,
+      });
       assert.equal(await store.get('new'), undefined);
       assert.deepEqual(await store.increment('zero', 0, { max: 0 }), { applied: true, value: 0 });
     },
@@ -51,16 +77,25 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     'refuses a sum that is no finite number',
     async (store) => {
       await store.increment('huge', Number.MAX_VALUE);
-      assert.deepEqual(await store.increment('huge', Number.MAX_VALUE), { applied: false, value: Number.MAX_VALUE });
+      assert.deepEqual(await store.increment('huge', Number.MAX_VALUE), {
+        applied: false,
+        value: Number.MAX_VALUE,
+      });
     },
   ],
   [
     'adds only to what exists, if told so',
     async (store) => {
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), { applied: false, value: undefined });
+      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), {
+        applied: false,
+        value: undefined,
+      });
       assert.equal(await store.get('key'), undefined);
       await store.increment('key', 1);
-      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), { applied: true, value: 2 });
+      assert.deepEqual(await store.increment('key', 1, { mustExist: true }), {
+        applied: true,
+        value: 2,
+      });
     },
   ],
   [
@@ -68,9 +103,24 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     async (store) => {
       for (const [index, text] of ['41', '-1.5', '1e3', '.5', '007'].entries()) {
         await store.compareAndSet(`number ${index}`, undefined, text);
-        assert.deepEqual(await store.increment(`number ${index}`, 1), { applied: true, value: Number(text) + 1 });
+        assert.deepEqual(await store.increment(`number ${index}`, 1), {
+          applied: true,
+          value: Number(text) + 1,
+        });
       }
-      for (const text of ['', 'text', ' 1', '0x10', 'Infinity', 'nan', '1e999', '.', '1.2.3', '1,5', '1\0']) {
+      for (const text of [
+        '',
+        'text',
+        ' 1',
+        '0x10',
+        'Infinity',
+        'nan',
+        '1e999',
+        '.',
+        '1.2.3',
+        '1,5',
+        '1\0',
+      ]) {
         await store.compareAndSet(`not ${text}`, undefined, text);
         await refused(() => store.increment(`not ${text}`, 1), 'INVALID_ARGUMENT');
         assert.equal(await store.get(`not ${text}`), text);
@@ -92,14 +142,19 @@ export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'counts what was added during the last window, and nothing older',
     async (store, { advance }) => {
-      const long = async (by: number) => unmarked(await store.increment('long', by, { max: 10, windowMs: LONG_MS }));
-      assert.deepEqual(await store.increment('long', 1, { windowMs: LONG_MS, mustExist: true }), { applied: false, value: undefined });
+      const long = async (by: number) =>
+        unmarked(await store.increment('long', by, { max: 10, windowMs: LONG_MS }));
+      assert.deepEqual(await store.increment('long', 1, { windowMs: LONG_MS, mustExist: true }), {
+        applied: false,
+        value: undefined,
+      });
       assert.deepEqual(await long(4), { applied: true, value: 4 });
       await advance(60);
       assert.deepEqual(await long(6), { applied: true, value: 10 });
       assert.deepEqual(await long(1), { applied: false, value: 10 });
       assert.deepEqual(await long(-0.5), { applied: true, value: 9.5 });
-      const short = async (by: number) => unmarked(await store.increment('short', by, { max: 10, windowMs: 160 }));
+      const short = async (by: number) =>
+        unmarked(await store.increment('short', by, { max: 10, windowMs: 160 }));
       assert.deepEqual(await short(10), { applied: true, value: 10 });
       await advance(200);
       assert.deepEqual(await short(0.1), { applied: true, value: 0.1 });
@@ -111,7 +166,8 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     'counts all that was added within the window, however late in it',
     async (store, { advance }) => {
       for (const windowMs of [800, 3_200, 12_800]) {
-        const add = async (by: number) => unmarked(await store.increment(`window ${windowMs}`, by, { max: 10, windowMs }));
+        const add = async (by: number) =>
+          unmarked(await store.increment(`window ${windowMs}`, by, { max: 10, windowMs }));
         const first = (await store.now()).time;
         await add(5);
         await advance(0.6 * windowMs);
@@ -124,7 +180,14 @@ export const COUNTER_CASES: readonly NamedRun[] = [
         const fourth = await add(5);
         // On a busy machine more time may pass than was asked for: then once more, with a longer window.
         if (!isInTime || (await store.now()).time - second >= windowMs) continue;
-        assert.deepEqual([both, third, fourth], [{ applied: true, value: 10 }, { applied: false, value: 10 }, { applied: true, value: 10 }]);
+        assert.deepEqual(
+          [both, third, fourth],
+          [
+            { applied: true, value: 10 },
+            { applied: false, value: 10 },
+            { applied: true, value: 10 },
+          ],
+        );
         return;
       }
       assert.fail('expected a machine that is less busy');
@@ -133,7 +196,8 @@ export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'marks a window that began again otherwise, if it marks windows',
     async (store, { advance }) => {
-      const add = async (windowMs: number) => (await store.increment('marked', 1, { windowMs })).born;
+      const add = async (windowMs: number) =>
+        (await store.increment('marked', 1, { windowMs })).born;
       const first = await add(LONG_MS);
       if (first === undefined) return;
       assert.equal(await add(LONG_MS), first);
@@ -149,7 +213,11 @@ export const COUNTER_CASES: readonly NamedRun[] = [
       for (const before of [0, 4]) {
         const key = `window after ${before}`;
         if (before > 0) await store.increment(key, before, { windowMs: LONG_MS });
-        const results = await Promise.all(Array.from({ length: 100 }, () => store.increment(key, 1, { max: 10, windowMs: LONG_MS })));
+        const results = await Promise.all(
+          Array.from({ length: 100 }, () =>
+            store.increment(key, 1, { max: 10, windowMs: LONG_MS }),
+          ),
+        );
         assert.equal(results.filter(({ applied }) => applied).length, 10 - before);
       }
     },

@@ -123,7 +123,9 @@ function jsonBytesOf(text: string, most: number): number {
   let bytes = 2;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
-    if (code < 0x80) bytes += code >= 0x20 ? (code === 0x22 || code === 0x5c ? 2 : 1) : SHORT_ESCAPES.has(code) ? 2 : 6;
+    if (code < 0x80)
+      bytes +=
+        code >= 0x20 ? (code === 0x22 || code === 0x5c ? 2 : 1) : SHORT_ESCAPES.has(code) ? 2 : 6;
     else if (code < 0x800) bytes += 2;
     else if (code < 0xd800 || code > 0xdfff) bytes += 3;
     else if (code < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
@@ -138,28 +140,57 @@ function jsonBytesOf(text: string, most: number): number {
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 function placeOf(stack: readonly Frame[]): Path {
-  return stack.map(({ keys, next }) => (keys === undefined ? next - 1 : (keys[next - 1] ?? ''))).slice(0, MAX_DATA_DEPTH);
+  return stack
+    .map(({ keys, next }) => (keys === undefined ? next - 1 : (keys[next - 1] ?? '')))
+    .slice(0, MAX_DATA_DEPTH);
 }
 
 function tooLarge(maxBytes: number): ToolError {
-  return new ToolError('LIMIT_EXCEEDED', expectedGot(`an input of at most ${maxBytes} bytes of JSON`, 'more', 'Send less, or in several calls.'), { details: { maxBytes } });
+  return new ToolError(
+    'LIMIT_EXCEEDED',
+    expectedGot(
+      `an input of at most ${maxBytes} bytes of JSON`,
+      'more',
+      'Send less, or in several calls.',
+    ),
+    { details: { maxBytes } },
+  );
 }
 
 function tooDeep(stack: readonly Frame[]): ToolError {
   const inside = formatPath(placeOf(stack).slice(0, 3));
-  return new ToolError('LIMIT_EXCEEDED', expectedGot(`an input nested at most ${MAX_DATA_DEPTH} levels deep`, `more (or a cycle) inside ${inside}`, 'Flatten it.'), { details: { maxDepth: MAX_DATA_DEPTH } });
+  return new ToolError(
+    'LIMIT_EXCEEDED',
+    expectedGot(
+      `an input nested at most ${MAX_DATA_DEPTH} levels deep`,
+      `more (or a cycle) inside ${inside}`,
+      'Flatten it.',
+    ),
+    { details: { maxDepth: MAX_DATA_DEPTH } },
+  );
 }
 
 function notPlain(value: unknown, stack: readonly Frame[]): ToolError {
   const path = placeOf(stack);
-  const message = expectedGot('plain data (text, finite numbers, booleans, null, lists, objects)', describeField(path, value));
-  return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
+  const message = expectedGot(
+    'plain data (text, finite numbers, booleans, null, lists, objects)',
+    describeField(path, value),
+  );
+  return new ToolError(
+    'INVALID_INPUT',
+    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
+    { details: { issues: [{ path, message }] } },
+  );
 }
 
 function notReadable(stack: readonly Frame[]): ToolError {
   const path = placeOf(stack);
   const message = expectedGot('data that can be read', 'a value that fails when it is read');
-  return new ToolError('INVALID_INPUT', path.length === 0 ? message : `${formatPath(path)}: ${message}`, { details: { issues: [{ path, message }] } });
+  return new ToolError(
+    'INVALID_INPUT',
+    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
+    { details: { issues: [{ path, message }] } },
+  );
 }
 
 /** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */
@@ -187,14 +218,23 @@ export function freezePlain<T>(value: T): T {
   let settled = true;
   while (waiting.length > 0) {
     const next = waiting.pop();
-    if (typeof next !== 'object' || next === null || seen.has(next) || !(Array.isArray(next) || isPlainObject(next))) continue;
+    if (
+      typeof next !== 'object' ||
+      next === null ||
+      seen.has(next) ||
+      !(Array.isArray(next) || isPlainObject(next))
+    )
+      continue;
     seen.add(next);
     // A proxy that was frozen must answer with the data of its frozen target: the language holds it to that.
     Object.freeze(next);
     for (const key of Object.keys(next)) {
       const property = Object.getOwnPropertyDescriptor(next, key);
       settled &&= property !== undefined && 'value' in property;
-      const item: unknown = property !== undefined && 'value' in property ? property.value : (next as Readonly<Record<string, unknown>>)[key];
+      const item: unknown =
+        property !== undefined && 'value' in property
+          ? property.value
+          : (next as Readonly<Record<string, unknown>>)[key];
       if (typeof item === 'object' && item !== null) waiting.push(item);
     }
   }

@@ -16,16 +16,23 @@ export type InputCheck =
       readonly ok: true;
       /** The input as it was given, copied and frozen: approvals and caches are bound to it. */
       readonly raw: Json;
-    /**
-     * The input as the schema returns it, with defaults and conversions, in its canonical form: the tool is called with
-     * it.
-     */
+      /**
+       * The input as the schema returns it, with defaults and conversions, in its canonical form: the tool is called with
+       * it.
+       */
       readonly value: unknown;
     }
   | { readonly ok: false; readonly error: ToolError };
 
 /** The checks made ahead, by the copy of the input, until that copy is checked. */
-const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; readonly canonicalInput: ToolEntry['canonicalInput']; readonly check: InputCheck }>();
+const ahead = new WeakMap<
+  object,
+  {
+    readonly schema: ToolEntry['inputSchema'];
+    readonly canonicalInput: ToolEntry['canonicalInput'];
+    readonly check: InputCheck;
+  }
+>();
 
 /**
  * Checks an input before its call is known, for frameworks that do so: the next check of the very copy that this one
@@ -33,7 +40,12 @@ const ahead = new WeakMap<object, { readonly schema: ToolEntry['inputSchema']; r
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
-  if (check.ok) ahead.set(check.raw as object, { schema: entry.inputSchema, canonicalInput: entry.canonicalInput, check });
+  if (check.ok)
+    ahead.set(check.raw as object, {
+      schema: entry.inputSchema,
+      canonicalInput: entry.canonicalInput,
+      check,
+    });
   return check;
 }
 
@@ -60,7 +72,17 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
   try {
     const raw = boundInput(input);
     if (raw === null) return checkNull(entry);
-    if (!isPlainObject(raw)) throw invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', kindOf(raw), typeof raw === 'string' ? 'Parse the JSON text first.' : undefined) }]); // Text may hold a whole input with its secrets.
+    if (!isPlainObject(raw))
+      throw invalidInput(entry.name, [
+        {
+          path: [],
+          message: expectedGot(
+            'an object of named parameters',
+            kindOf(raw),
+            typeof raw === 'string' ? 'Parse the JSON text first.' : undefined,
+          ),
+        },
+      ]); // Text may hold a whole input with its secrets.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
@@ -75,25 +97,44 @@ function askSchema(entry: ToolEntry, raw: Json): InputCheck | Promise<InputCheck
 }
 
 function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
-  const orRefused = (check: InputCheck) => (check.ok ? check : refused(invalidInput(entry.name, [{ path: [], message: expectedGot('an object of named parameters', 'null', requiredIn(entry)) }])));
+  const orRefused = (check: InputCheck) =>
+    check.ok
+      ? check
+      : refused(
+          invalidInput(entry.name, [
+            {
+              path: [],
+              message: expectedGot('an object of named parameters', 'null', requiredIn(entry)),
+            },
+          ]),
+        );
   const orEmpty = (check: InputCheck): InputCheck | Promise<InputCheck> => {
     if (check.ok) return check;
     const empty = askSchema(entry, boundInput({}));
     return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
   };
   // A schema that takes everything does not ask for null.
-  const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema)) ? askSchema(entry, null) : refused(invalidInput(entry.name, []));
+  const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
+    ? askSchema(entry, null)
+    : refused(invalidInput(entry.name, []));
   return takesNull instanceof Promise ? takesNull.then(orEmpty) : orEmpty(takesNull);
 }
 
 function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | undefined {
-  return Array.isArray(required) && required.length > 0 ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.` : undefined;
+  return Array.isArray(required) && required.length > 0
+    ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.`
+    : undefined;
 }
 
-function parse(entry: ToolEntry, schema: StandardSchema, raw: Json): InputCheck | Promise<InputCheck> {
+function parse(
+  entry: ToolEntry,
+  schema: StandardSchema,
+  raw: Json,
+): InputCheck | Promise<InputCheck> {
   const { vendor } = schema['~standard'];
   const settle = (result: StandardResult<unknown>): InputCheck => {
-    if (result.issues !== undefined) return refused(invalidInput(entry.name, standardIssues(result.issues, vendor, raw)));
+    if (result.issues !== undefined)
+      return refused(invalidInput(entry.name, standardIssues(result.issues, vendor, raw)));
     return accepted(entry, raw, freezePlain(result.value));
   };
   const fail = (error: unknown): InputCheck => refused(notCheckable(entry.name, error));
@@ -118,7 +159,8 @@ function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): Inp
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
   const canonical: unknown = freezePlain(canonicalInput(value as never));
   if (canonical instanceof Promise) canonical.catch(() => undefined); // An async function does not fit the option's type.
-  if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise) throw new TypeError('not an input');
+  if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise)
+    throw new TypeError('not an input');
   return Object.freeze({ ok: true, raw, value: canonical });
 }
 
@@ -131,5 +173,18 @@ function refused(error: ToolError): InputCheck {
  * repeated.
  */
 function notCheckable(toolName: string, cause: unknown): ToolError {
-  return invalidInput(toolName, [{ path: [], message: expectedGot('an input that the schema can check', 'one on which it failed', 'Change the input.') }], cause);
+  return invalidInput(
+    toolName,
+    [
+      {
+        path: [],
+        message: expectedGot(
+          'an input that the schema can check',
+          'one on which it failed',
+          'Change the input.',
+        ),
+      },
+    ],
+    cause,
+  );
 }

@@ -51,10 +51,21 @@ const MOST_IN_ALL = 4 * MOST_BYTES;
 /** Parts of one result. */
 export const MOST_PARTS = 100;
 
-const audience = () => z.array(z.enum(['user', 'assistant'])).min(1).optional();
+const audience = () =>
+  z
+    .array(z.enum(['user', 'assistant']))
+    .min(1)
+    .optional();
 const words = () => z.string().min(1).max(1_024);
-const uri = () => z.string().max(8_192).refine((text) => URL.canParse(text), 'an absolute URL');
-const mediaType = () => z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}(?:\s*;.{0,256})?$/, { error: 'a media type such as image/png' });
+const uri = () =>
+  z
+    .string()
+    .max(8_192)
+    .refine((text) => URL.canParse(text), 'an absolute URL');
+const mediaType = () =>
+  z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,128}(?:\s*;.{0,256})?$/, {
+    error: 'a media type such as image/png',
+  });
 const size = () => z.int().min(0).optional();
 
 /** Returns a text beside a value; models read it in place of the value as JSON. A blank one is not shown to them. */
@@ -63,53 +74,102 @@ export function text(text: string, options: Readers = {}): ContentPart {
 }
 
 /** Returns an image, from its bytes or its address. @throws ToolError `INVALID_ARGUMENT` for a source that is neither, a media type of another kind, what is not base64, and more than 32 MiB. */
-export function image(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+export function image(
+  source: Uint8Array | string | URL,
+  mediaType: string,
+  options: MediaOptions = {},
+): ContentPart {
   return media('image', source, mediaType, options);
 }
 
 /** Returns audio, as `image` does. */
-export function audio(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+export function audio(
+  source: Uint8Array | string | URL,
+  mediaType: string,
+  options: MediaOptions = {},
+): ContentPart {
   return media('audio', source, mediaType, options);
 }
 
 /** Returns a file, as `image` does; its `name` is shown with it. */
-export function file(source: Uint8Array | string | URL, mediaType: string, options: MediaOptions = {}): ContentPart {
+export function file(
+  source: Uint8Array | string | URL,
+  mediaType: string,
+  options: MediaOptions = {},
+): ContentPart {
   return media('file', source, mediaType, options);
 }
 
 /** Returns a link to something that its reader can fetch. `size` is in bytes; `name` is by default the last part of the address. */
-export function resourceLink(uri: string, options: Partial<Omit<LinkPart, 'type' | 'uri'>> = {}): ContentPart {
+export function resourceLink(
+  uri: string,
+  options: Partial<Omit<LinkPart, 'type' | 'uri'>> = {},
+): ContentPart {
   return checkedPart({ name: nameIn(uri), ...options, type: 'resource_link', uri });
 }
 
 function nameIn(uri: unknown): string {
-  return String(uri).replace(/[?#].*$/, '').split('/').filter(Boolean).at(-1)?.slice(0, 1_024) ?? 'resource';
+  return (
+    String(uri)
+      .replace(/[?#].*$/, '')
+      .split('/')
+      .filter(Boolean)
+      .at(-1)
+      ?.slice(0, 1_024) ?? 'resource'
+  );
 }
 
-function media(type: MediaPart['type'], source: unknown, mediaType: string, options: MediaOptions): ContentPart {
+function media(
+  type: MediaPart['type'],
+  source: unknown,
+  mediaType: string,
+  options: MediaOptions,
+): ContentPart {
   if (source instanceof Uint8Array) {
-    if (source.length > MOST_BYTES) throw new ToolError('INVALID_ARGUMENT', expectedGot(`${type} of at most 32 MiB`, `${source.length} bytes`, 'Put it where it can be fetched, and give its address.'));
-    return checkedPart({ ...options, type, mediaType, data: base64Of(source), size: source.length });
+    if (source.length > MOST_BYTES)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          `${type} of at most 32 MiB`,
+          `${source.length} bytes`,
+          'Put it where it can be fetched, and give its address.',
+        ),
+      );
+    return checkedPart({
+      ...options,
+      type,
+      mediaType,
+      data: base64Of(source),
+      size: source.length,
+    });
   }
   const url = source instanceof URL ? source.href : source;
-  if (typeof url !== 'string') throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
+  if (typeof url !== 'string')
+    throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
   const inline = /^data:[^,]*;base64,/.exec(url);
   const data = inline === null ? undefined : url.slice(inline[0].length);
-  return checkedPart({ ...options, type, mediaType, ...(data === undefined ? { url } : { data, size: base64Size(data) }) });
+  return checkedPart({
+    ...options,
+    type,
+    mediaType,
+    ...(data === undefined ? { url } : { data, size: base64Size(data) }),
+  });
 }
 
 /** The parts that were checked: they are frozen, and are not looked through again. */
 const CHECKED = new WeakSet<object>();
 
 function checkedPart(given: unknown): ContentPart {
-  if (typeof given === 'object' && given !== null && CHECKED.has(given)) return given as ContentPart;
+  if (typeof given === 'object' && given !== null && CHECKED.has(given))
+    return given as ContentPart;
   let copy: unknown;
   try {
     copy = cloneFrozen(given); // Read once: a getter may answer otherwise when it is asked again.
   } catch {
     // It is refused below.
   }
-  if (!isPlainObject(copy)) throw invalidArgument('a part as an object of plain data', given, MADE_BY);
+  if (!isPlainObject(copy))
+    throw invalidArgument('a part as an object of plain data', given, MADE_BY);
   checkOptions(PART, copy, 'fields of a part of the content');
   CHECKED.add(copy);
   return copy as unknown as ContentPart;
@@ -117,14 +177,54 @@ function checkedPart(given: unknown): ContentPart {
 
 const MADE_BY = 'Make the parts with text, image, audio, file or resourceLink.';
 
-const PART = once(() => z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text: z.string(), audience: audience() } satisfies FieldsOf<TextPart>),
-  z
-    .strictObject({ type: z.enum(['image', 'audio', 'file']), mediaType: mediaType(), data: z.string().max(Math.ceil(MOST_BYTES / 3) * 4).refine((data) => base64Size(data) !== undefined, 'standard base64 with its padding').optional(), url: uri().optional(), size: size(), name: words().optional(), audience: audience() } satisfies FieldsOf<MediaPart>)
-    .refine(({ data, url }) => (data === undefined) !== (url === undefined), 'either data or url')
-    .refine(({ type, mediaType }) => type === 'file' || mediaType.toLowerCase().startsWith(`${type}/`), { path: ['mediaType'], error: 'a media type of the same kind as the part, such as image/png for an image' }),
-  z.strictObject({ type: z.literal('resource_link'), uri: uri(), name: words(), description: z.string().optional(), mediaType: mediaType().optional(), size: size(), audience: audience() } satisfies FieldsOf<LinkPart>),
-], { error: 'a part as text, image, audio, file or resourceLink make it' }));
+const PART = once(() =>
+  z.discriminatedUnion(
+    'type',
+    [
+      z.strictObject({
+        type: z.literal('text'),
+        text: z.string(),
+        audience: audience(),
+      } satisfies FieldsOf<TextPart>),
+      z
+        .strictObject({
+          type: z.enum(['image', 'audio', 'file']),
+          mediaType: mediaType(),
+          data: z
+            .string()
+            .max(Math.ceil(MOST_BYTES / 3) * 4)
+            .refine((data) => base64Size(data) !== undefined, 'standard base64 with its padding')
+            .optional(),
+          url: uri().optional(),
+          size: size(),
+          name: words().optional(),
+          audience: audience(),
+        } satisfies FieldsOf<MediaPart>)
+        .refine(
+          ({ data, url }) => (data === undefined) !== (url === undefined),
+          'either data or url',
+        )
+        .refine(
+          ({ type, mediaType }) =>
+            type === 'file' || mediaType.toLowerCase().startsWith(`${type}/`),
+          {
+            path: ['mediaType'],
+            error: 'a media type of the same kind as the part, such as image/png for an image',
+          },
+        ),
+      z.strictObject({
+        type: z.literal('resource_link'),
+        uri: uri(),
+        name: words(),
+        description: z.string().optional(),
+        mediaType: mediaType().optional(),
+        size: size(),
+        audience: audience(),
+      } satisfies FieldsOf<LinkPart>),
+    ],
+    { error: 'a part as text, image, audio, file or resourceLink make it' },
+  ),
+);
 
 /**
  * Returns the content of a result, checked and frozen.
@@ -134,10 +234,30 @@ const PART = once(() => z.discriminatedUnion('type', [
 export function checkContent(given: unknown): readonly ContentPart[] {
   if (!Array.isArray(given)) throw invalidArgument('content as a list of parts', given, MADE_BY);
   const { length } = given;
-  if (length > MOST_PARTS) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${MOST_PARTS} parts`, String(length), 'Put some of them into one text or file.'));
+  if (length > MOST_PARTS)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `content of at most ${MOST_PARTS} parts`,
+        String(length),
+        'Put some of them into one text or file.',
+      ),
+    );
   const parts = Array.from({ length }, (_, at) => checkedPart((given as unknown[])[at]));
-  const total = parts.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data)! : 0), 0);
-  if (total > MOST_IN_ALL) throw new ToolError('INVALID_ARGUMENT', expectedGot(`content of at most ${sizeText(MOST_IN_ALL)} in all`, sizeText(total), 'Put it where it can be fetched, and give its address.'));
+  const total = parts.reduce(
+    (sum, part) =>
+      sum + (part.type === 'text' ? part.text.length : 'data' in part ? base64Size(part.data)! : 0),
+    0,
+  );
+  if (total > MOST_IN_ALL)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `content of at most ${sizeText(MOST_IN_ALL)} in all`,
+        sizeText(total),
+        'Put it where it can be fetched, and give its address.',
+      ),
+    );
   return Object.freeze(parts);
 }
 
@@ -152,25 +272,38 @@ export function describePart(part: ContentPart): string {
   const text = textOfFile(part);
   if (text !== undefined) return part.name === undefined ? text : `${part.name}:\n${text}`;
   const { mediaType, name, size } = part;
-  const facts = [mediaType, size === undefined ? undefined : sizeText(size)].filter((fact) => fact !== undefined).join(', ');
-  const label = part.type === 'resource_link' ? `link to ${part.name}` : name === undefined ? part.type : `${part.type} ${name}`;
+  const facts = [mediaType, size === undefined ? undefined : sizeText(size)]
+    .filter((fact) => fact !== undefined)
+    .join(', ');
+  const label =
+    part.type === 'resource_link'
+      ? `link to ${part.name}`
+      : name === undefined
+        ? part.type
+        : `${part.type} ${name}`;
   const address = part.type === 'resource_link' ? part.uri : part.url;
   return `[${label}${facts === '' ? '' : `: ${facts}`}${address === undefined ? '' : `, ${address}`}]`;
 }
 
 /** Returns a number of bytes in words. */
 export function sizeText(bytes: number): string {
-  return bytes < 1_024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${Math.round(bytes / 1_024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return bytes < 1_024
+    ? `${bytes} bytes`
+    : bytes < 2 ** 20
+      ? `${Math.round(bytes / 1_024)} KiB`
+      : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }
 
-const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
+const TEXT_TYPE =
+  /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
 
 /** The texts of files, which are read several times on their way; `null` for what is not UTF-8. */
 const DECODED = new WeakMap<ContentPart, string | null>();
 
 /** Returns the text of a file whose media type says that it is text; `undefined` for any other part. */
 export function textOfFile(part: ContentPart): string | undefined {
-  if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType)) return undefined;
+  if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType))
+    return undefined;
   if (!DECODED.has(part)) DECODED.set(part, decoded(part.data));
   return DECODED.get(part) ?? undefined;
 }

@@ -1,4 +1,11 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+} from '../core/enums.js';
 import { isParallelizable } from '../core/enum-order.js';
 import { FLOW_LABELS, type FlowLabel, type FlowTarget } from '../core/flow.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
@@ -21,8 +28,16 @@ export interface Axes {
  * A tool that declares nothing is `mixed`, of high danger, runs alone and has the highest cost tier: it is never taken
  * for harmless.
  */
-export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; readonly inferred: readonly (keyof Axes)[] } {
-  const accessMode = declared.accessMode ?? strictest(accessFrom(declared.sideEffects ?? []), ACCESS_OF_CATEGORY[declared.executionCategory!]);
+export function inferAxes(declared: DeclaredMetadata): {
+  readonly axes: Axes;
+  readonly inferred: readonly (keyof Axes)[];
+} {
+  const accessMode =
+    declared.accessMode ??
+    strictest(
+      accessFrom(declared.sideEffects ?? []),
+      ACCESS_OF_CATEGORY[declared.executionCategory!],
+    );
   const executionCategory = declared.executionCategory ?? CATEGORY_OF_ACCESS[accessMode];
   const axes: Axes = {
     priority: declared.priority ?? Priority.MEDIUM,
@@ -31,14 +46,21 @@ export function inferAxes(declared: DeclaredMetadata): { readonly axes: Axes; re
     executionCategory,
     costTier: declared.costTier ?? costFrom(declared),
     allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
-    reads: declared.reads ?? (declared.executionCategory === ExecutionCategory.COMPUTE ? [] : FLOW_LABELS),
+    reads:
+      declared.reads ??
+      (declared.executionCategory === ExecutionCategory.COMPUTE ? [] : FLOW_LABELS),
     sends: declared.sends ?? sendsFrom(accessMode, declared),
   };
-  const inferred = (Object.keys(axes) as (keyof Axes)[]).filter((axis) => declared[axis] === undefined);
+  const inferred = (Object.keys(axes) as (keyof Axes)[]).filter(
+    (axis) => declared[axis] === undefined,
+  );
   return { axes, inferred };
 }
 
-const READING: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.READ_EXTERNAL_SERVICE]);
+const READING: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NONE,
+  SideEffect.READ_EXTERNAL_SERVICE,
+]);
 
 function accessFrom(effects: readonly SideEffect[]): AccessMode {
   if (effects.length === 0) return AccessMode.MIXED;
@@ -75,39 +97,74 @@ const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = {
   [AccessMode.MIXED]: DangerLevel.HIGH,
 };
 
-const OUTSIDE: ReadonlySet<SideEffect> = new Set([SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.DATABASE]);
+const OUTSIDE: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NETWORK,
+  SideEffect.READ_EXTERNAL_SERVICE,
+  SideEffect.DATABASE,
+]);
 
 /** Infers the cost tier: local work is low, an outside service medium, a declared price of zero free, the rest high. */
-function costFrom({ costPerCall, sideEffects = [], executionCategory }: DeclaredMetadata): CostTier {
+function costFrom({
+  costPerCall,
+  sideEffects = [],
+  executionCategory,
+}: DeclaredMetadata): CostTier {
   if (costPerCall === 0) return CostTier.FREE;
   if (costPerCall !== undefined) return CostTier.HIGH;
-  if (sideEffects.some((effect) => OUTSIDE.has(effect)) || executionCategory === ExecutionCategory.NETWORK) return CostTier.MEDIUM;
+  if (
+    sideEffects.some((effect) => OUTSIDE.has(effect)) ||
+    executionCategory === ExecutionCategory.NETWORK
+  )
+    return CostTier.MEDIUM;
   if (sideEffects.length > 0) return CostTier.LOW;
-  if (executionCategory !== undefined && executionCategory !== ExecutionCategory.MIXED) return CostTier.LOW;
+  if (executionCategory !== undefined && executionCategory !== ExecutionCategory.MIXED)
+    return CostTier.LOW;
   return CostTier.HIGH;
 }
 
 /** The effects that stay on this machine. Of `write` alone nobody knows where to. */
-const LOCAL: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
+const LOCAL: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NONE,
+  SideEffect.COMPUTE,
+  SideEffect.FILESYSTEM,
+]);
 
 /** Infers where arguments go: a tool that only reads sends nothing unless it names the network; one that writes may send anything. */
-function sendsFrom(accessMode: AccessMode, { sideEffects = [], executionCategory }: DeclaredMetadata): FlowTarget {
-  if (sideEffects.includes(SideEffect.NETWORK) || executionCategory === ExecutionCategory.NETWORK) return 'outside';
-  if (accessMode === AccessMode.READONLY || executionCategory === ExecutionCategory.COMPUTE) return 'nowhere';
-  const isLocal = sideEffects.some((effect) => LOCAL.has(effect)) && sideEffects.every((effect) => LOCAL.has(effect) || effect === SideEffect.WRITE);
+function sendsFrom(
+  accessMode: AccessMode,
+  { sideEffects = [], executionCategory }: DeclaredMetadata,
+): FlowTarget {
+  if (sideEffects.includes(SideEffect.NETWORK) || executionCategory === ExecutionCategory.NETWORK)
+    return 'outside';
+  if (accessMode === AccessMode.READONLY || executionCategory === ExecutionCategory.COMPUTE)
+    return 'nowhere';
+  const isLocal =
+    sideEffects.some((effect) => LOCAL.has(effect)) &&
+    sideEffects.every((effect) => LOCAL.has(effect) || effect === SideEffect.WRITE);
   return isLocal ? 'nowhere' : 'outside';
 }
 
 /** Returns the pairs that cannot both be true, as sentences; a tool with any of them is refused. */
-export function contradictionsIn({ accessMode, executionCategory, sideEffects = [] }: DeclaredMetadata): readonly string[] {
+export function contradictionsIn({
+  accessMode,
+  executionCategory,
+  sideEffects = [],
+}: DeclaredMetadata): readonly string[] {
   if (accessMode !== AccessMode.READONLY) return [];
   const found: string[] = [];
-  if (executionCategory === ExecutionCategory.WRITE || executionCategory === ExecutionCategory.EXECUTE) {
-    found.push(`Expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, got "${executionCategory}". Declare the access it really has.`);
+  if (
+    executionCategory === ExecutionCategory.WRITE ||
+    executionCategory === ExecutionCategory.EXECUTE
+  ) {
+    found.push(
+      `Expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, got "${executionCategory}". Declare the access it really has.`,
+    );
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
-      found.push(`Expected sideEffects of a tool with accessMode "readonly" without write and system, got "${effect}". Declare the access it really has.`);
+      found.push(
+        `Expected sideEffects of a tool with accessMode "readonly" without write and system, got "${effect}". Declare the access it really has.`,
+      );
     }
   }
   return found;

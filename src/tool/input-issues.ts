@@ -16,12 +16,24 @@ const MAX_STEPS = 16;
 const MAX_STEP = 64;
 
 /** The error of an input that its schema refuses: one line per issue, at most 20 of them. */
-export function invalidInput(toolName: string, issues: readonly Issue[], cause?: unknown): ToolError {
-  const listed = issues.slice(0, MAX_ISSUES).map(({ path, message }) => Object.freeze({ path, message: clip(message, MAX_MESSAGE) }));
-  const lines = listed.map(({ path, message }) => (path.length === 0 ? message : `${formatPath(path)}: ${message}`));
+export function invalidInput(
+  toolName: string,
+  issues: readonly Issue[],
+  cause?: unknown,
+): ToolError {
+  const listed = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => Object.freeze({ path, message: clip(message, MAX_MESSAGE) }));
+  const lines = listed.map(({ path, message }) =>
+    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
+  );
   if (issues.length > listed.length) lines.push(`and ${issues.length - listed.length} more`);
   const options = { details: { toolName, issues: Object.freeze(listed) } };
-  return new ToolError('INVALID_INPUT', `The input of ${toolName} is refused:\n  ${lines.join('\n  ')}`, cause === undefined ? options : { ...options, cause });
+  return new ToolError(
+    'INVALID_INPUT',
+    `The input of ${toolName} is refused:\n  ${lines.join('\n  ')}`,
+    cause === undefined ? options : { ...options, cause },
+  );
 }
 
 /** A place as a program would write it: `list[0].name`; names that are no identifiers in brackets. */
@@ -39,23 +51,45 @@ export function formatPath(path: Path): string {
 function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+      return undefined;
     found = (found as Record<string | number, unknown>)[step];
   }
   return found;
 }
 
 /** The issues of a Standard Schema in this library's form. zod's say what was expected; for others their message is used. */
-export function standardIssues(issues: readonly StandardIssue[], vendor: string, input: Json): readonly Issue[] {
-  if (issues.length === 0) return [{ path: [], message: expectedGot('an input that the schema accepts', 'one that it refuses without a reason') }];
+export function standardIssues(
+  issues: readonly StandardIssue[],
+  vendor: string,
+  input: Json,
+): readonly Issue[] {
+  if (issues.length === 0)
+    return [
+      {
+        path: [],
+        message: expectedGot(
+          'an input that the schema accepts',
+          'one that it refuses without a reason',
+        ),
+      },
+    ];
   return issues.map((issue) => toIssue(issue, vendor, input));
 }
 
 function toIssue(issue: StandardIssue, vendor: string, input: Json): Issue {
   const path = pathOf(issue);
-  if (vendor === 'zod' && 'code' in issue) return { path, message: zodMessage(issue as z.core.$ZodIssue, path, input) };
+  if (vendor === 'zod' && 'code' in issue)
+    return { path, message: zodMessage(issue as z.core.$ZodIssue, path, input) };
   // A library's own words may repeat the value.
-  return { path, message: expectedGot('a value that the schema accepts', gotAt(input, path), sentenceOf(issue, path)) };
+  return {
+    path,
+    message: expectedGot(
+      'a value that the schema accepts',
+      gotAt(input, path),
+      sentenceOf(issue, path),
+    ),
+  };
 }
 
 function sentenceOf({ message }: StandardIssue, path: Path): string | undefined {
@@ -63,10 +97,19 @@ function sentenceOf({ message }: StandardIssue, path: Path): string | undefined 
 }
 
 function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
-  if (issue.code === 'unrecognized_keys') return expectedGot(expectation(issue), issue.keys.map((key) => describeValue(key)).join(', '), 'Leave them out.');
+  if (issue.code === 'unrecognized_keys')
+    return expectedGot(
+      expectation(issue),
+      issue.keys.map((key) => describeValue(key)).join(', '),
+      'Leave them out.',
+    );
   const got = gotAt(input, path);
   const advice = ZODS_WORDS.test(issue.message) ? undefined : sentenceOf(issue, path);
-  return expectedGot(expectation(issue), issue.code === 'invalid_type' && got === 'nothing' ? 'nothing (it is required)' : got, advice);
+  return expectedGot(
+    expectation(issue),
+    issue.code === 'invalid_type' && got === 'nothing' ? 'nothing (it is required)' : got,
+    advice,
+  );
 }
 
 /** The beginning of zod's own messages; others are written by the schema's author. */
@@ -78,7 +121,9 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'unrecognized_keys':
       return 'only known parameters';
     case 'invalid_union':
-      return issue.errors.length > 0 ? unionOf(issue.errors) : choiceOf((issue as { readonly options?: unknown }).options);
+      return issue.errors.length > 0
+        ? unionOf(issue.errors)
+        : choiceOf((issue as { readonly options?: unknown }).options);
     case 'invalid_format':
       return formatOf(issue);
     case 'not_multiple_of':
@@ -88,30 +133,40 @@ function expectation(issue: z.core.$ZodIssue): string {
     case 'custom':
       return 'a value that the schema accepts';
     default:
-      return issue.code === 'invalid_type' && issue.expected !== 'int' ? issue.expected : expectationOf(issue);
+      return issue.code === 'invalid_type' && issue.expected !== 'int'
+        ? issue.expected
+        : expectationOf(issue);
   }
 }
 
 function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
-  const { format, pattern, prefix, suffix, includes } = issue as z.core.$ZodIssueInvalidStringFormat & Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
+  const { format, pattern, prefix, suffix, includes } =
+    issue as z.core.$ZodIssueInvalidStringFormat &
+      Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
   if (prefix !== undefined) return `a text that begins with ${JSON.stringify(prefix)}`;
   if (suffix !== undefined) return `a text that ends with ${JSON.stringify(suffix)}`;
   if (includes !== undefined) return `a text with ${JSON.stringify(includes)} in it`;
-  return format === 'regex' ? `a text that matches ${pattern}` : `a valid ${issue.message.startsWith(INVALID) ? issue.message.slice(INVALID.length) : format}`;
+  return format === 'regex'
+    ? `a text that matches ${pattern}`
+    : `a valid ${issue.message.startsWith(INVALID) ? issue.message.slice(INVALID.length) : format}`;
 }
 
 const INVALID = 'Invalid ';
 
 /** Returns the values that tell the branches of a union apart. */
 function choiceOf(options: unknown): string {
-  return Array.isArray(options) && options.length > 0 ? `one of ${options.map((value) => JSON.stringify(value)).join(', ')}` : 'another value';
+  return Array.isArray(options) && options.length > 0
+    ? `one of ${options.map((value) => JSON.stringify(value)).join(', ')}`
+    : 'another value';
 }
 
 /** Returns what the branches of a union expect, each by its first issue. */
 function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
   const expected = branches.map(([first]) => {
     if (first === undefined) return 'another value';
-    return first.path.length === 0 ? expectation(first) : `an object whose ${first.path.join('.')} is ${expectation(first)}`;
+    return first.path.length === 0
+      ? expectation(first)
+      : `an object whose ${first.path.join('.')} is ${expectation(first)}`;
   });
   return [...new Set(expected)].join(', or ');
 }
@@ -122,5 +177,7 @@ function gotAt(input: Json, path: Path): string {
 }
 
 function pathOf({ path = [] }: Pick<StandardIssue, 'path'>): Path {
-  return path.map((step) => (isPlainObject(step) ? step['key'] : step)).map((step) => (typeof step === 'number' ? step : String(step)));
+  return path
+    .map((step) => (isPlainObject(step) ? step['key'] : step))
+    .map((step) => (typeof step === 'number' ? step : String(step)));
 }

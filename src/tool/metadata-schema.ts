@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { PRIORITY_NAMES } from '../core/enum-order.js';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../core/enums.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+} from '../core/enums.js';
 import { FLOW_LABELS, FLOW_TARGETS, type FlowLabel } from '../core/flow.js';
 import { LIMITS } from '../core/limits.js';
 import { once } from '../core/options.js';
@@ -13,7 +20,8 @@ const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyp
 
 const name = () => z.string().regex(NAME, { error: NAME_RULE });
 /** A text that is not blank. */
-export const text = (longest: number = LIMITS.labelLength) => z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
+export const text = (longest: number = LIMITS.labelLength) =>
+  z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
 /** A list of bounded length. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
@@ -21,72 +29,103 @@ const unique = (values: readonly string[]) => [...new Set(values)];
 /** Returns a label as it is stored and compared: trimmed, with single blanks, in lower case, composed. */
 export function normalizeLabel(label: string): string {
   // Callers without types may pass anything; a value that is no text equals no label.
-  return typeof label === 'string' ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC') : '';
+  return typeof label === 'string'
+    ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
+    : '';
 }
 const label = () => text().transform(normalizeLabel);
 const labels = () => list(label()).transform(unique);
 const words = () => list(text()).transform(unique);
 const sentence = () => text(LIMITS.sentenceLength);
 /** A plain object. `z.record` would silently drop a key called `__proto__`. */
-const plainObject = () => z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
+const plainObject = () =>
+  z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
-const sideEffects = () => z
-  .preprocess((value) => (typeof value === 'string' ? [value] : value), list(z.enum(SideEffect)))
-  .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, { error: '"none" alone, or the effects without it' });
+const sideEffects = () =>
+  z
+    .preprocess((value) => (typeof value === 'string' ? [value] : value), list(z.enum(SideEffect)))
+    .refine((effects) => !effects.includes(SideEffect.NONE) || effects.length === 1, {
+      error: '"none" alone, or the effects without it',
+    });
 
-const environment = () => z.custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, { error: 'an object of variable names' }).superRefine((variables, context) => {
-  for (const [variable, need] of Object.entries(variables)) {
-    if (need !== 'required' && need !== 'optional') context.addIssue({ code: 'custom', path: [variable], message: 'one of "required", "optional"' });
-  }
-});
+const environment = () =>
+  z
+    .custom<Readonly<Record<string, 'required' | 'optional'>>>(isPlainObject, {
+      error: 'an object of variable names',
+    })
+    .superRefine((variables, context) => {
+      for (const [variable, need] of Object.entries(variables)) {
+        if (need !== 'required' && need !== 'optional')
+          context.addIssue({
+            code: 'custom',
+            path: [variable],
+            message: 'one of "required", "optional"',
+          });
+      }
+    });
 
-const auth = () => z.strictObject({
-  required: z.boolean(),
-  type: text().optional(),
-  scopes: words().optional(),
-  env: environment().optional(),
-  docs: sentence().optional(),
-});
+const auth = () =>
+  z.strictObject({
+    required: z.boolean(),
+    type: text().optional(),
+    scopes: words().optional(),
+    env: environment().optional(),
+    docs: sentence().optional(),
+  });
 
-const provider = () => z.strictObject({
-  name: text(),
-  priority: z.number().int().default(100),
-  healthCheckIntervalMs: z.number().min(0).optional(),
-  config: plainObject().optional(),
-});
+const provider = () =>
+  z.strictObject({
+    name: text(),
+    priority: z.number().int().default(100),
+    healthCheckIntervalMs: z.number().min(0).optional(),
+    config: plainObject().optional(),
+  });
 
 /** The values allowed in options of each kind, and the form in which they are kept. */
-export const optionKinds = once(() => ({
-  name: name(),
-  names: list(name()).transform(unique),
-  description: text(LIMITS.descriptionLength),
-  text: text(),
-  version: text(),
-  sentence: sentence(),
-  requests: list(sentence()),
-  label: label(),
-  labels: labels(),
-  words: words(),
-  tags: words(),
-  personas: words(),
-  flag: z.boolean(),
-  wholeSeconds: z.number().min(1).max(LIMITS.timerMs),
-  seconds: z.number().min(0).max(LIMITS.timerMs),
-  amount: z.number().min(0),
-  bytes: z.int().min(1_024),
-  object: plainObject(),
-  priority: z.union([z.enum(Priority), z.enum(PRIORITY_NAMES).transform((name) => PRIORITY_NAMES.indexOf(name) as Priority)], { error: `one of ${PRIORITY_NAMES.map((name) => JSON.stringify(name)).join(', ')}, or their numbers 0 to 3` }),
-  accessMode: z.enum(AccessMode),
-  dangerLevel: z.enum(DangerLevel),
-  executionCategory: z.enum(ExecutionCategory),
-  costTier: z.enum(CostTier),
-  sideEffects: sideEffects(),
-  flowLabels: list(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] => FLOW_LABELS.filter((label) => labels.includes(label))),
-  flowTarget: z.enum(FLOW_TARGETS),
-  idempotency: z.boolean(),
-  auth: auth(),
-  providers: list(provider()),
-}) satisfies { readonly [Kind in FieldKind]?: z.ZodType });
+export const optionKinds = once(
+  () =>
+    ({
+      name: name(),
+      names: list(name()).transform(unique),
+      description: text(LIMITS.descriptionLength),
+      text: text(),
+      version: text(),
+      sentence: sentence(),
+      requests: list(sentence()),
+      label: label(),
+      labels: labels(),
+      words: words(),
+      tags: words(),
+      personas: words(),
+      flag: z.boolean(),
+      wholeSeconds: z.number().min(1).max(LIMITS.timerMs),
+      seconds: z.number().min(0).max(LIMITS.timerMs),
+      amount: z.number().min(0),
+      bytes: z.int().min(1_024),
+      object: plainObject(),
+      priority: z.union(
+        [
+          z.enum(Priority),
+          z.enum(PRIORITY_NAMES).transform((name) => PRIORITY_NAMES.indexOf(name) as Priority),
+        ],
+        {
+          error: `one of ${PRIORITY_NAMES.map((name) => JSON.stringify(name)).join(', ')}, or their numbers 0 to 3`,
+        },
+      ),
+      accessMode: z.enum(AccessMode),
+      dangerLevel: z.enum(DangerLevel),
+      executionCategory: z.enum(ExecutionCategory),
+      costTier: z.enum(CostTier),
+      sideEffects: sideEffects(),
+      flowLabels: list(z.enum(FLOW_LABELS)).transform((labels): readonly FlowLabel[] =>
+        FLOW_LABELS.filter((label) => labels.includes(label)),
+      ),
+      flowTarget: z.enum(FLOW_TARGETS),
+      idempotency: z.boolean(),
+      auth: auth(),
+      providers: list(provider()),
+    }) satisfies { readonly [Kind in FieldKind]?: z.ZodType },
+);
 
 type Kinds = ReturnType<typeof optionKinds>;
 type Shape = { [Name in OptionOfKind<keyof Kinds>]: Kinds[(typeof TOOL_FIELDS)[Name]['kind']] };
@@ -94,7 +133,12 @@ type Shape = { [Name in OptionOfKind<keyof Kinds>]: Kinds[(typeof TOOL_FIELDS)[N
 /** The options of a tool that are plain data. */
 export const metadataSchema = once(() => {
   const kinds = optionKinds();
-  const shape = Object.fromEntries(optionsOfKind(...(Object.keys(kinds) as (keyof Kinds)[])).map((option) => [option, kinds[TOOL_FIELDS[option].kind]])) as Shape;
+  const shape = Object.fromEntries(
+    optionsOfKind(...(Object.keys(kinds) as (keyof Kinds)[])).map((option) => [
+      option,
+      kinds[TOOL_FIELDS[option].kind],
+    ]),
+  ) as Shape;
   return z.strictObject(shape).partial().required({ name: true, description: true });
 });
 

@@ -7,9 +7,18 @@ import { makeQuestion, type AskUserOptions, type Question } from './question.js'
 /** A result that `execute` may return instead of a plain value. Only the helpers of this file make one. */
 export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T; readonly content?: readonly ContentPart[] }
-  | { readonly status: 'error'; readonly message: string; readonly details?: Readonly<Record<string, unknown>> }
+  | {
+      readonly status: 'error';
+      readonly message: string;
+      readonly details?: Readonly<Record<string, unknown>>;
+    }
   | ({ readonly status: 'ask_user' } & Question)
-  | { readonly status: 'halt'; readonly reason: string; readonly value: T; readonly content?: readonly ContentPart[] };
+  | {
+      readonly status: 'halt';
+      readonly reason: string;
+      readonly value: T;
+      readonly content?: readonly ContentPart[];
+    };
 
 /** The mark of results made by the helpers: an answer that merely looks like one stays a plain value. */
 const BRAND = Symbol.for('tooldex/result/v1');
@@ -27,10 +36,22 @@ function brand<R extends ToolResult>(result: R): R {
  *
  * @throws ToolError `INVALID_ARGUMENT` for content that was not made by `text`, `image`, `audio`, `file` or `resourceLink`, and for more than 100 parts or 128 MiB.
  */
-export function ok<T>(value: T, options: { readonly content?: readonly ContentPart[] } = {}): ToolResult<T> {
-  if (!isPlainObject(options)) throw invalidArgument('the options of ok as an object', options, 'Write ok(value, { content: [ … ] }).');
+export function ok<T>(
+  value: T,
+  options: { readonly content?: readonly ContentPart[] } = {},
+): ToolResult<T> {
+  if (!isPlainObject(options))
+    throw invalidArgument(
+      'the options of ok as an object',
+      options,
+      'Write ok(value, { content: [ … ] }).',
+    );
   const { content } = options;
-  return brand(content === undefined ? { status: 'ok', value } : { status: 'ok', value, content: checkContent(content) });
+  return brand(
+    content === undefined
+      ? { status: 'ok', value }
+      : { status: 'ok', value, content: checkContent(content) },
+  );
 }
 
 /**
@@ -39,14 +60,29 @@ export function ok<T>(value: T, options: { readonly content?: readonly ContentPa
  * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at
  * all, such as a cycle, is left out, and the message stays.
  */
-export function fail(message: string, details?: Readonly<Record<string, unknown>>): ToolResult<never> {
+export function fail(
+  message: string,
+  details?: Readonly<Record<string, unknown>>,
+): ToolResult<never> {
   const plain = details === undefined ? undefined : plainDetails(details);
-  return brand(plain === undefined ? { status: 'error', message } : { status: 'error', message, details: plain });
+  return brand(
+    plain === undefined
+      ? { status: 'error', message }
+      : { status: 'error', message, details: plain },
+  );
 }
 
-function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+function plainDetails(
+  details: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | undefined {
   try {
-    const plain = cloneFrozen(JSON.parse(JSON.stringify(details, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))) as unknown);
+    const plain = cloneFrozen(
+      JSON.parse(
+        JSON.stringify(details, (_key, value: unknown) =>
+          typeof value === 'bigint' ? String(value) : value,
+        ),
+      ) as unknown,
+    );
     return isPlainObject(plain) ? plain : undefined;
   } catch {
     return undefined;
@@ -61,7 +97,10 @@ function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Reco
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
-export function askUser(question: string, options?: readonly string[] | AskUserOptions): ToolResult<never> {
+export function askUser(
+  question: string,
+  options?: readonly string[] | AskUserOptions,
+): ToolResult<never> {
   return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
@@ -70,7 +109,15 @@ export function halt(reason: string): ToolResult<null>;
 export function halt<T>(reason: string, value: T | ToolResult<T>): ToolResult<T>;
 export function halt(reason: string, value: unknown = null): ToolResult {
   if (!isToolResult(value)) return brand({ status: 'halt', reason, value });
-  if (value.status !== 'ok') throw new ToolError('INVALID_ARGUMENT', expectedGot('a value, or a result of ok', `a result with the status ${value.status}`, 'Return that result instead.'));
+  if (value.status !== 'ok')
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a value, or a result of ok',
+        `a result with the status ${value.status}`,
+        'Return that result instead.',
+      ),
+    );
   return brand({ ...value, status: 'halt', reason });
 }
 
@@ -81,6 +128,10 @@ export function isToolResult(value: unknown): value is ToolResult {
 
 /** Returns what stands in for a result. A changed copy of one has lost its mark, and is marked again: a copied failure is no answer. */
 export function resultLike(result: unknown, standIn: unknown): unknown {
-  const isCopy = isToolResult(result) && isPlainObject(standIn) && !isToolResult(standIn) && standIn['status'] === result.status;
+  const isCopy =
+    isToolResult(result) &&
+    isPlainObject(standIn) &&
+    !isToolResult(standIn) &&
+    standIn['status'] === result.status;
   return isCopy ? brand({ ...standIn } as ToolResult) : standIn;
 }

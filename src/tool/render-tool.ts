@@ -52,8 +52,20 @@ function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const schema = withoutNoise(entry.inputJsonSchema);
   // Frozen to the leaves: a change would reach all users of it.
   if (level === 'full') return { name, description, inputSchema: cloneFrozen(schema) };
-  if (level === 'compact') return { name, description: firstSentence(description, COMPACT_DESCRIPTION), inputSchema: cloneFrozen(withShortDescriptions(schema)) };
-  return { name, description: cut(summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary), STUB_DESCRIPTION), inputSchema: cloneFrozen(requiredOnly(schema)) };
+  if (level === 'compact')
+    return {
+      name,
+      description: firstSentence(description, COMPACT_DESCRIPTION),
+      inputSchema: cloneFrozen(withShortDescriptions(schema)),
+    };
+  return {
+    name,
+    description: cut(
+      summary === undefined ? firstSentence(description, STUB_DESCRIPTION) : oneLine(summary),
+      STUB_DESCRIPTION,
+    ),
+    inputSchema: cloneFrozen(requiredOnly(schema)),
+  };
 }
 
 function oneLine(text: string): string {
@@ -73,11 +85,21 @@ function firstSentence(text: string, longest: number): string {
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(HALF_CHARACTER, '').trimEnd()}…`;
+  return text.length <= longest
+    ? text
+    : `${text
+        .slice(0, longest - 1)
+        .replace(HALF_CHARACTER, '')
+        .trimEnd()}…`;
 }
 
 /** The patterns by which zod checks formats. */
-const FORMAT_PATTERNS: ReadonlySet<string> = new Set([...Object.values(regexes), ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version))].flatMap((each) => (each instanceof RegExp ? [each.source] : [])));
+const FORMAT_PATTERNS: ReadonlySet<string> = new Set(
+  [
+    ...Object.values(regexes),
+    ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version)),
+  ].flatMap((each) => (each instanceof RegExp ? [each.source] : [])),
+);
 /** The beginning of those for moments, whose ends differ by precision and offset. */
 const MOMENT = regexes.date.source.slice(0, -1);
 
@@ -86,7 +108,11 @@ const MOMENT = regexes.date.source.slice(0, -1);
  * format that is named. Inputs are checked by the schema as it was declared.
  */
 function withoutNoise(schema: JsonSchema): JsonSchema {
-  return mapSchemas(schema, (node) => Object.fromEntries(Object.entries(node).filter(([keyword, value]) => !isNoise(keyword, value, node))));
+  return mapSchemas(schema, (node) =>
+    Object.fromEntries(
+      Object.entries(node).filter(([keyword, value]) => !isNoise(keyword, value, node)),
+    ),
+  );
 }
 
 function isNoise(keyword: string, value: unknown, { format }: JsonSchema): boolean {
@@ -98,7 +124,11 @@ function isNoise(keyword: string, value: unknown, { format }: JsonSchema): boole
     case 'maximum':
       return value === Number.MAX_SAFE_INTEGER;
     case 'pattern':
-      return typeof format === 'string' && typeof value === 'string' && (FORMAT_PATTERNS.has(value) || value.startsWith(MOMENT));
+      return (
+        typeof format === 'string' &&
+        typeof value === 'string' &&
+        (FORMAT_PATTERNS.has(value) || value.startsWith(MOMENT))
+      );
     case 'propertyNames':
       return isPlainObject(value) && value['type'] === 'string' && Object.keys(value).length === 1;
     default:
@@ -107,17 +137,33 @@ function isNoise(keyword: string, value: unknown, { format }: JsonSchema): boole
 }
 
 function withShortDescriptions(schema: JsonSchema): JsonSchema {
-  return mapSchemas(schema, (each) => (typeof each['description'] === 'string' ? { ...each, description: cut(each['description'], COMPACT_PARAMETER) } : each));
+  return mapSchemas(schema, (each) =>
+    typeof each['description'] === 'string'
+      ? { ...each, description: cut(each['description'], COMPACT_PARAMETER) }
+      : each,
+  );
 }
 
 /** Returns the names and types of the required parameters; the model can ask for the rest. */
 function requiredOnly(schema: JsonSchema): JsonSchema {
-  const undescribed = mapSchemas(schema, ({ description: _description, examples: _examples, default: _default, ...rest }) => rest);
+  const undescribed = mapSchemas(
+    schema,
+    ({ description: _description, examples: _examples, default: _default, ...rest }) => rest,
+  );
   const { properties, required } = undescribed;
   // A reference elsewhere may lead to one of the parameters, which must then stay.
-  if (!isPlainObject(properties) || referencesIn(undescribed).some((each) => each.startsWith('#/properties'))) return undescribed;
+  if (
+    !isPlainObject(properties) ||
+    referencesIn(undescribed).some((each) => each.startsWith('#/properties'))
+  )
+    return undescribed;
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
-  return withoutUnused({ ...undescribed, properties: Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name))) });
+  return withoutUnused({
+    ...undescribed,
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([name]) => names.includes(name)),
+    ),
+  });
 }
 
 /** A reference to a definition whose name is written as it is. */
@@ -126,7 +172,11 @@ const DEFINITION = /^#\/\$defs\/([^/%~]+)$/;
 /** Leaves out the definitions that nothing refers to any more, directly or through others. */
 function withoutUnused(schema: JsonSchema): JsonSchema {
   const { $defs: definitions, ...rest } = schema;
-  if (!isPlainObject(definitions) || referencesIn(schema).some((each) => each !== '#' && !DEFINITION.test(each))) return schema;
+  if (
+    !isPlainObject(definitions) ||
+    referencesIn(schema).some((each) => each !== '#' && !DEFINITION.test(each))
+  )
+    return schema;
   const used = new Set<string>();
   const use = (value: unknown) => {
     for (const reference of referencesIn(value)) {
@@ -137,26 +187,70 @@ function withoutUnused(schema: JsonSchema): JsonSchema {
     }
   };
   use(rest);
-  return used.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(Object.entries(definitions).filter(([name]) => used.has(name))) };
+  return used.size === 0
+    ? rest
+    : {
+        ...rest,
+        $defs: Object.fromEntries(Object.entries(definitions).filter(([name]) => used.has(name))),
+      };
 }
 
 function referencesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]: [string, unknown]) => (typeof item !== 'string' ? referencesIn(item) : key === '$ref' || key === '$dynamicRef' ? [item] : []));
+  return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
+    typeof item !== 'string'
+      ? referencesIn(item)
+      : key === '$ref' || key === '$dynamicRef'
+        ? [item]
+        : [],
+  );
 }
 
 /** The keywords with schemas by name, and those with one or a list of them. All others hold data. */
-const BY_NAME: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-const WITHIN: ReadonlySet<string> = new Set(['items', 'prefixItems', 'additionalProperties', 'propertyNames', 'contains', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties']);
+const BY_NAME: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
+const WITHIN: ReadonlySet<string> = new Set([
+  'items',
+  'prefixItems',
+  'additionalProperties',
+  'propertyNames',
+  'contains',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]);
 
 /** Returns a changed copy of a schema and of all within it, from the inside out. */
-export function mapSchemas(schema: JsonSchema, map: (schema: JsonSchema) => JsonSchema): JsonSchema {
-  const each = (value: unknown): unknown => (Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value);
-  const byName = (value: unknown): unknown => (isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value);
-  return map(mapValues(schema, ([keyword, value]) => (BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value)));
+export function mapSchemas(
+  schema: JsonSchema,
+  map: (schema: JsonSchema) => JsonSchema,
+): JsonSchema {
+  const each = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(each) : isPlainObject(value) ? mapSchemas(value, map) : value;
+  const byName = (value: unknown): unknown =>
+    isPlainObject(value) ? mapValues(value, ([, item]) => each(item)) : value;
+  return map(
+    mapValues(schema, ([keyword, value]) =>
+      BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value,
+    ),
+  );
 }
 
 /** Returns the same keys, in the same order, with other values; also where a key is `__proto__`. */
-export function mapValues<T>(values: Readonly<Record<string, unknown>>, map: (entry: [string, unknown]) => T): Record<string, T> {
+export function mapValues<T>(
+  values: Readonly<Record<string, unknown>>,
+  map: (entry: [string, unknown]) => T,
+): Record<string, T> {
   return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }

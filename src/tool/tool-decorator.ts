@@ -20,9 +20,19 @@ export type Constructor<T> = abstract new (...args: never[]) => T;
  * a function it returns the class.
  */
 export interface ToolDecorator<In, Out, Manual = false> {
-  <This, Method extends Execute<In, Out, never>>(method: Method, context: ClassMethodDecoratorContext<This, Method>): void;
-  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(target: Class, context?: ClassDecoratorContext<Class>): Class;
-  <Method extends Execute<In, Out, never>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>): void;
+  <This, Method extends Execute<In, Out, never>>(
+    method: Method,
+    context: ClassMethodDecoratorContext<This, Method>,
+  ): void;
+  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(
+    target: Class,
+    context?: ClassDecoratorContext<Class>,
+  ): Class;
+  <Method extends Execute<In, Out, never>>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<Method>,
+  ): void;
 }
 
 /**
@@ -43,7 +53,12 @@ export interface ToolDecorator<In, Out, Manual = false> {
  *
  * @throws ToolError `INVALID_METADATA` when an option is wrong, `INVALID_DECORATION` on anything but a class or a public method.
  */
-export function tool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Manual extends boolean = false, Context = unknown>(
+export function tool<
+  In extends ToolSchema,
+  Out extends ToolSchema = ToolSchema,
+  Manual extends boolean = false,
+  Context = unknown,
+>(
   options: ToolOptions<In, Out, Context> & { readonly manual?: Manual },
 ): ToolDecorator<InputOf<In>, SchemaInput<Out>, Manual>;
 export function tool(options: unknown, ...more: readonly unknown[]): unknown {
@@ -54,12 +69,38 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
     if (isClassDecoration(target, second)) return storeOnClass(who, target, resolved);
     if (isStandardContext(second)) {
       if (second.kind !== 'method') throw invalidDecoration(who, PLACES, `a ${second.kind}`);
-      if (second.private) throw invalidDecoration(who, PLACES, `the private method ${String(second.name)}`, 'Make it public.');
-      if (second.metadata === undefined) throw invalidDecoration(who, PLACES, 'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)');
-      storeOnMethod(who, recordsIn(second.metadata), second.static ? 'static' : 'instance', second.name, resolved);
-    } else if ((typeof second === 'string' || typeof second === 'symbol') && isMethodDescriptor(descriptor)) {
+      if (second.private)
+        throw invalidDecoration(
+          who,
+          PLACES,
+          `the private method ${String(second.name)}`,
+          'Make it public.',
+        );
+      if (second.metadata === undefined)
+        throw invalidDecoration(
+          who,
+          PLACES,
+          'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)',
+        );
+      storeOnMethod(
+        who,
+        recordsIn(second.metadata),
+        second.static ? 'static' : 'instance',
+        second.name,
+        resolved,
+      );
+    } else if (
+      (typeof second === 'string' || typeof second === 'symbol') &&
+      isMethodDescriptor(descriptor)
+    ) {
       const isStatic = typeof target === 'function';
-      storeOnMethod(who, recordsOf(isStatic ? target : (target as object).constructor), isStatic ? 'static' : 'instance', second, resolved);
+      storeOnMethod(
+        who,
+        recordsOf(isStatic ? target : (target as object).constructor),
+        isStatic ? 'static' : 'instance',
+        second,
+        resolved,
+      );
     } else {
       throw invalidDecoration(who, PLACES, describeValue(second ?? target));
     }
@@ -70,27 +111,61 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
 const PLACES = '@tool on a class or a public method';
 
 /** Refuses a decorator without its parentheses, which is handed what it decorates. */
-export function assertCalled(decorator: 'tool' | 'toolkit', options: unknown, more: readonly unknown[]): void {
-  if (typeof options !== 'function' && !isStandardContext(more[0]) && !isMethodDescriptor(more[1])) return;
-  const decorated = typeof options === 'function' && options.name !== '' ? options.name : typeof more[0] === 'string' ? more[0] : 'a class or method';
-  throw invalidDecoration(`@${decorator}`, `@${decorator}({…}) with its options`, `@${decorator} without them on ${decorated}`, decorator === 'tool' ? 'Write @tool({ name, description, inputSchema }).' : "Write @toolkit({ category: '…' }).");
+export function assertCalled(
+  decorator: 'tool' | 'toolkit',
+  options: unknown,
+  more: readonly unknown[],
+): void {
+  if (typeof options !== 'function' && !isStandardContext(more[0]) && !isMethodDescriptor(more[1]))
+    return;
+  const decorated =
+    typeof options === 'function' && options.name !== ''
+      ? options.name
+      : typeof more[0] === 'string'
+        ? more[0]
+        : 'a class or method';
+  throw invalidDecoration(
+    `@${decorator}`,
+    `@${decorator}({…}) with its options`,
+    `@${decorator} without them on ${decorated}`,
+    decorator === 'tool'
+      ? 'Write @tool({ name, description, inputSchema }).'
+      : "Write @toolkit({ category: '…' }).",
+  );
 }
 
 /** Returns true for what a class decorator is handed, in both modes and as a function. */
 export function isClassDecoration(target: unknown, second: unknown): target is object {
-  return isStandardContext(second) ? second.kind === 'class' : second === undefined && typeof target === 'function';
+  return isStandardContext(second)
+    ? second.kind === 'class'
+    : second === undefined && typeof target === 'function';
 }
 
 function isStandardContext(value: unknown): value is DecoratorContext {
-  return typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value;
+  return (
+    typeof value === 'object' && value !== null && 'kind' in value && 'addInitializer' in value
+  );
 }
 
 function isMethodDescriptor(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as PropertyDescriptor).value === 'function';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as PropertyDescriptor).value === 'function'
+  );
 }
 
-export function invalidDecoration(who: string, expected: string, got: string, advice?: string): ToolError {
-  return new ToolError('INVALID_DECORATION', `${who}: ${expectedGot(expected, got, advice).replace(/^E/, 'e')}`, { details: { name: /^Tool "(.*)"$/.exec(who)?.[1] } });
+export function invalidDecoration(
+  who: string,
+  expected: string,
+  got: string,
+  advice?: string,
+): ToolError {
+  return new ToolError(
+    'INVALID_DECORATION',
+    `${who}: ${expectedGot(expected, got, advice).replace(/^E/, 'e')}`,
+    { details: { name: /^Tool "(.*)"$/.exec(who)?.[1] } },
+  );
 }
 
 /**
@@ -104,7 +179,8 @@ const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
 // Node 20 lacks it, although its type says otherwise.
-if ((Symbol.metadata as symbol | undefined) === undefined) Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
+if ((Symbol.metadata as symbol | undefined) === undefined)
+  Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
 export type MethodSide = 'instance' | 'static';
 type MethodRecord = Map<PropertyKey, ResolvedOptions>;
@@ -112,13 +188,23 @@ type MethodRecords = Partial<Record<MethodSide, MethodRecord>>;
 
 function storeOnClass(who: string, target: object, options: ResolvedOptions): object {
   const before = getOwnMetadata(CLASS_KEY, target) as ResolvedOptions | undefined;
-  if (before !== undefined) throw declaredTwice(who, `class ${(target as { readonly name?: string }).name ?? ''}`.trim(), before);
+  if (before !== undefined)
+    throw declaredTwice(
+      who,
+      `class ${(target as { readonly name?: string }).name ?? ''}`.trim(),
+      before,
+    );
   defineMetadata(CLASS_KEY, options, target);
   return target;
 }
 
 function declaredTwice(who: string, what: string, before: ResolvedOptions): ToolError {
-  return invalidDecoration(who, `one @tool on ${what}`, `a second beside that of the tool "${before.metadata.name}"`, 'A tool is one class or method: declare the other on one of its own.');
+  return invalidDecoration(
+    who,
+    `one @tool on ${what}`,
+    `a second beside that of the tool "${before.metadata.name}"`,
+    'A tool is one class or method: declare the other on one of its own.',
+  );
 }
 
 /** Reads what was declared on a class, with the defaults of its toolkit. */
@@ -143,11 +229,18 @@ function recordsOf(constructor: object): MethodRecords {
 
 /** The records of standard decorators, which share one metadata object per class. */
 function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
-  if (!Object.hasOwn(metadata, METHODS_KEY)) Object.defineProperty(metadata, METHODS_KEY, { value: {} });
+  if (!Object.hasOwn(metadata, METHODS_KEY))
+    Object.defineProperty(metadata, METHODS_KEY, { value: {} });
   return (metadata as Record<symbol, unknown>)[METHODS_KEY] as MethodRecords;
 }
 
-function storeOnMethod(who: string, records: MethodRecords, side: MethodSide, key: PropertyKey, options: ResolvedOptions): void {
+function storeOnMethod(
+  who: string,
+  records: MethodRecords,
+  side: MethodSide,
+  key: PropertyKey,
+  options: ResolvedOptions,
+): void {
   const record = (records[side] ??= new Map());
   const before = record.get(key);
   if (before !== undefined) throw declaredTwice(who, `method ${String(key)}`, before);
@@ -155,20 +248,28 @@ function storeOnMethod(who: string, records: MethodRecords, side: MethodSide, ke
 }
 
 /** The decorated methods of a class and of those it extends; the nearest declaration of a method wins. */
-export function methodOptions(constructor: object, side: MethodSide, read: Declared): ReadonlyMap<PropertyKey, ResolvedOptions> {
+export function methodOptions(
+  constructor: object,
+  side: MethodSide,
+  read: Declared,
+): ReadonlyMap<PropertyKey, ResolvedOptions> {
   const found: MethodRecord = new Map();
   for (const each of inheritance(constructor)) {
     const legacy = getOwnMetadata(METHODS_KEY, each) as MethodRecords | undefined;
     for (const records of [legacy, standardRecords(each)]) {
-      for (const [key, options] of records?.[side] ?? []) if (!found.has(key)) found.set(key, read(options, each));
+      for (const [key, options] of records?.[side] ?? [])
+        if (!found.has(key)) found.set(key, read(options, each));
     }
   }
   return found;
 }
 
 function standardRecords(constructor: object): MethodRecords | undefined {
-  const metadata = Object.hasOwn(constructor, Symbol.metadata) ? (constructor as Record<symbol, unknown>)[Symbol.metadata] : undefined;
-  if (typeof metadata !== 'object' || metadata === null || !Object.hasOwn(metadata, METHODS_KEY)) return undefined;
+  const metadata = Object.hasOwn(constructor, Symbol.metadata)
+    ? (constructor as Record<symbol, unknown>)[Symbol.metadata]
+    : undefined;
+  if (typeof metadata !== 'object' || metadata === null || !Object.hasOwn(metadata, METHODS_KEY))
+    return undefined;
   return (metadata as Record<symbol, MethodRecords>)[METHODS_KEY];
 }
 
@@ -177,7 +278,11 @@ function standardRecords(constructor: object): MethodRecords | undefined {
  * walked.
  */
 export function* inheritance(constructor: object): Generator<object> {
-  for (let each: object | null = constructor; each !== null && each !== Function.prototype && each !== Object.prototype; each = Object.getPrototypeOf(each) as object | null) {
+  for (
+    let each: object | null = constructor;
+    each !== null && each !== Function.prototype && each !== Object.prototype;
+    each = Object.getPrototypeOf(each) as object | null
+  ) {
     yield each;
   }
 }

@@ -5,7 +5,10 @@ import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
-export type Execute<In = unknown, Out = unknown, Context = unknown> = (input: In, context: ToolContext<Context>) => Returned<Out> | Promise<Returned<Out>>;
+export type Execute<In = unknown, Out = unknown, Context = unknown> = (
+  input: In,
+  context: ToolContext<Context>,
+) => Returned<Out> | Promise<Returned<Out>>;
 
 type Returned<Out> = Out | ToolResult<Out>;
 
@@ -14,19 +17,36 @@ type Returned<Out> = Out | ToolResult<Out>;
  *
  * The context that the work needs (`ToolContext<Context>`) is not part of the type: tools of all kinds share a registry.
  */
-export type ToolDefinition<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result = SchemaInput<Out>> = ToolOptions<In, Out> & {
+export type ToolDefinition<
+  In extends ToolSchema = ToolSchema,
+  Out extends ToolSchema = ToolSchema,
+  Name extends string = string,
+  Result = SchemaInput<Out>,
+> = ToolOptions<In, Out> & {
   readonly name: Name;
   /** The work; missing for tools that a user or another program answers. */
   readonly execute?: Execute<InputOf<In>, Result>;
 };
 
 /** The options of `defineTool`. The output schema stands beside `Result` for what says nothing itself, such as `new Promise`. */
-type Definable<In extends ToolSchema, Out extends ToolSchema, Name extends string, Result, Context> = ToolOptions<In, Out, Context> & {
+type Definable<
+  In extends ToolSchema,
+  Out extends ToolSchema,
+  Name extends string,
+  Result,
+  Context,
+> = ToolOptions<In, Out, Context> & {
   readonly name: Name;
 } & ExecuteOption<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
 
 /** The work of a tool, or what says that it is done elsewhere. */
-type ExecuteOption<E> = { readonly execute: E } | ({ readonly execute?: E } & ({ readonly manual: true } | Required<Pick<ToolOptions, 'providers'>> | Required<Pick<ToolOptions, 'handlerRef'>>));
+type ExecuteOption<E> =
+  | { readonly execute: E }
+  | ({ readonly execute?: E } & (
+      | { readonly manual: true }
+      | Required<Pick<ToolOptions, 'providers'>>
+      | Required<Pick<ToolOptions, 'handlerRef'>>
+    ));
 
 /** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
 export interface ToolEntry extends ToolMetadata {
@@ -40,7 +60,10 @@ const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the sha
 export function isToolDefinition(value: unknown): value is ToolDefinition {
   if (typeof value !== 'object' || value === null) return false;
   try {
-    return Object.hasOwn(value, ENTRY) && (value as Record<typeof ENTRY, unknown>)[ENTRY] instanceof Object;
+    return (
+      Object.hasOwn(value, ENTRY) &&
+      (value as Record<typeof ENTRY, unknown>)[ENTRY] instanceof Object
+    );
   } catch {
     return false; // A revoked proxy.
   }
@@ -52,8 +75,13 @@ export function entryOf(definition: ToolDefinition): ToolEntry {
 }
 
 /** Joins checked options and the work they describe. */
-export function createDefinition({ declared, metadata }: ResolvedOptions, execute: Execute<never> | undefined): ToolDefinition {
-  const definition = (execute === undefined ? { ...declared } : { ...declared, execute }) as ToolDefinition;
+export function createDefinition(
+  { declared, metadata }: ResolvedOptions,
+  execute: Execute<never> | undefined,
+): ToolDefinition {
+  const definition = (
+    execute === undefined ? { ...declared } : { ...declared, execute }
+  ) as ToolDefinition;
   Object.defineProperty(definition, ENTRY, { value: Object.freeze({ ...metadata, definition }) });
   return Object.freeze(definition);
 }
@@ -75,14 +103,20 @@ export function createDefinition({ declared, metadata }: ResolvedOptions, execut
  *
  * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what came.
  */
-export function defineTool<In extends ToolSchema, Out extends ToolSchema = ToolSchema, Name extends string = string, Result extends SchemaInput<Out> = SchemaInput<Out>, Context = unknown>(
-  options: Definable<In, Out, Name, Result, Context>,
-): ToolDefinition<In, Out, Name, Result> {
+export function defineTool<
+  In extends ToolSchema,
+  Out extends ToolSchema = ToolSchema,
+  Name extends string = string,
+  Result extends SchemaInput<Out> = SchemaInput<Out>,
+  Context = unknown,
+>(options: Definable<In, Out, Name, Result, Context>): ToolDefinition<In, Out, Name, Result> {
   return definitionOf(options as ToolOptions) as ToolDefinition<In, Out, Name, Result>;
 }
 
 /** Defines a tool whose work may be missing: other programs do it, or the code of a stored tool is attached later. @throws ToolError `INVALID_METADATA` as `defineTool`. */
-export function definitionOf(options: ToolOptions & { readonly execute?: Execute<never> | undefined }): ToolDefinition {
+export function definitionOf(
+  options: ToolOptions & { readonly execute?: Execute<never> | undefined },
+): ToolDefinition {
   const resolved = resolveMetadata(options, ['execute']);
   return createDefinition(resolved, resolved.execute as Execute<never> | undefined);
 }
@@ -101,7 +135,10 @@ export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
 /** Returns the tool in place of the one by which a call was judged, if the call failed because that is outdated. */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
   try {
-    const renewal: unknown = error instanceof Object && Object.hasOwn(error, RENEWAL) ? (error as { [RENEWAL]?: unknown })[RENEWAL] : undefined;
+    const renewal: unknown =
+      error instanceof Object && Object.hasOwn(error, RENEWAL)
+        ? (error as { [RENEWAL]?: unknown })[RENEWAL]
+        : undefined;
     return typeof renewal === 'function' ? (renewal as Renewal)(judged) : undefined;
   } catch {
     return undefined; // A hostile proxy, or a tool that cannot be defined again.

@@ -17,7 +17,8 @@ export type FieldKind =
  *
  * Declared data is always in a tool's stored form (`toolToJson`); a field without targets is shown nowhere else.
  */
-export type FieldTarget = 'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
+export type FieldTarget =
+  'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
 
 /** A condition by which HTTP and the command line filter. */
 export interface FieldCondition {
@@ -65,142 +66,590 @@ const AXIS = [...SEARCHED, 'column'] as const;
  */
 export const TOOL_FIELDS = {
   name: {
-    wire: 'name', kind: 'name', on: ['model', 'manifest', 'list', 'column', 'row'], label: 'tool', about: 'The name under which models and programs call the tool; unique in its file.',
+    wire: 'name',
+    kind: 'name',
+    on: ['model', 'manifest', 'list', 'column', 'row'],
+    label: 'tool',
+    about: 'The name under which models and programs call the tool; unique in its file.',
     filter: { param: 'name', condition: 'name', about: "The tool's own name" },
   },
-  owner: { wire: 'persona', kind: 'owner', from: 'catalogue', on: ['list', 'row'], about: 'The persona whose tool it is; null for a shared one.' },
-  description: { wire: 'description', kind: 'description', on: ['model', 'manifest', 'list', 'row'], about: 'What the tool does, for the model that chooses it.' },
-  inputSchema: { wire: 'parameters', kind: 'input', on: ['model', 'manifest', 'detail'], about: "JSON Schema of the tool's input. May be missing only for a tool with a provider named \"mcp\"." },
-  outputSchema: { wire: 'output_schema', kind: 'output', on: CARRIED, about: "JSON Schema of the tool's answer." },
-  summary: { wire: 'summary', kind: 'sentence', on: ['model', 'manifest', 'list'], about: 'The one line shown of a compact tool.' },
+  owner: {
+    wire: 'persona',
+    kind: 'owner',
+    from: 'catalogue',
+    on: ['list', 'row'],
+    about: 'The persona whose tool it is; null for a shared one.',
+  },
+  description: {
+    wire: 'description',
+    kind: 'description',
+    on: ['model', 'manifest', 'list', 'row'],
+    about: 'What the tool does, for the model that chooses it.',
+  },
+  inputSchema: {
+    wire: 'parameters',
+    kind: 'input',
+    on: ['model', 'manifest', 'detail'],
+    about:
+      'JSON Schema of the tool\'s input. May be missing only for a tool with a provider named "mcp".',
+  },
+  outputSchema: {
+    wire: 'output_schema',
+    kind: 'output',
+    on: CARRIED,
+    about: "JSON Schema of the tool's answer.",
+  },
+  summary: {
+    wire: 'summary',
+    kind: 'sentence',
+    on: ['model', 'manifest', 'list'],
+    about: 'The one line shown of a compact tool.',
+  },
   version: {
-    wire: 'version', kind: 'version', on: ['manifest', 'list', 'row'], about: 'Semantic version of the tool, as "1.2.0".',
-    filter: { param: 'version', condition: 'version', of: 'query', about: 'Semantic versions, as `>=1.2`, `^1` or `1.x || >=2`; a comma means and, as do several.' },
+    wire: 'version',
+    kind: 'version',
+    on: ['manifest', 'list', 'row'],
+    about: 'Semantic version of the tool, as "1.2.0".',
+    filter: {
+      param: 'version',
+      condition: 'version',
+      of: 'query',
+      about:
+        'Semantic versions, as `>=1.2`, `^1` or `1.x || >=2`; a comma means and, as do several.',
+    },
   },
   category: {
-    wire: 'category', kind: 'label', on: AXIS, label: 'category', about: 'The group of tools that this one belongs to.',
-    filter: { param: 'category', condition: 'category', flag: 'category', about: 'The group of tools' },
+    wire: 'category',
+    kind: 'label',
+    on: AXIS,
+    label: 'category',
+    about: 'The group of tools that this one belongs to.',
+    filter: {
+      param: 'category',
+      condition: 'category',
+      flag: 'category',
+      about: 'The group of tools',
+    },
   },
   priority: {
-    wire: 'priority', kind: 'priority', on: AXIS, label: 'priority', about: 'How eagerly the tool is offered to a model; "medium" when missing.',
-    filter: { param: 'priority', condition: 'priority', flag: 'priority', about: 'How eagerly the tool is offered' },
+    wire: 'priority',
+    kind: 'priority',
+    on: AXIS,
+    label: 'priority',
+    about: 'How eagerly the tool is offered to a model; "medium" when missing.',
+    filter: {
+      param: 'priority',
+      condition: 'priority',
+      flag: 'priority',
+      about: 'How eagerly the tool is offered',
+    },
   },
   accessMode: {
-    wire: 'access_mode', kind: 'accessMode', on: AXIS, label: 'access', about: 'What a call may do to the world; inferred from side_effects when missing.',
-    filter: { param: 'access_mode', condition: 'accessMode', flag: 'access', about: 'What a call may do' },
+    wire: 'access_mode',
+    kind: 'accessMode',
+    on: AXIS,
+    label: 'access',
+    about: 'What a call may do to the world; inferred from side_effects when missing.',
+    filter: {
+      param: 'access_mode',
+      condition: 'accessMode',
+      flag: 'access',
+      about: 'What a call may do',
+    },
   },
   dangerLevel: {
-    wire: 'danger_level', kind: 'dangerLevel', on: AXIS, label: 'danger', about: 'How bad a wrong call can be; from "high" on, calls need approval. Inferred when missing.',
-    filter: { param: 'danger_level', condition: 'dangerLevel', flag: 'danger', about: 'How bad a wrong call can be' },
-    most: { param: 'max_danger', condition: 'maxDanger', flag: 'max-danger', about: 'The maximum danger level.' },
+    wire: 'danger_level',
+    kind: 'dangerLevel',
+    on: AXIS,
+    label: 'danger',
+    about:
+      'How bad a wrong call can be; from "high" on, calls need approval. Inferred when missing.',
+    filter: {
+      param: 'danger_level',
+      condition: 'dangerLevel',
+      flag: 'danger',
+      about: 'How bad a wrong call can be',
+    },
+    most: {
+      param: 'max_danger',
+      condition: 'maxDanger',
+      flag: 'max-danger',
+      about: 'The maximum danger level.',
+    },
   },
   executionCategory: {
-    wire: 'execution_category', kind: 'executionCategory', on: AXIS, label: 'execution', about: 'The kind of work, for planning which calls may run side by side; follows access_mode when missing.',
-    filter: { param: 'execution_category', condition: 'executionCategory', flag: 'execution', about: 'The kind of work' },
+    wire: 'execution_category',
+    kind: 'executionCategory',
+    on: AXIS,
+    label: 'execution',
+    about:
+      'The kind of work, for planning which calls may run side by side; follows access_mode when missing.',
+    filter: {
+      param: 'execution_category',
+      condition: 'executionCategory',
+      flag: 'execution',
+      about: 'The kind of work',
+    },
   },
   costTier: {
-    wire: 'cost_tier', kind: 'costTier', on: AXIS, label: 'cost', about: 'What a call costs, roughly; inferred when missing.',
+    wire: 'cost_tier',
+    kind: 'costTier',
+    on: AXIS,
+    label: 'cost',
+    about: 'What a call costs, roughly; inferred when missing.',
     filter: { param: 'cost_tier', condition: 'costTier', flag: 'cost', about: 'What a call costs' },
-    most: { param: 'max_cost_tier', condition: 'maxCostTier', flag: 'max-cost', about: 'The maximum cost tier.' },
+    most: {
+      param: 'max_cost_tier',
+      condition: 'maxCostTier',
+      flag: 'max-cost',
+      about: 'The maximum cost tier.',
+    },
   },
-  costPerCall: { wire: 'cost_per_call', kind: 'amount', on: ['manifest', 'list', 'facts'], about: 'What one call costs, in cost_unit.', label: 'cost of a call' },
-  costUnit: { wire: 'cost_unit', kind: 'text', from: 'manifest', on: SAID, about: 'The currency or unit of cost_per_call, as "USD".' },
+  costPerCall: {
+    wire: 'cost_per_call',
+    kind: 'amount',
+    on: ['manifest', 'list', 'facts'],
+    about: 'What one call costs, in cost_unit.',
+    label: 'cost of a call',
+  },
+  costUnit: {
+    wire: 'cost_unit',
+    kind: 'text',
+    from: 'manifest',
+    on: SAID,
+    about: 'The currency or unit of cost_per_call, as "USD".',
+  },
   allowParallel: {
-    wire: 'allow_parallel', kind: 'flag', on: ['manifest', 'list', 'show', 'facts'], label: 'parallel', words: ['may run beside itself', 'never beside itself'],
+    wire: 'allow_parallel',
+    kind: 'flag',
+    on: ['manifest', 'list', 'show', 'facts'],
+    label: 'parallel',
+    words: ['may run beside itself', 'never beside itself'],
     about: 'Whether two calls of this tool may run at the same time.',
   },
   sideEffects: {
-    wire: 'side_effects', kind: 'sideEffects', on: SEARCHED, label: 'side effects', missing: [],
-    about: 'The strongest thing that a call touches. When in doubt, the more restrictive one. What is not declared counts as dangerous.',
-    filter: { param: 'side_effects', condition: 'sideEffect', of: 'query', about: 'What a call touches' },
+    wire: 'side_effects',
+    kind: 'sideEffects',
+    on: SEARCHED,
+    label: 'side effects',
+    missing: [],
+    about:
+      'The strongest thing that a call touches. When in doubt, the more restrictive one. What is not declared counts as dangerous.',
+    filter: {
+      param: 'side_effects',
+      condition: 'sideEffect',
+      of: 'query',
+      about: 'What a call touches',
+    },
   },
-  reads: { wire: 'reads', kind: 'flowLabels', on: ['manifest', 'list', 'show', 'facts'], label: 'reads', about: "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Both when missing, unless the tool only computes." },
-  sends: { wire: 'sends', kind: 'flowTarget', on: ['manifest', 'list', 'show', 'facts'], label: 'sends', about: 'Whether a call carries its arguments to others than the user; inferred when missing.' },
-  sensitive: { wire: 'sensitive', kind: 'words', on: [...CARRIED, 'detail', 'show', 'facts'], label: 'sensitive', about: 'Arguments that name who is reached or which thing is changed; those of format email or uri when missing.' },
-  requiresConsent: { wire: 'requires_consent', kind: 'flag', on: [...SAID, 'show', 'facts'], label: 'consent', words: ['every call needs approval', ''], about: 'Whether every call needs approval.', missing: false },
+  reads: {
+    wire: 'reads',
+    kind: 'flowLabels',
+    on: ['manifest', 'list', 'show', 'facts'],
+    label: 'reads',
+    about:
+      "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Both when missing, unless the tool only computes.",
+  },
+  sends: {
+    wire: 'sends',
+    kind: 'flowTarget',
+    on: ['manifest', 'list', 'show', 'facts'],
+    label: 'sends',
+    about: 'Whether a call carries its arguments to others than the user; inferred when missing.',
+  },
+  sensitive: {
+    wire: 'sensitive',
+    kind: 'words',
+    on: [...CARRIED, 'detail', 'show', 'facts'],
+    label: 'sensitive',
+    about:
+      'Arguments that name who is reached or which thing is changed; those of format email or uri when missing.',
+  },
+  requiresConsent: {
+    wire: 'requires_consent',
+    kind: 'flag',
+    on: [...SAID, 'show', 'facts'],
+    label: 'consent',
+    words: ['every call needs approval', ''],
+    about: 'Whether every call needs approval.',
+    missing: false,
+  },
   requiresApproval: {
-    wire: 'requires_approval', kind: 'flag', from: 'catalogue', on: ['list', 'row', 'axis', 'facts'], label: 'approval', words: ['needs approval', 'runs without approval'],
+    wire: 'requires_approval',
+    kind: 'flag',
+    from: 'catalogue',
+    on: ['list', 'row', 'axis', 'facts'],
+    label: 'approval',
+    words: ['needs approval', 'runs without approval'],
     about: 'Whether calls need approval: the tool writes, is dangerous, or requires consent.',
   },
   safetyLevel: {
-    wire: 'safety_level', kind: 'safetyLevel', from: 'manifest', on: ['manifest', 'list', 'row', 'axis', 'facts'], label: 'safety level',
+    wire: 'safety_level',
+    kind: 'safetyLevel',
+    from: 'manifest',
+    on: ['manifest', 'list', 'row', 'axis', 'facts'],
+    label: 'safety level',
     about: 'How bad a wrong call can be. It raises what side_effects say, and never lowers it.',
-    filter: { param: 'safety_level', condition: 'safetyLevel', of: 'query', about: 'Declared, or else that of the danger level' },
+    filter: {
+      param: 'safety_level',
+      condition: 'safetyLevel',
+      of: 'query',
+      about: 'Declared, or else that of the danger level',
+    },
   },
-  timeoutMs: { wire: 'default_timeout', kind: 'wholeSeconds', on: ['manifest', 'list', 'show', 'facts'], about: 'Whole seconds that a call may take; 0 for no limit of its own.', label: 'timeout' },
-  auth: { wire: 'auth', kind: 'auth', on: SAID, about: 'What the tool needs to be allowed to call.' },
-  authScopes: { wire: 'auth_scopes', kind: 'labels', from: 'catalogue', on: ['list', 'facts'], about: 'The scopes of `auth`, each once.', label: 'scopes' },
-  idempotencyKey: { wire: 'idempotency_key', kind: 'idempotency', on: SAID, about: 'Whether calls with the same idempotency key have the effect of one.' },
-  aliases: { wire: 'aliases', kind: 'names', on: ['manifest', 'detail', 'show', 'facts'], about: 'Other names under which the tool is found.', label: 'aliases', missing: [] },
+  timeoutMs: {
+    wire: 'default_timeout',
+    kind: 'wholeSeconds',
+    on: ['manifest', 'list', 'show', 'facts'],
+    about: 'Whole seconds that a call may take; 0 for no limit of its own.',
+    label: 'timeout',
+  },
+  auth: {
+    wire: 'auth',
+    kind: 'auth',
+    on: SAID,
+    about: 'What the tool needs to be allowed to call.',
+  },
+  authScopes: {
+    wire: 'auth_scopes',
+    kind: 'labels',
+    from: 'catalogue',
+    on: ['list', 'facts'],
+    about: 'The scopes of `auth`, each once.',
+    label: 'scopes',
+  },
+  idempotencyKey: {
+    wire: 'idempotency_key',
+    kind: 'idempotency',
+    on: SAID,
+    about: 'Whether calls with the same idempotency key have the effect of one.',
+  },
+  aliases: {
+    wire: 'aliases',
+    kind: 'names',
+    on: ['manifest', 'detail', 'show', 'facts'],
+    about: 'Other names under which the tool is found.',
+    label: 'aliases',
+    missing: [],
+  },
   keywords: {
-    wire: 'keywords', kind: 'labels', on: SEARCHED, label: 'keywords', missing: [], about: 'Words and phrases of requests that this tool answers.',
-    filter: { param: 'keyword', condition: 'keyword', flag: 'keyword', about: 'A declared keyword' },
+    wire: 'keywords',
+    kind: 'labels',
+    on: SEARCHED,
+    label: 'keywords',
+    missing: [],
+    about: 'Words and phrases of requests that this tool answers.',
+    filter: {
+      param: 'keyword',
+      condition: 'keyword',
+      flag: 'keyword',
+      about: 'A declared keyword',
+    },
   },
   mandatoryKeywords: {
-    wire: 'mandatory_keywords', kind: 'labels', on: ['manifest', 'list', 'show'], label: 'mandatory', missing: [], about: "Words and phrases that guarantee the tool's place when a request contains them.",
+    wire: 'mandatory_keywords',
+    kind: 'labels',
+    on: ['manifest', 'list', 'show'],
+    label: 'mandatory',
+    missing: [],
+    about: "Words and phrases that guarantee the tool's place when a request contains them.",
   },
   stages: {
-    wire: 'stages', kind: 'labels', on: SEARCHED, label: 'stages', missing: [], about: 'Phases of work in which the tool is useful.',
+    wire: 'stages',
+    kind: 'labels',
+    on: SEARCHED,
+    label: 'stages',
+    missing: [],
+    about: 'Phases of work in which the tool is useful.',
     filter: { param: 'stage', condition: 'stage', flag: 'stage', about: 'A phase of work' },
   },
   taskTypes: {
-    wire: 'task_types', kind: 'labels', on: SEARCHED, label: 'task types', missing: [], about: 'Kinds of tasks for which the tool is useful.',
-    filter: { param: 'task_type', condition: 'taskType', flag: 'task-type', about: 'A kind of task' },
+    wire: 'task_types',
+    kind: 'labels',
+    on: SEARCHED,
+    label: 'task types',
+    missing: [],
+    about: 'Kinds of tasks for which the tool is useful.',
+    filter: {
+      param: 'task_type',
+      condition: 'taskType',
+      flag: 'task-type',
+      about: 'A kind of task',
+    },
   },
-  capabilities: { wire: 'capabilities', kind: 'tags', on: SAID, about: 'What the tool is good for, as tags.', missing: [] },
+  capabilities: {
+    wire: 'capabilities',
+    kind: 'tags',
+    on: SAID,
+    about: 'What the tool is good for, as tags.',
+    missing: [],
+  },
   capabilityTags: {
-    wire: 'capability_tags', kind: 'labels', from: 'catalogue', on: ['list', 'row', 'axis', 'facts'], label: 'capabilities', about: 'The capabilities, each once in any case.',
-    filter: { param: 'capability', condition: 'capability', of: 'query', about: 'A capability tag', all: true },
+    wire: 'capability_tags',
+    kind: 'labels',
+    from: 'catalogue',
+    on: ['list', 'row', 'axis', 'facts'],
+    label: 'capabilities',
+    about: 'The capabilities, each once in any case.',
+    filter: {
+      param: 'capability',
+      condition: 'capability',
+      of: 'query',
+      about: 'A capability tag',
+      all: true,
+    },
   },
   progressParams: {
-    wire: 'progress_params', kind: 'words', on: ['manifest', 'detail', 'show'], label: 'progress by', missing: [], about: 'Input fields whose change between two calls is progress; equal ones are a loop.',
+    wire: 'progress_params',
+    kind: 'words',
+    on: ['manifest', 'detail', 'show'],
+    label: 'progress by',
+    missing: [],
+    about: 'Input fields whose change between two calls is progress; equal ones are a loop.',
   },
-  examples: { wire: 'examples', kind: 'requests', on: ['manifest', 'detail', 'show'], about: 'Requests as a user would put them.', label: 'examples', missing: [] },
-  invalidates: { wire: 'invalidates', kind: 'words', on: ['manifest', 'detail'], about: 'Tools and categories whose cached results a call makes stale.', missing: [] },
-  cacheTtlMs: { wire: 'cache_ttl', kind: 'seconds', on: ['manifest', 'detail'], about: 'How many seconds an answer may be reused; only for tools with access_mode "readonly".' },
-  maxResultBytes: { wire: 'max_result_bytes', kind: 'bytes', on: ['manifest', 'detail', 'show', 'facts'], label: 'result shown', about: 'Bytes of text that models read of a result, from 1024; beyond it they read the beginning, the end and the size.' },
+  examples: {
+    wire: 'examples',
+    kind: 'requests',
+    on: ['manifest', 'detail', 'show'],
+    about: 'Requests as a user would put them.',
+    label: 'examples',
+    missing: [],
+  },
+  invalidates: {
+    wire: 'invalidates',
+    kind: 'words',
+    on: ['manifest', 'detail'],
+    about: 'Tools and categories whose cached results a call makes stale.',
+    missing: [],
+  },
+  cacheTtlMs: {
+    wire: 'cache_ttl',
+    kind: 'seconds',
+    on: ['manifest', 'detail'],
+    about: 'How many seconds an answer may be reused; only for tools with access_mode "readonly".',
+  },
+  maxResultBytes: {
+    wire: 'max_result_bytes',
+    kind: 'bytes',
+    on: ['manifest', 'detail', 'show', 'facts'],
+    label: 'result shown',
+    about:
+      'Bytes of text that models read of a result, from 1024; beyond it they read the beginning, the end and the size.',
+  },
   personaAllowlist: {
-    wire: 'persona_allowlist', kind: 'personas', on: ['manifest', 'list', 'row', 'show', 'facts'], label: 'only for', about: 'The only personas that may call the tool, in any case; all when missing, none when empty.',
+    wire: 'persona_allowlist',
+    kind: 'personas',
+    on: ['manifest', 'list', 'row', 'show', 'facts'],
+    label: 'only for',
+    about:
+      'The only personas that may call the tool, in any case; all when missing, none when empty.',
   },
   providers: {
-    wire: 'providers', kind: 'providers', on: ['manifest', 'list', 'row', 'axis'], label: 'providers', missing: [], about: 'Services that can answer the calls, tried in ascending priority.',
-    filter: { param: 'provider', condition: 'provider', of: 'query', about: 'A service that answers the calls', all: true },
+    wire: 'providers',
+    kind: 'providers',
+    on: ['manifest', 'list', 'row', 'axis'],
+    label: 'providers',
+    missing: [],
+    about: 'Services that can answer the calls, tried in ascending priority.',
+    filter: {
+      param: 'provider',
+      condition: 'provider',
+      of: 'query',
+      about: 'A service that answers the calls',
+      all: true,
+    },
   },
-  manual: { wire: 'manual', kind: 'flag', on: SAID, about: 'Whether a user or another program answers the calls.', missing: false },
-  compact: { wire: 'compact', kind: 'flag', on: SAID, about: 'Whether the model sees one line of the tool and reads the rest on demand.', missing: false },
-  handlerRef: { wire: 'handler_ref', kind: 'text', on: CARRIED, about: 'The name under which the application gives the function that runs the tool; its own name when missing.' },
+  manual: {
+    wire: 'manual',
+    kind: 'flag',
+    on: SAID,
+    about: 'Whether a user or another program answers the calls.',
+    missing: false,
+  },
+  compact: {
+    wire: 'compact',
+    kind: 'flag',
+    on: SAID,
+    about: 'Whether the model sees one line of the tool and reads the rest on demand.',
+    missing: false,
+  },
+  handlerRef: {
+    wire: 'handler_ref',
+    kind: 'text',
+    on: CARRIED,
+    about:
+      'The name under which the application gives the function that runs the tool; its own name when missing.',
+  },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
-  flowFor: { wire: 'flow_for', kind: 'function', on: [], about: 'What one call reads, and where it sends.' },
-  preview: { wire: 'preview', kind: 'function', on: [], about: 'What one call would do, shown before it is approved.' },
-  cacheKey: { wire: 'cache_key', kind: 'function', on: [], about: 'What of the context an answer belongs to.' },
-  canonicalInput: { wire: 'canonical_input', kind: 'function', on: [], about: 'The one form of an input.' },
-  conflictKeys: { wire: 'conflict_keys', kind: 'function', on: [], about: 'What one call touches.' },
-  inferred: { wire: 'inferred', kind: 'axes', from: 'entry', on: ['list'], about: 'The axes that were inferred, not declared.' },
-  source: { wire: 'source', kind: 'fact', from: 'catalogue', on: ['list', 'facts'], about: 'Where the tool was declared.', label: 'declared in' },
-  digest: { wire: 'digest', kind: 'fact', from: 'entry', on: ['list', 'show', 'facts'], about: 'SHA-256 over everything that is data.', label: 'digest' },
-  available: { wire: 'available', kind: 'function', on: ['list', 'show', 'row', 'axis', 'facts'], about: 'Whether the tool can be used now.', label: 'availability', words: ['available', 'unavailable'], live: true },
-  authStatus: { wire: 'auth_status', kind: 'authStatus', from: 'catalogue', on: ['list', 'facts'], about: 'Whether the credentials are there.', label: 'credentials', live: true },
-  health: { wire: 'health', kind: 'health', from: 'catalogue', on: ['list', 'row', 'axis'], about: 'How the last calls went.', label: 'health', live: true },
-  compatibility: { wire: 'compatibility', kind: 'compatibility', from: 'catalogue', on: ['list'], about: 'Whether and why the persona that asks may use the tool.', live: true },
-  strict: { wire: 'strict', kind: 'flag', from: 'manifest', on: CARRIED, about: 'Whether models shall follow the parameters to the letter; carried along.' },
-  requiresFlags: { wire: 'requires_flags', kind: 'flags', from: 'manifest', on: ['manifest', 'detail', 'show', 'facts'], label: 'needs flags', about: 'The flags that the context of a call must have: a list, or one for each operation: a value of the one input field whose enum has all of them. Calls without them are denied.' },
-  policyFlags: { wire: 'policy_flags', kind: 'any', from: 'manifest', on: CARRIED, about: 'Facts for policies of the application; carried along.' },
-  quotaHints: { wire: 'quota_hints', kind: 'any', from: 'manifest', on: CARRIED, about: 'Bounds that the tool keeps; carried along.' },
-  returns: { wire: 'returns', kind: 'any', from: 'manifest', on: CARRIED, about: 'The form of the answer; carried along.' },
-  skillBindings: { wire: 'skill_bindings', kind: 'any', from: 'manifest', on: CARRIED, about: 'Skills that use the tool; carried along.' },
-  idempotencyGuidance: { wire: 'idempotency_guidance', kind: 'any', from: 'manifest', on: CARRIED, about: 'What to know before repeating a call; carried along.' },
-  notes: { wire: 'notes', kind: 'any', from: 'manifest', on: CARRIED, about: 'For readers of the file; carried along.' },
-  metadata: { wire: 'metadata', kind: 'object', on: CARRIED, about: 'Anything else; carried along.' },
-} as const satisfies Readonly<Record<keyof ToolOptions, ToolField>> & Readonly<Record<string, ToolField>>;
+  flowFor: {
+    wire: 'flow_for',
+    kind: 'function',
+    on: [],
+    about: 'What one call reads, and where it sends.',
+  },
+  preview: {
+    wire: 'preview',
+    kind: 'function',
+    on: [],
+    about: 'What one call would do, shown before it is approved.',
+  },
+  cacheKey: {
+    wire: 'cache_key',
+    kind: 'function',
+    on: [],
+    about: 'What of the context an answer belongs to.',
+  },
+  canonicalInput: {
+    wire: 'canonical_input',
+    kind: 'function',
+    on: [],
+    about: 'The one form of an input.',
+  },
+  conflictKeys: {
+    wire: 'conflict_keys',
+    kind: 'function',
+    on: [],
+    about: 'What one call touches.',
+  },
+  inferred: {
+    wire: 'inferred',
+    kind: 'axes',
+    from: 'entry',
+    on: ['list'],
+    about: 'The axes that were inferred, not declared.',
+  },
+  source: {
+    wire: 'source',
+    kind: 'fact',
+    from: 'catalogue',
+    on: ['list', 'facts'],
+    about: 'Where the tool was declared.',
+    label: 'declared in',
+  },
+  digest: {
+    wire: 'digest',
+    kind: 'fact',
+    from: 'entry',
+    on: ['list', 'show', 'facts'],
+    about: 'SHA-256 over everything that is data.',
+    label: 'digest',
+  },
+  available: {
+    wire: 'available',
+    kind: 'function',
+    on: ['list', 'show', 'row', 'axis', 'facts'],
+    about: 'Whether the tool can be used now.',
+    label: 'availability',
+    words: ['available', 'unavailable'],
+    live: true,
+  },
+  authStatus: {
+    wire: 'auth_status',
+    kind: 'authStatus',
+    from: 'catalogue',
+    on: ['list', 'facts'],
+    about: 'Whether the credentials are there.',
+    label: 'credentials',
+    live: true,
+  },
+  health: {
+    wire: 'health',
+    kind: 'health',
+    from: 'catalogue',
+    on: ['list', 'row', 'axis'],
+    about: 'How the last calls went.',
+    label: 'health',
+    live: true,
+  },
+  compatibility: {
+    wire: 'compatibility',
+    kind: 'compatibility',
+    from: 'catalogue',
+    on: ['list'],
+    about: 'Whether and why the persona that asks may use the tool.',
+    live: true,
+  },
+  strict: {
+    wire: 'strict',
+    kind: 'flag',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'Whether models shall follow the parameters to the letter; carried along.',
+  },
+  requiresFlags: {
+    wire: 'requires_flags',
+    kind: 'flags',
+    from: 'manifest',
+    on: ['manifest', 'detail', 'show', 'facts'],
+    label: 'needs flags',
+    about:
+      'The flags that the context of a call must have: a list, or one for each operation: a value of the one input field whose enum has all of them. Calls without them are denied.',
+  },
+  policyFlags: {
+    wire: 'policy_flags',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'Facts for policies of the application; carried along.',
+  },
+  quotaHints: {
+    wire: 'quota_hints',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'Bounds that the tool keeps; carried along.',
+  },
+  returns: {
+    wire: 'returns',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'The form of the answer; carried along.',
+  },
+  skillBindings: {
+    wire: 'skill_bindings',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'Skills that use the tool; carried along.',
+  },
+  idempotencyGuidance: {
+    wire: 'idempotency_guidance',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'What to know before repeating a call; carried along.',
+  },
+  notes: {
+    wire: 'notes',
+    kind: 'any',
+    from: 'manifest',
+    on: CARRIED,
+    about: 'For readers of the file; carried along.',
+  },
+  metadata: {
+    wire: 'metadata',
+    kind: 'object',
+    on: CARRIED,
+    about: 'Anything else; carried along.',
+  },
+} as const satisfies Readonly<Record<keyof ToolOptions, ToolField>> &
+  Readonly<Record<string, ToolField>>;
 
 type Rows = typeof TOOL_FIELDS;
 export type FieldName = keyof Rows;
 /** The fields that a target shows. */
-export type FieldOn<Target extends FieldTarget> = { [Name in FieldName]: Target extends Rows[Name]['on'][number] ? Name : never }[FieldName];
+export type FieldOn<Target extends FieldTarget> = {
+  [Name in FieldName]: Target extends Rows[Name]['on'][number] ? Name : never;
+}[FieldName];
 /** The options of a tool whose values have one of these kinds. */
-export type OptionOfKind<Kind extends FieldKind> = { [Name in keyof ToolOptions]-?: Rows[Name]['kind'] extends Kind ? Name : never }[keyof ToolOptions];
+export type OptionOfKind<Kind extends FieldKind> = {
+  [Name in keyof ToolOptions]-?: Rows[Name]['kind'] extends Kind ? Name : never;
+}[keyof ToolOptions];
 /** The options that every entry has a value of. */
-export type OptionWithDefault = { [Name in keyof ToolOptions]-?: Rows[Name] extends { readonly missing: unknown } ? Name : never }[keyof ToolOptions];
+export type OptionWithDefault = {
+  [Name in keyof ToolOptions]-?: Rows[Name] extends { readonly missing: unknown } ? Name : never;
+}[keyof ToolOptions];
 
 const ROWS = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 
@@ -210,8 +659,14 @@ export function fieldsOn(target: FieldTarget): readonly (readonly [FieldName, To
 }
 
 /** The options of a tool whose values have one of these kinds, in their order. */
-export function optionsOfKind<Kind extends FieldKind>(...kinds: readonly Kind[]): readonly OptionOfKind<Kind>[] {
-  return Object.freeze(ROWS.filter(([, { kind, from }]) => from === undefined && (kinds as readonly string[]).includes(kind)).map(([name]) => name as OptionOfKind<Kind>));
+export function optionsOfKind<Kind extends FieldKind>(
+  ...kinds: readonly Kind[]
+): readonly OptionOfKind<Kind>[] {
+  return Object.freeze(
+    ROWS.filter(
+      ([, { kind, from }]) => from === undefined && (kinds as readonly string[]).includes(kind),
+    ).map(([name]) => name as OptionOfKind<Kind>),
+  );
 }
 
 /** The options that hold functions; all others but the schemas are plain data. */
@@ -219,7 +674,13 @@ export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
 /** The values of options that the author may leave out. */
-export const DEFAULTS = Object.freeze(Object.fromEntries(ROWS.flatMap(([name, { missing }]) => (missing === undefined ? [] : [[name, missing] as const]))));
+export const DEFAULTS = Object.freeze(
+  Object.fromEntries(
+    ROWS.flatMap(([name, { missing }]) =>
+      missing === undefined ? [] : [[name, missing] as const],
+    ),
+  ),
+);
 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 

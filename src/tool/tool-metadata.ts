@@ -9,7 +9,14 @@ import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema
 import { jsonSchemaOf } from './tool-schema.js';
 import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from './tool-schema.js';
-import { DEFAULTS, FUNCTION_OPTIONS, SCHEMA_OPTIONS, type OptionOfKind, type OptionWithDefault, type SchemaOption } from './tool-fields.js';
+import {
+  DEFAULTS,
+  FUNCTION_OPTIONS,
+  SCHEMA_OPTIONS,
+  type OptionOfKind,
+  type OptionWithDefault,
+  type SchemaOption,
+} from './tool-fields.js';
 import type { ToolOptions } from './tool-options.js';
 
 /**
@@ -18,7 +25,11 @@ import type { ToolOptions } from './tool-options.js';
  * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` names the axes that
  * the author left out.
  */
-export interface ToolMetadata extends Axes, Required<Pick<ToolOptions, Exclude<OptionWithDefault, 'sideEffects'>>>, Omit<ToolOptions, OptionWithDefault | keyof Axes | 'inputSchema'> {
+export interface ToolMetadata
+  extends
+    Axes,
+    Required<Pick<ToolOptions, Exclude<OptionWithDefault, 'sideEffects'>>>,
+    Omit<ToolOptions, OptionWithDefault | keyof Axes | 'inputSchema'> {
   readonly sideEffects: readonly SideEffect[];
   readonly inputSchema: ToolSchema;
   /** The input schema as JSON Schema, as models and clients see it. */
@@ -43,7 +54,10 @@ export interface ResolvedOptions {
  * @param extra names `execute` where it is allowed among the options.
  * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what came.
  */
-export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = []): ResolvedOptions {
+export function resolveMetadata(
+  options: unknown,
+  extra: readonly 'execute'[] = [],
+): ResolvedOptions {
   const { plain, references: given, issues } = separate(options, [...FUNCTION_OPTIONS, ...extra]);
   const { execute, ...references } = given;
   const parsed = metadataSchema().safeParse(plain);
@@ -51,8 +65,18 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   else issues.push(...contradictionsIn(parsed.data).map((message) => ({ path: [], message })));
 
   const inputJsonSchema = convertSchema('inputSchema', references, issues);
-  const outputJsonSchema = references['outputSchema'] === undefined ? undefined : convertSchema('outputSchema', references, issues);
-  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined) throw refused(typeof plain['name'] === 'string' ? `Tool ${describeValue(plain['name'])}` : 'A tool without a name', plain['name'], issues);
+  const outputJsonSchema =
+    references['outputSchema'] === undefined
+      ? undefined
+      : convertSchema('outputSchema', references, issues);
+  if (!parsed.success || issues.length > 0 || inputJsonSchema === undefined)
+    throw refused(
+      typeof plain['name'] === 'string'
+        ? `Tool ${describeValue(plain['name'])}`
+        : 'A tool without a name',
+      plain['name'],
+      issues,
+    );
 
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
@@ -60,16 +84,37 @@ export function resolveMetadata(options: unknown, extra: readonly 'execute'[] = 
   // Functions cannot be digested, but their presence changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
   // So does the origin of the schema: it decides which patterns are enforced.
-  const digest = digestOf({ ...data, inputJsonSchema, outputJsonSchema, functions, ...foreignSchemasOf({ inputSchema: inputJsonSchema, outputSchema: outputJsonSchema }) });
+  const digest = digestOf({
+    ...data,
+    inputJsonSchema,
+    outputJsonSchema,
+    functions,
+    ...foreignSchemasOf({ inputSchema: inputJsonSchema, outputSchema: outputJsonSchema }),
+  });
   return {
     execute,
     declared: Object.freeze({ ...declared, ...references }) as unknown as ToolOptions,
-    metadata: Object.freeze({ ...data, ...references, inputJsonSchema, digest }) as unknown as ToolMetadata,
+    metadata: Object.freeze({
+      ...data,
+      ...references,
+      inputJsonSchema,
+      digest,
+    }) as unknown as ToolMetadata,
   };
 }
 
 /** The options that belong to one tool and are no defaults of many. */
-const OWN = ['name', 'aliases', 'description', 'summary', 'inputSchema', 'outputSchema', 'examples', 'progressParams', 'handlerRef'] as const satisfies readonly (keyof ToolOptions)[];
+const OWN = [
+  'name',
+  'aliases',
+  'description',
+  'summary',
+  'inputSchema',
+  'outputSchema',
+  'examples',
+  'progressParams',
+  'handlerRef',
+] as const satisfies readonly (keyof ToolOptions)[];
 
 /** The options that all tools of a toolkit may share. */
 export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
@@ -77,17 +122,36 @@ export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
 /** Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue. */
 export function checkDefaults(options: unknown): Partial<ToolOptions> {
   const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
-  for (const own of OWN) if (own in plain || own in references) issues.push({ path: [own], message: expectedGot('options that all tools of a toolkit share', 'one of a single tool', 'Declare it in @tool.') });
+  for (const own of OWN)
+    if (own in plain || own in references)
+      issues.push({
+        path: [own],
+        message: expectedGot(
+          'options that all tools of a toolkit share',
+          'one of a single tool',
+          'Declare it in @tool.',
+        ),
+      });
   const parsed = metadataSchema().partial().safeParse(plain);
   if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
-  else issues.push(...contradictionsIn(parsed.data as DeclaredMetadata).map((message) => ({ path: [], message })));
+  else
+    issues.push(
+      ...contradictionsIn(parsed.data as DeclaredMetadata).map((message) => ({
+        path: [],
+        message,
+      })),
+    );
   if (!parsed.success || issues.length > 0) throw refused('@toolkit', undefined, issues);
   return Object.freeze({ ...cloneFrozen(parsed.data), ...references }) as Partial<ToolOptions>;
 }
 
 /** Names the schemas that come from a server; their patterns are not enforced here. */
-export function foreignSchemasOf(schemas: { readonly [Option in SchemaOption]?: object | undefined }): { readonly foreignSchemas?: readonly SchemaOption[] } {
-  const foreignSchemas = SCHEMA_OPTIONS.filter((option) => schemas[option] !== undefined && isForeign(schemas[option]));
+export function foreignSchemasOf(schemas: {
+  readonly [Option in SchemaOption]?: object | undefined;
+}): { readonly foreignSchemas?: readonly SchemaOption[] } {
+  const foreignSchemas = SCHEMA_OPTIONS.filter(
+    (option) => schemas[option] !== undefined && isForeign(schemas[option]),
+  );
   return foreignSchemas.length === 0 ? {} : { foreignSchemas: Object.freeze(foreignSchemas) };
 }
 
@@ -104,7 +168,16 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   const references: Record<string, unknown> = {};
   const issues: Issue[] = [];
   if (typeof options !== 'object' || options === null) {
-    return { plain, references, issues: [{ path: [], message: expectedGot('the options of a tool as an object', describeValue(options)) }] };
+    return {
+      plain,
+      references,
+      issues: [
+        {
+          path: [],
+          message: expectedGot('the options of a tool as an object', describeValue(options)),
+        },
+      ],
+    };
   }
   for (const key of keysOf(options, issues)) {
     try {
@@ -112,9 +185,11 @@ function separate(options: unknown, functions: readonly string[]): Separated {
       if (value === undefined) continue;
       if ((SCHEMA_OPTIONS as readonly string[]).includes(key)) references[key] = value;
       else if (functions.includes(key)) {
-        if (typeof value !== 'function') throw new TypeError(`a function, got ${describeValue(value)}`);
+        if (typeof value !== 'function')
+          throw new TypeError(`a function, got ${describeValue(value)}`);
         references[key] = value;
-      } else if (!Object.hasOwn(metadataSchema().shape, key)) throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
+      } else if (!Object.hasOwn(metadataSchema().shape, key))
+        throw new TypeError(`a known option, got ${describeValue(key)}${hintFor(key, functions)}`);
       else plain[key] = cloneFrozen(value);
     } catch (error) {
       issues.push({ path: [key], message: sentence(error, 'a readable value') });
@@ -134,7 +209,15 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['timeout', 'timeoutMs'],
   ['tags', 'keywords'],
   ['cache', 'cacheTtlMs'],
-  ...['requiresapproval', 'needsapproval', 'requireapproval', 'approval', 'confirm', 'requiresconfirmation', 'needsconfirmation'].map((name) => [name, 'requiresConsent'] as const),
+  ...[
+    'requiresapproval',
+    'needsapproval',
+    'requireapproval',
+    'approval',
+    'confirm',
+    'requiresconfirmation',
+    'needsconfirmation',
+  ].map((name) => [name, 'requiresConsent'] as const),
   ['readonly', "accessMode: 'readonly'"],
   ['parallel', 'allowParallel'],
 ]);
@@ -142,8 +225,13 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
 function hintFor(key: string, functions: readonly string[]): string {
   const options = [...Object.keys(metadataSchema().shape), ...SCHEMA_OPTIONS, ...functions];
   const letters = key.replaceAll('_', '').toLowerCase();
-  const known = KNOWN_AS.get(letters) ?? options.find((option) => option.toLowerCase() === letters) ?? suggestNames(key, options)[0];
-  return known !== undefined && options.includes(known.split(':', 1)[0]!) ? `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?` : '';
+  const known =
+    KNOWN_AS.get(letters) ??
+    options.find((option) => option.toLowerCase() === letters) ??
+    suggestNames(key, options)[0];
+  return known !== undefined && options.includes(known.split(':', 1)[0]!)
+    ? `. Did you mean ${known.includes(':') ? known : JSON.stringify(known)}?`
+    : '';
 }
 
 /** The keys of an object that may be a hostile proxy. */
@@ -151,13 +239,20 @@ function keysOf(options: object, issues: Issue[]): string[] {
   try {
     return Object.keys(options);
   } catch {
-    issues.push({ path: [], message: 'Expected options that can be read, got an object whose keys fail to be listed.' });
+    issues.push({
+      path: [],
+      message: 'Expected options that can be read, got an object whose keys fail to be listed.',
+    });
     return [];
   }
 }
 
 /** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */
-function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Record<string, unknown>, issues: Issue[]): JsonSchema | undefined {
+function convertSchema(
+  option: OptionOfKind<'input' | 'output'>,
+  references: Record<string, unknown>,
+  issues: Issue[],
+): JsonSchema | undefined {
   try {
     const schema = references[option] as ToolSchema;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
@@ -166,11 +261,20 @@ function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Rec
     return (references[option] = json);
   } catch (error) {
     if (isToolError(error, 'INVALID_INPUT_SCHEMA')) {
-      issues.push(...issuesOf(error).map(({ path, message }) => ({ path: [option, ...path], message })));
+      issues.push(
+        ...issuesOf(error).map(({ path, message }) => ({ path: [option, ...path], message })),
+      );
       return undefined;
     }
-    if (references[option] === undefined && issues.some(({ message }) => message.endsWith(`Did you mean ${JSON.stringify(option)}?`))) return undefined;
-    const hint = option === 'inputSchema' && references[option] === undefined ? ' Use z.object({}) for a tool without input.' : '';
+    if (
+      references[option] === undefined &&
+      issues.some(({ message }) => message.endsWith(`Did you mean ${JSON.stringify(option)}?`))
+    )
+      return undefined;
+    const hint =
+      option === 'inputSchema' && references[option] === undefined
+        ? ' Use z.object({}) for a tool without input.'
+        : '';
     issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
     return undefined;
   }
@@ -178,27 +282,42 @@ function convertSchema(option: OptionOfKind<'input' | 'output'>, references: Rec
 
 /** The sentence of an issue from an error that says what was expected. */
 function sentence(error: unknown, otherwise: string, advice = ''): string {
-  return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(/\?\.$/, '?');
+  return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
+    /\?\.$/,
+    '?',
+  );
 }
 
 function refused(who: string, name: unknown, issues: readonly Issue[]): ToolError {
-  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, { details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues } });
+  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
+    details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues },
+  });
 }
 
 /** The issues of options that are data, with the value or name that was probably meant. */
-function issuesOfData(error: z.ZodError, plain: Readonly<Record<string, unknown>>): readonly Issue[] {
+function issuesOfData(
+  error: z.ZodError,
+  plain: Readonly<Record<string, unknown>>,
+): readonly Issue[] {
   return toIssues(error, plain).map(({ path, message }) => {
     const [option, index] = path as readonly [keyof ToolOptions, number?];
     const given = plain[option];
     const value: unknown = Array.isArray(given) && index !== undefined ? given[index] : given;
-    return { path, message: typeof value === 'string' ? `${message}${hintForValue(option, value)}` : message };
+    return {
+      path,
+      message: typeof value === 'string' ? `${message}${hintForValue(option, value)}` : message,
+    };
   });
 }
 
 function hintForValue(option: keyof ToolOptions, value: string): string {
   if (option === 'name' || option === 'aliases') {
-    const name = value.replace(/^[^A-Za-z0-9._-]+|[^A-Za-z0-9._-]+$/g, '').replace(/[^A-Za-z0-9._-]+/g, '_');
-    return /[A-Za-z0-9]/.test(name) && name.length <= 128 ? ` Did you mean ${JSON.stringify(name)}?` : '';
+    const name = value
+      .replace(/^[^A-Za-z0-9._-]+|[^A-Za-z0-9._-]+$/g, '')
+      .replace(/[^A-Za-z0-9._-]+/g, '_');
+    return /[A-Za-z0-9]/.test(name) && name.length <= 128
+      ? ` Did you mean ${JSON.stringify(name)}?`
+      : '';
   }
   const meant = option === 'priority' ? suggestValue(value, PRIORITY_NAMES) : undefined;
   return meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`;

@@ -1,4 +1,12 @@
-import type { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage } from '../core/enums.js';
+import type {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+} from '../core/enums.js';
 import type { FlowLabel, FlowTarget } from '../core/flow.js';
 import type { Preview } from '../core/preview.js';
 import type { InputOf, ToolSchema } from './tool-schema.js';
@@ -39,7 +47,8 @@ interface CallFacts {
  * Its `context` is the value that the program hands to its tools, such as a database client; every way in takes one, and it
  * never comes from the model. The type is the tool's word for what programs give: nothing checks the value.
  */
-export type ToolContext<Context = unknown> = CallFacts & (unknown extends Context ? { readonly context?: Context } : { readonly context: Context });
+export type ToolContext<Context = unknown> = CallFacts &
+  (unknown extends Context ? { readonly context?: Context } : { readonly context: Context });
 
 /**
  * The keys of the resources that one call touches, such as `file:src/a.ts`: a kind, a colon, a name.
@@ -48,10 +57,15 @@ export type ToolContext<Context = unknown> = CallFacts & (unknown extends Contex
  * the kind. Plain keys count as read and, for a tool that can change something, also as written; `{reads, writes}`
  * tells them apart, and a missing one means none: `{reads: []}` touches nothing. An empty list says nothing.
  */
-export type ConflictKeys = readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
+export type ConflictKeys =
+  readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
 
 /** The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */
-export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends ToolSchema = ToolSchema, Context = unknown> {
+export interface ToolOptions<
+  In extends ToolSchema = ToolSchema,
+  Out extends ToolSchema = ToolSchema,
+  Context = unknown,
+> {
   /** The name: 1 to 128 letters, digits, dots, underscores and hyphens; unique in a registry. */
   readonly name: string;
   /** The purpose of the tool, for the model that chooses it. */
@@ -126,7 +140,10 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * Returns what one call reads and where it sends, in place of `reads` and `sends`: an address of an allow-list, a path below
    * the root, a recipient inside the organization. What it leaves out stays as declared; one that fails counts as the strictest. @default `reads` and `sends`, for every call
    */
-  readonly flowFor?: (input: InputOf<In>) => { readonly reads?: readonly FlowLabel[]; readonly sends?: FlowTarget };
+  readonly flowFor?: (input: InputOf<In>) => {
+    readonly reads?: readonly FlowLabel[];
+    readonly sends?: FlowTarget;
+  };
   /**
    * The arguments that name who is reached, or which thing is changed, such as `recipient`, `url` or `path`; not the content. A
    * call for which the user named the values of all of them needs no approval because of what was read before. An empty list
@@ -156,7 +173,10 @@ export interface ToolOptions<In extends ToolSchema = ToolSchema, Out extends Too
    * where it differs by then, approval is asked for again. At most two seconds; in a tool that is a class, `this` is the instance.
    * `undefined` shows the arguments alone. @default the arguments alone
    */
-  readonly preview?: (input: InputOf<In>, context: ToolContext<Context>) => string | Preview | undefined | Promise<string | Preview | undefined>;
+  readonly preview?: (
+    input: InputOf<In>,
+    context: ToolContext<Context>,
+  ) => string | Preview | undefined | Promise<string | Preview | undefined>;
   /** Tools and categories whose cached results a call makes stale. @default none */
   readonly invalidates?: readonly string[];
   /** The time for which an answer may be reused, in milliseconds; only for tools declared `readonly`. @default not reused */

@@ -49,24 +49,33 @@ export type InputOf<S> = S extends { readonly '~standard': { readonly types?: in
  * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from
  * it.
  */
-export type SchemaInput<S> = [S] extends [never] ? unknown : S extends { readonly '~standard': { readonly types?: infer Types } }
-  ? NonNullable<Types> extends { readonly input: infer Input }
-    ? Input
-    : unknown
-  : unknown;
+export type SchemaInput<S> = [S] extends [never]
+  ? unknown
+  : S extends { readonly '~standard': { readonly types?: infer Types } }
+    ? NonNullable<Types> extends { readonly input: infer Input }
+      ? Input
+      : unknown
+    : unknown;
 
 /** Returns true for a Standard Schema (zod's are). */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard = (value as Partial<StandardSchema>)['~standard'];
-  return typeof standard === 'object' && standard !== null && typeof standard.validate === 'function';
+  return (
+    typeof standard === 'object' && standard !== null && typeof standard.validate === 'function'
+  );
 }
 
 /** The draft in which schemas are shown to models and clients. */
 const TARGET = 'draft-2020-12';
 
 interface WithJsonSchema {
-  readonly '~standard': { readonly jsonSchema?: { readonly input?: (options: { target: string }) => unknown; readonly output?: (options: { target: string }) => unknown } };
+  readonly '~standard': {
+    readonly jsonSchema?: {
+      readonly input?: (options: { target: string }) => unknown;
+      readonly output?: (options: { target: string }) => unknown;
+    };
+  };
 }
 
 /**
@@ -82,16 +91,25 @@ export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): Json
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
   assertWellFormed(json);
   if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
-    throw new TypeError(`a schema of an object (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`);
+    throw new TypeError(
+      `a schema of an object (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`,
+    );
   }
   return json;
 }
 
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
-  if (isZod3(schema) || (isPlainObject(schema) && Object.values(schema).some(isZod3))) throw new TypeError('a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod"');
+  if (isZod3(schema) || (isPlainObject(schema) && Object.values(schema).some(isZod3)))
+    throw new TypeError(
+      'a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod"',
+    );
   if (!isStandardSchema(schema)) {
-    if (!isPlainObject(schema)) throw new TypeError(`a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, got ${describeValue(schema)}`);
-    if (Object.values(schema).some(isStandardSchema)) throw new TypeError('a schema, got an object of schemas. Wrap it in z.object({…})');
+    if (!isPlainObject(schema))
+      throw new TypeError(
+        `a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object, got ${describeValue(schema)}`,
+      );
+    if (Object.values(schema).some(isStandardSchema))
+      throw new TypeError('a schema, got an object of schemas. Wrap it in z.object({…})');
     return schema;
   }
   if (isZod(schema)) return withoutDialect(zodJsonSchema(schema, side, TARGET));
@@ -111,17 +129,50 @@ function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
 
 /** Returns true for a schema of zod 3, which cannot say its JSON Schema. */
 function isZod3(schema: unknown): boolean {
-  const definition: unknown = typeof schema === 'object' && schema !== null && !('_zod' in schema) ? (schema as { readonly _def?: unknown })._def : undefined;
+  const definition: unknown =
+    typeof schema === 'object' && schema !== null && !('_zod' in schema)
+      ? (schema as { readonly _def?: unknown })._def
+      : undefined;
   return isPlainObject(definition) && typeof definition['typeName'] === 'string';
 }
 
 /** Removes what costs the model tokens: the `$schema` line, equal for all tools, and `~standard`, zod's own addition. */
 function withoutDialect(json: object): object {
-  return Object.fromEntries(Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'));
+  return Object.fromEntries(
+    Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'),
+  );
 }
 
-const TYPES: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
-const KEYWORDS = ['type', 'properties', 'required', 'additionalProperties', 'patternProperties', 'anyOf', 'oneOf', 'allOf', 'not', 'if', '$ref', '$defs', 'definitions', 'description', 'title', '$schema', '$id', 'enum', 'const'];
+const TYPES: ReadonlySet<unknown> = new Set([
+  'object',
+  'array',
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'null',
+]);
+const KEYWORDS = [
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'patternProperties',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'not',
+  'if',
+  '$ref',
+  '$defs',
+  'definitions',
+  'description',
+  'title',
+  '$schema',
+  '$id',
+  'enum',
+  'const',
+];
 
 /** Refuses a value that is no JSON Schema at all: it would be taken for one that allows everything. */
 function assertWellFormed(json: unknown): asserts json is JsonSchema {
@@ -129,19 +180,35 @@ function assertWellFormed(json: unknown): asserts json is JsonSchema {
   const { type, properties, required } = json;
   const keys = Object.keys(json);
   if (keys.length > 0 && !keys.some((key) => KEYWORDS.includes(key))) {
-    throw new TypeError(`a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Give {type: 'object', properties: {…}}`);
+    throw new TypeError(
+      `a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Give {type: 'object', properties: {…}}`,
+    );
   }
   if (!isType(type)) throw new TypeError(`a JSON Schema type, got ${describeValue(type)}`);
-  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) throw new TypeError(`"required" as a list of names, got ${describeValue(required)}`);
+  if (
+    required !== undefined &&
+    !(Array.isArray(required) && required.every((name) => typeof name === 'string'))
+  )
+    throw new TypeError(`"required" as a list of names, got ${describeValue(required)}`);
   if (properties === undefined) return;
-  if (!isPlainObject(properties)) throw new TypeError(`"properties" as an object of schemas, got ${describeValue(properties)}`);
+  if (!isPlainObject(properties))
+    throw new TypeError(`"properties" as an object of schemas, got ${describeValue(properties)}`);
   for (const [name, property] of Object.entries(properties)) {
     if (typeof property === 'boolean') continue;
-    if (!isPlainObject(property)) throw new TypeError(`a schema of the property ${JSON.stringify(name)}, got ${describeValue(property)}`);
-    if (!isType(property['type'])) throw new TypeError(`a JSON Schema type of the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`);
+    if (!isPlainObject(property))
+      throw new TypeError(
+        `a schema of the property ${JSON.stringify(name)}, got ${describeValue(property)}`,
+      );
+    if (!isType(property['type']))
+      throw new TypeError(
+        `a JSON Schema type of the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`,
+      );
   }
 }
 
 function isType(type: unknown): boolean {
-  return type === undefined || (Array.isArray(type) ? type.every((each) => TYPES.has(each)) : TYPES.has(type));
+  return (
+    type === undefined ||
+    (Array.isArray(type) ? type.every((each) => TYPES.has(each)) : TYPES.has(type))
+  );
 }

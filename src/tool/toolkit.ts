@@ -1,15 +1,33 @@
 import { defineMetadata, getOwnMetadata } from 'reflect-metadata/no-conflict';
 import { describeValue } from '../core/plain-data.js';
 import type { Execute } from './tool-definition.js';
-import { assertCalled, classOptions, inheritance, invalidDecoration, isClassDecoration, methodOptions, tool, type Constructor, type Declared } from './tool-decorator.js';
+import {
+  assertCalled,
+  classOptions,
+  inheritance,
+  invalidDecoration,
+  isClassDecoration,
+  methodOptions,
+  tool,
+  type Constructor,
+  type Declared,
+} from './tool-decorator.js';
 import { checkDefaults, resolveMetadata, type ToolkitOptions } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput } from './tool-schema.js';
 
 /** A decorator of classes that returns the class: it has the named methods, which fit their schemas. */
-type ToolkitDecorator<Methods> = <Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>>(target: Class, context?: ClassDecoratorContext<Class>) => Class;
+type ToolkitDecorator<Methods> = <
+  Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>,
+>(
+  target: Class,
+  context?: ClassDecoratorContext<Class>,
+) => Class;
 
-type MethodOf<Options> = Options extends ToolOptions<infer In, infer Out> ? Execute<InputOf<In>, SchemaInput<Out>, never> : never;
+type MethodOf<Options> =
+  Options extends ToolOptions<infer In, infer Out>
+    ? Execute<InputOf<In>, SchemaInput<Out>, never>
+    : never;
 
 /** The key is shared between loaded copies of the package, as those of `@tool` are. */
 const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
@@ -35,21 +53,54 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * @throws ToolError `INVALID_METADATA` when a default is wrong, or what it makes of a tool of the class;
  * `INVALID_DECORATION` on anything but a class.
  */
-export function toolkit<const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<Record<never, ToolOptions>>>(defaults: ToolkitOptions, methods?: Methods): ToolkitDecorator<Methods>;
-export function toolkit(defaults: ToolkitOptions, methods: Readonly<Record<string, ToolOptions>> = {}): unknown {
+export function toolkit<
+  const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<
+    Record<never, ToolOptions>
+  >,
+>(defaults: ToolkitOptions, methods?: Methods): ToolkitDecorator<Methods>;
+export function toolkit(
+  defaults: ToolkitOptions,
+  methods: Readonly<Record<string, ToolOptions>> = {},
+): unknown {
   assertCalled('toolkit', defaults, [methods]);
   const checked = checkDefaults(defaults);
   return (target: unknown, second?: unknown): unknown => {
-    if (!isClassDecoration(target, second)) throw invalidDecoration('@toolkit', '@toolkit on a class', describeValue(second ?? target), 'Declare the defaults on the class, and @tool on its methods.');
-    if (getOwnMetadata(TOOLKIT_KEY, target) !== undefined) throw invalidDecoration('@toolkit', 'one @toolkit on a class', 'a second', 'Join their options.');
+    if (!isClassDecoration(target, second))
+      throw invalidDecoration(
+        '@toolkit',
+        '@toolkit on a class',
+        describeValue(second ?? target),
+        'Declare the defaults on the class, and @tool on its methods.',
+      );
+    if (getOwnMetadata(TOOLKIT_KEY, target) !== undefined)
+      throw invalidDecoration(
+        '@toolkit',
+        'one @toolkit on a class',
+        'a second',
+        'Join their options.',
+      );
     for (const [name, options] of Object.entries(methods)) {
       const { prototype } = target as { readonly prototype: object };
       const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
-      if (typeof descriptor?.value !== 'function') throw invalidDecoration('@toolkit', `a method ${JSON.stringify(name)} of the class`, describeValue(descriptor?.value), 'Name the methods as the class does.');
-      tool(options)(prototype, name, descriptor as TypedPropertyDescriptor<Execute<unknown, unknown, never>>);
+      if (typeof descriptor?.value !== 'function')
+        throw invalidDecoration(
+          '@toolkit',
+          `a method ${JSON.stringify(name)} of the class`,
+          describeValue(descriptor?.value),
+          'Name the methods as the class does.',
+        );
+      tool(options)(
+        prototype,
+        name,
+        descriptor as TypedPropertyDescriptor<Execute<unknown, unknown, never>>,
+      );
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
-    const check = () => [classOptions(target, withDefaults), methodOptions(target, 'instance', withDefaults), methodOptions(target, 'static', withDefaults)];
+    const check = () => [
+      classOptions(target, withDefaults),
+      methodOptions(target, 'instance', withDefaults),
+      methodOptions(target, 'static', withDefaults),
+    ];
     // Standard decorators attach the records of methods to the class after the decorators of the class.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);
@@ -59,9 +110,16 @@ export function toolkit(defaults: ToolkitOptions, methods: Readonly<Record<strin
 
 /** Returns the toolkit class that a value is, or is an instance of. */
 export function toolkitOf(source: unknown): { readonly name: string } | undefined {
-  const constructor: unknown = typeof source === 'object' && source !== null ? (Object.getPrototypeOf(source) as object | null)?.constructor : source;
+  const constructor: unknown =
+    typeof source === 'object' && source !== null
+      ? (Object.getPrototypeOf(source) as object | null)?.constructor
+      : source;
   if (typeof constructor !== 'function') return undefined;
-  return [...inheritance(constructor)].some((each) => getOwnMetadata(TOOLKIT_KEY, each) !== undefined) ? constructor : undefined;
+  return [...inheritance(constructor)].some(
+    (each) => getOwnMetadata(TOOLKIT_KEY, each) !== undefined,
+  )
+    ? constructor
+    : undefined;
 }
 
 /** Returns a tool's options with the defaults of the toolkit that its class is, or the nearest that it extends. */

@@ -51,9 +51,15 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
     if (!isPlainObject(answer)) return undefined;
     const { reads = NONE, writes = NONE, ...others } = answer;
     // A misspelt or forgotten list must not read as "touches nothing".
-    if (Object.keys(others).length > 0 || (answer['reads'] === undefined && answer['writes'] === undefined)) return undefined;
+    if (
+      Object.keys(others).length > 0 ||
+      (answer['reads'] === undefined && answer['writes'] === undefined)
+    )
+      return undefined;
     const [read, written] = [keysIn(reads), keysIn(writes)];
-    return read === undefined || written === undefined ? undefined : Object.freeze({ reads: read, writes: written });
+    return read === undefined || written === undefined
+      ? undefined
+      : Object.freeze({ reads: read, writes: written });
   } catch {
     return undefined; // The input may be anything that a model made up; the call itself reports what is wrong with it.
   }
@@ -86,10 +92,15 @@ export function canonicalKey(text: string): string {
   const lower = kind.toLowerCase();
   if (kind === lower && !ODD_PATH.test(text)) return text;
   const path = text.slice(kind.length);
-  const [, host, below = '', rest = ''] = (isAddress(text) && /^\/\/([^/?#]*)([^?#]*)([^]*)$/.exec(path)) || [undefined, undefined, path];
-  if (host !== undefined) return `${lower}//${host.toLowerCase()}${below === '' ? '' : `/${withoutDots(below.slice(1).split('/'), true)}`}${rest}`;
+  const [, host, below = '', rest = ''] = (isAddress(text) &&
+    /^\/\/([^/?#]*)([^?#]*)([^]*)$/.exec(path)) || [undefined, undefined, path];
+  if (host !== undefined)
+    return `${lower}//${host.toLowerCase()}${below === '' ? '' : `/${withoutDots(below.slice(1).split('/'), true)}`}${rest}`;
   const isAbsolute = path.startsWith('/');
-  const relative = withoutDots(path.split('/').filter((part, index, parts) => part !== '' || index === parts.length - 1), isAbsolute);
+  const relative = withoutDots(
+    path.split('/').filter((part, index, parts) => part !== '' || index === parts.length - 1),
+    isAbsolute,
+  );
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
@@ -110,7 +121,8 @@ function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
     else if (part !== '.' && (part !== '..' || !isAbsolute)) kept.push(part);
   }
   // A folder that contains the root covers everything, as the root does.
-  if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === ''))) return '';
+  if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === '')))
+    return '';
   const last = parts.at(-1);
   return last === '.' || last === '..' ? `${kept.join('/')}/` : kept.join('/');
 }

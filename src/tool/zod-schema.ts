@@ -17,11 +17,29 @@ type Json = Readonly<Record<string, unknown>>;
  * for two schemas with one id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
-  const override = ({ zodSchema, jsonSchema }: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
-  const json = converted(() => toJSONSchema(schema, { target, io: side, unrepresentable: 'any', ...(side === 'input' && { override }) }));
+  const override = ({
+    zodSchema,
+    jsonSchema,
+  }: {
+    readonly zodSchema: $ZodType;
+    readonly jsonSchema: object;
+  }) => mark(zodSchema._zod.def, jsonSchema as Record<string, unknown>);
+  const json = converted(() =>
+    toJSONSchema(schema, {
+      target,
+      io: side,
+      unrepresentable: 'any',
+      ...(side === 'input' && { override }),
+    }),
+  );
   if (side === 'output') return json;
   const { json: met, issues } = new MarkedSchema(json).read();
-  if (issues.length > 0) throw new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${formatIssues(issues)}`, { details: { issues } });
+  if (issues.length > 0)
+    throw new ToolError(
+      'INVALID_INPUT_SCHEMA',
+      `The schema is refused:\n  ${formatIssues(issues)}`,
+      { details: { issues } },
+    );
   return met;
 }
 
@@ -29,8 +47,12 @@ function converted(convert: () => Json): Json {
   try {
     return convert();
   } catch (error) {
-    const id = /^Duplicate schema id (".*?")/.exec((error as Partial<Error> | null)?.message ?? '')?.[1];
-    throw id === undefined ? error : new TypeError(`one schema with the id ${id}, got two. Give one of them another id`);
+    const id = /^Duplicate schema id (".*?")/.exec(
+      (error as Partial<Error> | null)?.message ?? '',
+    )?.[1];
+    throw id === undefined
+      ? error
+      : new TypeError(`one schema with the id ${id}, got two. Give one of them another id`);
   }
 }
 
@@ -66,19 +88,37 @@ const WAY_OUT: Readonly<Record<string, string>> = {
 };
 
 /** The texts that coercion reads. */
-const COERCED: Readonly<Record<string, Json>> = { date: { type: 'string', format: 'date-time' }, bigint: { type: 'string', pattern: '^-?[0-9]+$' } };
+const COERCED: Readonly<Record<string, Json>> = {
+  date: { type: 'string', format: 'date-time' },
+  bigint: { type: 'string', pattern: '^-?[0-9]+$' },
+};
 
 /** The keywords that say nothing of which values are meant. */
-const REMARKS: ReadonlySet<string> = new Set(['title', 'description', 'examples', 'default', 'deprecated', 'readOnly', 'writeOnly', 'id', '$comment', UNMET]);
+const REMARKS: ReadonlySet<string> = new Set([
+  'title',
+  'description',
+  'examples',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'id',
+  '$comment',
+  UNMET,
+]);
 
 function isDescribed(json: Json): boolean {
   return Object.keys(json).some((keyword) => !REMARKS.has(keyword));
 }
 
-function mark({ type, coerce, values = [], in: from, defaultValue }: Definition, json: Record<string, unknown>): void {
+function mark(
+  { type, coerce, values = [], in: from, defaultValue }: Definition,
+  json: Record<string, unknown>,
+): void {
   if (type === 'pipe' && from?._zod.def.type === 'transform') json[MADE] = true;
   else if (type === 'literal') markLiteral(values, json);
-  else if (coerce === true && type in COERCED) Object.assign(json, isDescribed(json) ? {} : COERCED[type]);
+  else if (coerce === true && type in COERCED)
+    Object.assign(json, isDescribed(json) ? {} : COERCED[type]);
   else if (type in WAY_OUT) json[UNMET] = type;
   else if (defaultValue instanceof Date) delete json['default']; // Mostly the time of the definition, which no two processes share.
 }
@@ -105,13 +145,26 @@ const MOST_ISSUES = 100;
 // The path of an issue has neither these, `allOf` and `properties` nor the name of a definition: zod writes them, not the schema's author.
 const UNIONS: ReadonlySet<string> = new Set(['anyOf', 'oneOf']);
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
-const PARTS: ReadonlySet<string> = new Set(['allOf', 'prefixItems', 'items', 'additionalItems', 'additionalProperties', 'propertyNames', 'not']);
+const PARTS: ReadonlySet<string> = new Set([
+  'allOf',
+  'prefixItems',
+  'items',
+  'additionalItems',
+  'additionalProperties',
+  'propertyNames',
+  'not',
+]);
 
 /** A converted schema with its marks. */
 class MarkedSchema {
   readonly #root: Json;
   readonly #definitions: Json;
-  readonly #known: Readonly<Record<Mode, Map<unknown, Read | 'open'>>> = { alone: new Map(), branch: new Map(), made: new Map(), copied: new Map() };
+  readonly #known: Readonly<Record<Mode, Map<unknown, Read | 'open'>>> = {
+    alone: new Map(),
+    branch: new Map(),
+    made: new Map(),
+    copied: new Map(),
+  };
 
   constructor({ $defs, definitions, ...root }: Json) {
     this.#root = root;
@@ -141,7 +194,9 @@ class MarkedSchema {
     const known = this.#known[mode].get(node);
     if (known !== undefined) return known === 'open' ? { json: {}, issues: [] } : known;
     this.#known[mode].set(node, 'open');
-    const { json, issues } = isPlainObject(node) ? this.#schema(node, mode) : { json: node, issues: [] };
+    const { json, issues } = isPlainObject(node)
+      ? this.#schema(node, mode)
+      : { json: node, issues: [] };
     const read = { json, issues: issues.slice(0, MOST_ISSUES) };
     this.#known[mode].set(node, read);
     return read;
@@ -149,11 +204,17 @@ class MarkedSchema {
 
   #schema(node: Json, mode: Mode): Read {
     const { [UNMET]: unmet, [MADE]: isMade, ...schema } = node;
-    if (isMade === true && (mode === 'alone' || mode === 'branch')) return { json: this.#node(node, 'made').json, issues: [] };
+    if (isMade === true && (mode === 'alone' || mode === 'branch'))
+      return { json: this.#node(node, 'made').json, issues: [] };
     const [, , name] = referenceOf(schema);
     if (name !== undefined && name in this.#definitions) return this.#reference(schema, name, mode);
     const issues: Issue[] = [];
-    if (typeof unmet === 'string' && unmet !== 'never' && !(unmet === 'custom' && isDescribed(schema))) issues.push(issueOf(unmet));
+    if (
+      typeof unmet === 'string' &&
+      unmet !== 'never' &&
+      !(unmet === 'custom' && isDescribed(schema))
+    )
+      issues.push(issueOf(unmet));
     const json: Record<string, unknown> = {};
     let only: Json = {};
     for (const [keyword, value] of Object.entries(schema)) {
@@ -167,10 +228,13 @@ class MarkedSchema {
 
   #keyword(schema: Json, keyword: string, value: unknown, mode: Mode): Read {
     if (UNIONS.has(keyword) && Array.isArray(value)) return this.#union(value, mode);
-    if (MAPS.has(keyword) && isPlainObject(value)) return this.#fields(schema, keyword, value, mode);
+    if (MAPS.has(keyword) && isPlainObject(value))
+      return this.#fields(schema, keyword, value, mode);
     if (!PARTS.has(keyword)) return { json: value, issues: [] };
     if (!Array.isArray(value)) return below([keyword], this.#node(value, mode));
-    const parts = value.map((each, index) => below(keyword === 'allOf' ? [] : [keyword, index], this.#node(each, mode)));
+    const parts = value.map((each, index) =>
+      below(keyword === 'allOf' ? [] : [keyword, index], this.#node(each, mode)),
+    );
     return { json: parts.map(({ json }) => json), issues: parts.flatMap(({ issues }) => issues) };
   }
 
@@ -180,7 +244,12 @@ class MarkedSchema {
     const issues: Issue[] = [];
     for (const [name, field] of Object.entries(fields)) {
       const isRequired = keyword === 'properties' && (required as readonly string[]).includes(name);
-      const read = below(keyword === 'properties' ? [name] : [keyword, name], isRequired && isNever(field) ? { json: field, issues: [issueOf('never')] } : this.#node(field, mode));
+      const read = below(
+        keyword === 'properties' ? [name] : [keyword, name],
+        isRequired && isNever(field)
+          ? { json: field, issues: [issueOf('never')] }
+          : this.#node(field, mode),
+      );
       if (read.issues.length > 0 && mode === 'branch' && !isRequired) continue;
       json[name] = read.json;
       issues.push(...read.issues);
@@ -192,11 +261,18 @@ class MarkedSchema {
   #union(branches: readonly unknown[], mode: Mode): Read {
     const isChoice = branches.filter((branch) => !isNull(branch)).length > 1;
     const inside = mode === 'alone' && isChoice ? 'branch' : mode;
-    const read = (all: readonly unknown[]) => all.map((branch) => (isNever(branch) ? { json: branch, issues: [issueOf('never')] } : this.#node(branch, inside)));
+    const read = (all: readonly unknown[]) =>
+      all.map((branch) =>
+        isNever(branch) ? { json: branch, issues: [issueOf('never')] } : this.#node(branch, inside),
+      );
     const asWritten = read(branches);
-    const all = asWritten.every(({ issues }) => issues.length === 0) ? asWritten : read(branches.flatMap(flat));
+    const all = asWritten.every(({ issues }) => issues.length === 0)
+      ? asWritten
+      : read(branches.flatMap(flat));
     const met = all.filter(({ issues }) => issues.length === 0);
-    const json = (met.every(({ json: branch }) => isNull(branch)) ? all : met).map((branch) => branch.json);
+    const json = (met.every(({ json: branch }) => isNull(branch)) ? all : met).map(
+      (branch) => branch.json,
+    );
     if (json.length < all.length) return { json: json.length === 1 ? json[0] : json, issues: [] };
     return { json, issues: all.flatMap(({ issues }) => issues) };
   }
@@ -204,11 +280,18 @@ class MarkedSchema {
   /** Reads a reference as what it names. What a transform makes of a definition that no JSON meets has its own copy. */
   #reference(schema: Json, name: string, mode: Mode): Read {
     const definition = this.#definitions[name];
-    if (mode === 'alone' || mode === 'branch') return { json: schema, issues: this.#node(definition, mode).issues };
+    if (mode === 'alone' || mode === 'branch')
+      return { json: schema, issues: this.#node(definition, mode).issues };
     const { issues } = this.#node(definition, 'alone');
     if (issues.length === 0) return { json: schema, issues };
     const { $ref, ...remarks } = schema;
-    return { json: mode === 'copied' ? remarks : { ...(this.#node(definition, 'copied').json as Json), ...remarks }, issues };
+    return {
+      json:
+        mode === 'copied'
+          ? remarks
+          : { ...(this.#node(definition, 'copied').json as Json), ...remarks },
+      issues,
+    };
   }
 }
 
@@ -217,8 +300,16 @@ function referenceOf({ $ref }: Json): readonly (string | undefined)[] {
 }
 
 function issueOf(type: string): Issue {
-  const got = type === 'custom' ? 'z.custom() or z.instanceof()' : type === 'literal' ? 'z.literal() of another value' : `z.${type}()`;
-  return { path: [], message: expectedGot('a schema of values that JSON can carry', got, WAY_OUT[type]) };
+  const got =
+    type === 'custom'
+      ? 'z.custom() or z.instanceof()'
+      : type === 'literal'
+        ? 'z.literal() of another value'
+        : `z.${type}()`;
+  return {
+    path: [],
+    message: expectedGot('a schema of values that JSON can carry', got, WAY_OUT[type]),
+  };
 }
 
 function below(path: Issue['path'], { json, issues }: Read): Read {
@@ -227,7 +318,9 @@ function below(path: Issue['path'], { json, issues }: Read): Read {
 
 /** Returns the branches of a branch that is a union itself and nothing else. */
 function flat(branch: unknown): readonly unknown[] {
-  return isPlainObject(branch) && Object.keys(branch).length === 1 && Array.isArray(branch['anyOf']) ? branch['anyOf'].flatMap(flat) : [branch];
+  return isPlainObject(branch) && Object.keys(branch).length === 1 && Array.isArray(branch['anyOf'])
+    ? branch['anyOf'].flatMap(flat)
+    : [branch];
 }
 
 function isNull(branch: unknown): boolean {

@@ -29,18 +29,32 @@ export function realCatalogue(): ToolDefinition[] | undefined {
   if (!existsSync(REAL)) return undefined;
   const rows = (JSON.parse(readFileSync(REAL, 'utf8')) as Row[]).filter(({ active }) => active);
   return rows.map(({ name, description, declared, parameters }) => {
-    const value = (key: string) => (declared?.[key] as string | undefined)?.split('.').pop()?.toLowerCase();
+    const value = (key: string) =>
+      (declared?.[key] as string | undefined)?.split('.').pop()?.toLowerCase();
     const access = value('access_mode');
     const priority = value('priority');
     const axes = {
-      priority: priority === undefined ? undefined : Math.max(0, PRIORITIES.indexOf(priority === 'contextual' ? 'low' : priority)),
+      priority:
+        priority === undefined
+          ? undefined
+          : Math.max(0, PRIORITIES.indexOf(priority === 'contextual' ? 'low' : priority)),
       accessMode: access === 'network' ? 'mixed' : access,
       dangerLevel: value('danger_level'),
       executionCategory: value('execution_category'),
       costTier: value('cost_tier'),
     };
-    const others = Object.fromEntries(Object.entries(OPTION_OF).flatMap(([from, to]) => (declared?.[from] === undefined ? [] : [[to, declared[from]]])));
-    return defineTool({ name, description: description || name, inputSchema: parameters ?? {}, ...axes, ...others } as never);
+    const others = Object.fromEntries(
+      Object.entries(OPTION_OF).flatMap(([from, to]) =>
+        declared?.[from] === undefined ? [] : [[to, declared[from]]],
+      ),
+    );
+    return defineTool({
+      name,
+      description: description || name,
+      inputSchema: parameters ?? {},
+      ...axes,
+      ...others,
+    } as never);
   });
 }
 

@@ -9,7 +9,11 @@ const REPLACED = 0.25;
  * Replacements are drawn from the running words of all descriptions, so words stay as frequent as they are in the set,
  * and common words as expensive for an index. Equal seeds give equal clones.
  */
-export function* withClones(tools: readonly BenchTool[], count: number, seed = 20_260_101): Generator<BenchTool> {
+export function* withClones(
+  tools: readonly BenchTool[],
+  count: number,
+  seed = 20_260_101,
+): Generator<BenchTool> {
   const random = seededRandom(seed);
   const vocabulary = tools.flatMap(({ description }) => wordsOf(description));
   const another = () => vocabulary[Math.floor(random() * vocabulary.length)]!;
@@ -17,7 +21,15 @@ export function* withClones(tools: readonly BenchTool[], count: number, seed = 2
     const tool = tools[index % tools.length]!;
     const round = Math.floor(index / tools.length);
     if (round === 0) yield tool;
-    else yield { ...tool, id: `${tool.id}_${round}`, name: `${tool.name}_${round}`, description: wordsOf(tool.description).map((word) => (random() < REPLACED ? another() : word)).join(' ') };
+    else
+      yield {
+        ...tool,
+        id: `${tool.id}_${round}`,
+        name: `${tool.name}_${round}`,
+        description: wordsOf(tool.description)
+          .map((word) => (random() < REPLACED ? another() : word))
+          .join(' '),
+      };
   }
 }
 

@@ -8,7 +8,8 @@ const registered = (definitions: readonly ToolDefinition[]) => {
   registry.registerAll(definitions);
   return registry;
 };
-const milliseconds = (work: () => unknown, rounds: number) => median(Array.from({ length: rounds }, () => timeOnce(work)));
+const milliseconds = (work: () => unknown, rounds: number) =>
+  median(Array.from({ length: rounds }, () => timeOnce(work)));
 function timeOnce(work: () => unknown): number {
   const started = performance.now();
   work();
@@ -19,7 +20,12 @@ const fixed = (value: number, digits = 2) => value.toFixed(digits);
 
 /** What the first registration takes in a process of its own, when nothing is compiled yet. */
 function firstTimes(): number[] {
-  const run = () => Number(execFileSync(process.execPath, [...process.execArgv, import.meta.filename, '--first'], { encoding: 'utf8' }));
+  const run = () =>
+    Number(
+      execFileSync(process.execPath, [...process.execArgv, import.meta.filename, '--first'], {
+        encoding: 'utf8',
+      }),
+    );
   return Array.from({ length: PROCESSES }, run);
 }
 
@@ -27,15 +33,30 @@ function registration(): void {
   const real = realCatalogue();
   const rows: (string | number)[][] = [];
   if (real === undefined) console.log('skipped: the real catalogue is not at hand');
-  else rows.push([`64 real tools, first time in a process, median of ${PROCESSES} processes`, fixed(median(firstTimes())), ''], ['64 real tools, median of 50', fixed(milliseconds(() => registered(real), 50)), '']);
+  else
+    rows.push(
+      [
+        `64 real tools, first time in a process, median of ${PROCESSES} processes`,
+        fixed(median(firstTimes())),
+        '',
+      ],
+      ['64 real tools, median of 50', fixed(milliseconds(() => registered(real), 50)), ''],
+    );
   const perTool = new Map<number, number>();
   for (const size of [1_000, 10_000, 100_000]) {
     const definitions = madeUpCatalogue(size);
     const time = milliseconds(() => registered(definitions), 5);
     perTool.set(size, time / size);
-    rows.push([`${size.toLocaleString('en')} made-up tools`, fixed(time), `${fixed((time * 1000) / size)} µs a tool, ${fixed(time / size / perTool.get(1_000)!)} × that of 1,000`]);
+    rows.push([
+      `${size.toLocaleString('en')} made-up tools`,
+      fixed(time),
+      `${fixed((time * 1000) / size)} µs a tool, ${fixed(time / size / perTool.get(1_000)!)} × that of 1,000`,
+    ]);
   }
-  writeSection('Registration', `\`registerAll\` alone; definitions are made before.\n\n${markdownTable(['what', 'ms', 'per tool'], rows)}`);
+  writeSection(
+    'Registration',
+    `\`registerAll\` alone; definitions are made before.\n\n${markdownTable(['what', 'ms', 'per tool'], rows)}`,
+  );
 }
 
 function lookUps(): void {
@@ -60,12 +81,20 @@ function lookUps(): void {
     const times = registries.map((registry) => timePerCall(() => ask(registry)) * 1000);
     return [name, ...times.map((time) => fixed(time, 1)), fixed(times.at(-1)! / times[0]!)];
   });
-  const head = ['query', ...sizes.map((size) => `${size.toLocaleString('en')} tools, ns`), 'ratio of the last to the first'];
-  writeSection('Look-ups', `Answers are shared snapshots; nothing is copied. The first question after a change makes the snapshot.\n\n${markdownTable(head, rows)}`);
+  const head = [
+    'query',
+    ...sizes.map((size) => `${size.toLocaleString('en')} tools, ns`),
+    'ratio of the last to the first',
+  ];
+  writeSection(
+    'Look-ups',
+    `Answers are shared snapshots; nothing is copied. The first question after a change makes the snapshot.\n\n${markdownTable(head, rows)}`,
+  );
 }
 
 function keywordMatching(): void {
-  const text = 'please run word17x3 and word401x1 on the parser, then show me word9x4 and the tests of the latest build';
+  const text =
+    'please run word17x3 and word401x1 on the parser, then show me word9x4 and the tests of the latest build';
   const rows: (string | number)[][] = [];
   const measure = (label: string, definitions: readonly ToolDefinition[], query: string) => {
     const registry = registered(definitions);
@@ -74,8 +103,10 @@ function keywordMatching(): void {
     rows.push([label, fixed(indexed), fixed(scan), fixed(scan / indexed, 1)]);
   };
   const real = realCatalogue();
-  if (real !== undefined) measure('64 real tools', real, 'run the unit tests and show me the coverage of the parser');
-  for (const size of [64, 1_000, 10_000]) measure(`${size.toLocaleString('en')} made-up tools`, madeUpCatalogue(size), text);
+  if (real !== undefined)
+    measure('64 real tools', real, 'run the unit tests and show me the coverage of the parser');
+  for (const size of [64, 1_000, 10_000])
+    measure(`${size.toLocaleString('en')} made-up tools`, madeUpCatalogue(size), text);
   writeSection(
     'Keyword matching',
     `\`getToolsMatchingTextScored\` against a plain scan that asks of every keyword whether the text includes it, with five keywords a tool.\n\n${markdownTable(['tools', 'index, µs', 'scan, µs', 'scan : index'], rows)}`,
@@ -86,7 +117,11 @@ function keywordMatching(): void {
 function substringScan(definitions: readonly ToolDefinition[], text: string): unknown {
   const lower = text.toLowerCase();
   return definitions
-    .map(({ name, keywords = [] }) => ({ name, matched: keywords.filter((keyword) => lower.includes(keyword)).length, of: keywords.length }))
+    .map(({ name, keywords = [] }) => ({
+      name,
+      matched: keywords.filter((keyword) => lower.includes(keyword)).length,
+      of: keywords.length,
+    }))
     .filter(({ matched }) => matched > 0)
     .sort((a, b) => b.matched / b.of - a.matched / a.of);
 }
@@ -108,7 +143,10 @@ function memory(): void {
     registry.getWriteTools();
     return [`${size.toLocaleString('en')}`, Math.round((after - before) / size)];
   });
-  writeSection('Memory', `What a registry takes beside the tools' own objects (definition and entry), five keywords a tool.\n\n${markdownTable(['tools', 'bytes a tool'], rows)}`);
+  writeSection(
+    'Memory',
+    `What a registry takes beside the tools' own objects (definition and entry), five keywords a tool.\n\n${markdownTable(['tools', 'bytes a tool'], rows)}`,
+  );
 }
 
 if (process.argv.includes('--first')) {

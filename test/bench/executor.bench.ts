@@ -1,6 +1,13 @@
 import { tool as aiTool } from 'ai';
 import { z } from 'zod';
-import { defineTool, planExecution, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import {
+  defineTool,
+  planExecution,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
 import { markdownTable, median, writeSection } from './report.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
@@ -17,7 +24,8 @@ async function timeAwaited(call: () => unknown): Promise<number> {
     calls *= 2;
   }
   const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) times.push(((await timed(call, calls)) * 1_000) / calls);
+  for (let round = 0; round < ROUNDS; round++)
+    times.push(((await timed(call, calls)) * 1_000) / calls);
   return median(times);
 }
 
@@ -28,15 +36,34 @@ async function timed(call: () => unknown, calls: number): Promise<number> {
 }
 
 const zodSchema = z.object({ path: z.string(), limit: z.number().int().optional() });
-const jsonSchema = { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer' } }, required: ['path'], additionalProperties: false } as const;
+const jsonSchema = {
+  type: 'object',
+  properties: { path: { type: 'string' }, limit: { type: 'integer' } },
+  required: ['path'],
+  additionalProperties: false,
+} as const;
 const input = { path: 'src/index.ts', limit: 10 };
 const work = async ({ path }: { readonly path: string }) => path.length;
 
-function readTool(inputSchema: typeof zodSchema | typeof jsonSchema, extra: object = {}): ToolDefinition {
-  return defineTool({ name: 'read', description: 'Reads', inputSchema, accessMode: 'readonly', ...extra, execute: work as never });
+function readTool(
+  inputSchema: typeof zodSchema | typeof jsonSchema,
+  extra: object = {},
+): ToolDefinition {
+  return defineTool({
+    name: 'read',
+    description: 'Reads',
+    inputSchema,
+    accessMode: 'readonly',
+    ...extra,
+    execute: work as never,
+  });
 }
 
-function executing(tool: ToolDefinition, options: Partial<ToolExecutorOptions> = {}, listeners = 0): () => Promise<unknown> {
+function executing(
+  tool: ToolDefinition,
+  options: Partial<ToolExecutorOptions> = {},
+  listeners = 0,
+): () => Promise<unknown> {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
   const executor = new ToolExecutor({ registry, ...options });
@@ -53,38 +80,71 @@ async function overhead(): Promise<void> {
   });
   const viaPeer = await timeAwaited(async () => {
     const result = (peer.inputSchema as typeof zodSchema).safeParse(input);
-    return result.success ? peer.execute!(result.data, { toolCallId: 'call', messages: [] }) : undefined;
+    return result.success
+      ? peer.execute!(result.data, { toolCallId: 'call', messages: [] })
+      : undefined;
   });
   const cases: readonly (readonly [string, () => unknown])[] = [
     ['execute, zod schema', executing(readTool(zodSchema))],
     ['execute, JSON Schema', executing(readTool(jsonSchema))],
     ['execute, zod schema, one attempt', executing(readTool(zodSchema), { maxAttempts: 1 })],
-    ['execute, zod schema, kept answer', executing(readTool(zodSchema, { cacheTtlMs: 2 ** 31 - 1 }))],
-    ['execute, zod schema, a budget of calls and cost', executing(readTool(zodSchema), { budgets: [{ per: 'principal', calls: 1e15, cost: 1e15 }] })],
+    [
+      'execute, zod schema, kept answer',
+      executing(readTool(zodSchema, { cacheTtlMs: 2 ** 31 - 1 })),
+    ],
+    [
+      'execute, zod schema, a budget of calls and cost',
+      executing(readTool(zodSchema), { budgets: [{ per: 'principal', calls: 1e15, cost: 1e15 }] }),
+    ],
     ['execute, zod schema, three listeners', executing(readTool(zodSchema), {}, 3)],
   ];
   const rows: (string | number)[][] = [
     ['the function itself', fixed(direct), '', ''],
     ['zod `safeParse` and the function', fixed(parsed), fixed(parsed - direct), '1.0'],
-    ['`ai`: its tool, validated by `safeParse` and executed', fixed(viaPeer), fixed(viaPeer - direct), fixed(viaPeer / parsed, 1)],
+    [
+      '`ai`: its tool, validated by `safeParse` and executed',
+      fixed(viaPeer),
+      fixed(viaPeer - direct),
+      fixed(viaPeer / parsed, 1),
+    ],
   ];
   for (const [name, call] of cases) {
     const time = await timeAwaited(call);
     rows.push([name, fixed(time), fixed(time - direct), fixed(time / parsed, 1)]);
   }
-  writeSection('Execution', `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function'], rows)}`);
+  writeSection(
+    'Execution',
+    `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function'], rows)}`,
+  );
 }
 
 function planning(): void {
   const registry = new ToolMetadataRegistry();
   const conflictKeys = (given: { path?: string }) => [`file:${given.path}`];
   registry.registerAll([
-    definitionOf({ name: 'read', description: 'Reads', inputSchema: jsonSchema, accessMode: 'readonly', conflictKeys: conflictKeys as never }),
-    definitionOf({ name: 'write', description: 'Writes', inputSchema: jsonSchema, accessMode: 'write', allowParallel: true, conflictKeys: conflictKeys as never }),
+    definitionOf({
+      name: 'read',
+      description: 'Reads',
+      inputSchema: jsonSchema,
+      accessMode: 'readonly',
+      conflictKeys: conflictKeys as never,
+    }),
+    definitionOf({
+      name: 'write',
+      description: 'Writes',
+      inputSchema: jsonSchema,
+      accessMode: 'write',
+      allowParallel: true,
+      conflictKeys: conflictKeys as never,
+    }),
   ]);
   const perCall = new Map<number, number>();
   const rows = [100, 1_000, 10_000].map((size) => {
-    const calls = Array.from({ length: size }, (_, index) => ({ id: `${index}`, name: index % 3 === 0 ? 'write' : 'read', input: { path: `file-${(index * 7) % 97}` } }));
+    const calls = Array.from({ length: size }, (_, index) => ({
+      id: `${index}`,
+      name: index % 3 === 0 ? 'write' : 'read',
+      input: { path: `file-${(index * 7) % 97}` },
+    }));
     const times = Array.from({ length: 25 }, () => {
       const started = performance.now();
       planExecution(registry, calls);
@@ -92,9 +152,17 @@ function planning(): void {
     });
     const time = median(times);
     perCall.set(size, time / size);
-    return [size.toLocaleString('en'), fixed(time), fixed((time * 1_000) / size), fixed(perCall.get(size)! / perCall.get(100)!)];
+    return [
+      size.toLocaleString('en'),
+      fixed(time),
+      fixed((time * 1_000) / size),
+      fixed(perCall.get(size)! / perCall.get(100)!),
+    ];
   });
-  writeSection('Planning', `\`planExecution\` over calls of which a third write, to 97 files; each has one conflict key.\n\n${markdownTable(['calls', 'ms', 'µs a call', 'ratio to 100 calls'], rows)}`);
+  writeSection(
+    'Planning',
+    `\`planExecution\` over calls of which a third write, to 97 files; each has one conflict key.\n\n${markdownTable(['calls', 'ms', 'µs a call', 'ratio to 100 calls'], rows)}`,
+  );
 }
 
 await overhead();

@@ -6,7 +6,11 @@ import { definitionsOf, type BenchQuery, type BenchSet } from './retrieval-sets.
 const TOO_ALIKE = 0.5;
 
 interface Learning {
-  recordUse(use: { readonly text: string; readonly toolName: string; readonly outcome: 'success' | 'failure' }): void;
+  recordUse(use: {
+    readonly text: string;
+    readonly toolName: string;
+    readonly outcome: 'success' | 'failure';
+  }): void;
 }
 
 export interface FeedbackResult {
@@ -19,7 +23,10 @@ export interface FeedbackResult {
 }
 
 export function canLearn(): boolean {
-  return 'recordUse' in ToolMetadataRegistry.prototype && typeof ToolMetadataRegistry.prototype['recordUse' as never] === 'function';
+  return (
+    'recordUse' in ToolMetadataRegistry.prototype &&
+    typeof ToolMetadataRegistry.prototype['recordUse' as never] === 'function'
+  );
 }
 
 /**
@@ -34,7 +41,9 @@ export function measureFeedback(set: BenchSet): FeedbackResult {
   const history = set.queries.filter((_, index) => index % 2 === 0);
   const asked = set.queries.filter((_, index) => index % 2 === 1);
   const score = (registry: ToolMetadataRegistry, query: BenchQuery) => {
-    const ranking = registry.search(query.text, { limit: 10 }).map(({ toolName }) => idOf.get(toolName)!);
+    const ranking = registry
+      .search(query.text, { limit: 10 })
+      .map(({ toolName }) => idOf.get(toolName)!);
     return scoresOf(ranking, query.relevant).ndcg;
   };
 
@@ -46,7 +55,12 @@ export function measureFeedback(set: BenchSet): FeedbackResult {
     const registry = registryWith(definitions);
     for (const [index, past] of history.entries()) {
       if (excluded.has(index)) continue;
-      for (const id of past.relevant) (registry as unknown as Learning).recordUse({ text: past.text, toolName: nameOf.get(id)!, outcome: 'success' });
+      for (const id of past.relevant)
+        (registry as unknown as Learning).recordUse({
+          text: past.text,
+          toolName: nameOf.get(id)!,
+          outcome: 'success',
+        });
     }
     for (const query of queries) warm.push(score(registry, query));
     if (excluded.size > 0) withExclusions += queries.length;
@@ -55,12 +69,17 @@ export function measureFeedback(set: BenchSet): FeedbackResult {
 }
 
 /** The asked requests by the places of the history that must not count for them. */
-export function groupByExclusion(history: readonly BenchQuery[], asked: readonly BenchQuery[]): { readonly excluded: ReadonlySet<number>; readonly queries: readonly BenchQuery[] }[] {
+export function groupByExclusion(
+  history: readonly BenchQuery[],
+  asked: readonly BenchQuery[],
+): { readonly excluded: ReadonlySet<number>; readonly queries: readonly BenchQuery[] }[] {
   const past = history.map(({ text }) => lowerCasedWords(text));
   const groups = new Map<string, { excluded: Set<number>; queries: BenchQuery[] }>();
   for (const query of asked) {
     const words = lowerCasedWords(query.text);
-    const excluded = past.flatMap((other, index) => (canBeAlike(words.size, other.size) && jaccard(words, other) >= TOO_ALIKE ? [index] : []));
+    const excluded = past.flatMap((other, index) =>
+      canBeAlike(words.size, other.size) && jaccard(words, other) >= TOO_ALIKE ? [index] : [],
+    );
     const key = excluded.join(' ');
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { excluded: new Set(excluded), queries: [query] });

@@ -31,7 +31,10 @@ async function enteredBy(run: () => unknown): Promise<ReadonlyMap<string, readon
   for (const { url, functions } of take()) {
     const file = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : '';
     if (!/^(?:src|tools)\//.test(file)) continue;
-    const ran = functions.filter(({ functionName, ranges: [range] }) => range!.count > 0 && range!.startOffset > 0 && functionName !== '__name');
+    const ran = functions.filter(
+      ({ functionName, ranges: [range] }) =>
+        range!.count > 0 && range!.startOffset > 0 && functionName !== '__name',
+    );
     const names = ran.map(({ functionName }) => functionName || '(anonymous)');
     if (names.length > 0) entered.set(file, names);
   }
@@ -42,25 +45,47 @@ function print(title: string, entered: ReadonlyMap<string, readonly string[]>): 
   const functions = [...entered.values()].flat().length;
   console.log(`\n${title}: ${entered.size} files, ${functions} functions`);
   for (const [file, names] of [...entered].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    console.log(`  ${file} ${names.length}${process.argv.includes('--functions') ? `: ${names.join(', ')}` : ''}`);
+    console.log(
+      `  ${file} ${names.length}${process.argv.includes('--functions') ? `: ${names.join(', ')}` : ''}`,
+    );
   }
 }
 
 const registry = new ToolMetadataRegistry();
 registry.registerAll(
   ['read_note', 'count_words', 'list_notes'].map((name) =>
-    defineTool({ name, description: `Does what ${name} says`, keywords: [name], inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.READONLY, execute: ({ text }) => text.length }),
+    defineTool({
+      name,
+      description: `Does what ${name} says`,
+      keywords: [name],
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: AccessMode.READONLY,
+      execute: ({ text }) => text.length,
+    }),
   ),
 );
 const executor = new ToolExecutor({ registry });
 const search = () => registry.search('count the words', { limit: 2 });
-const execute = () => executor.execute({ id: '1', name: 'count_words', input: { text: 'two words' } });
-const talk = () => chat({ model: scriptedModel([{ calls: [{ name: 'count_words', input: { text: 'two words' } }] }, 'There are two.']), executor, prompt: 'How many words?' });
+const execute = () =>
+  executor.execute({ id: '1', name: 'count_words', input: { text: 'two words' } });
+const talk = () =>
+  chat({
+    model: scriptedModel([
+      { calls: [{ name: 'count_words', input: { text: 'two words' } }] },
+      'There are two.',
+    ]),
+    executor,
+    prompt: 'How many words?',
+  });
 
 inspector.post('Profiler.enable');
 inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 const rows: (readonly [string, number, number])[] = [];
-for (const [what, run] of [['registry.search', search], ['executor.execute of a local tool', execute], ['chat with one call', talk]] as const) {
+for (const [what, run] of [
+  ['registry.search', search],
+  ['executor.execute of a local tool', execute],
+  ['chat with one call', talk],
+] as const) {
   for (const time of ['first time', 'second time']) {
     const entered = await enteredBy(run);
     print(`${what}, ${time}`, entered);
@@ -68,4 +93,7 @@ for (const [what, run] of [['registry.search', search], ['executor.execute of a 
   }
 }
 inspector.disconnect();
-writeSection('Files entered', `Files and functions of the project that run within one call, by V8's precise coverage; \`npm run bench:entered\` names them, with \`-- --functions\` the functions too. What runs when a file is loaded is not counted. Three tools, zod schemas, a scripted model.\n\n${markdownTable(['call', 'files', 'functions'], rows)}`);
+writeSection(
+  'Files entered',
+  `Files and functions of the project that run within one call, by V8's precise coverage; \`npm run bench:entered\` names them, with \`-- --functions\` the functions too. What runs when a file is loaded is not counted. Three tools, zod schemas, a scripted model.\n\n${markdownTable(['call', 'files', 'functions'], rows)}`,
+);

@@ -3,7 +3,16 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { AccessMode, CostTier, DangerLevel, defineTool, Priority, SideEffect, Stage, type ToolDefinition } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  defineTool,
+  Priority,
+  SideEffect,
+  Stage,
+  type ToolDefinition,
+} from '../../src/index.js';
 import { serve } from '../../src/http.js';
 import { RollingHealth } from '../../src/providers.js';
 import { seededRandom } from './clones.js';
@@ -17,7 +26,14 @@ const CALLS = 100;
 /** The server closes a connection after so many requests; autocannon has to be told, since it does not look. */
 const REQUESTS_PER_CONNECTION = 100;
 
-const { values } = parseArgs({ options: { server: { type: 'boolean' }, seconds: { type: 'string', default: '10' }, quick: { type: 'boolean' }, help: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: {
+    server: { type: 'boolean' },
+    seconds: { type: 'string', default: '10' },
+    quick: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
+});
 
 /** What the process under load holds and has used. */
 interface Usage {
@@ -59,7 +75,10 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   'fields=name,danger_level,health': ['fields=name,danger_level,health'],
 };
 
-const PROVIDERS = [{ name: 'primary', priority: 0 }, { name: 'backup', priority: 10 }];
+const PROVIDERS = [
+  { name: 'primary', priority: 0 },
+  { name: 'backup', priority: 10 },
+];
 
 function catalogue(): readonly ToolDefinition[] {
   const random = seededRandom(20_260_102);
@@ -68,15 +87,30 @@ function catalogue(): readonly ToolDefinition[] {
   return readSet('mix-dev')
     .tools.slice(0, TOOLS)
     .map((tool, index) => {
-      const accessMode = pick([AccessMode.READONLY, AccessMode.READONLY, AccessMode.WRITE, AccessMode.MIXED]);
+      const accessMode = pick([
+        AccessMode.READONLY,
+        AccessMode.READONLY,
+        AccessMode.WRITE,
+        AccessMode.MIXED,
+      ]);
       return defineTool({
         name: names.give(tool.name),
         description: tool.description || tool.name,
-        inputSchema: { type: 'object', properties: Object.fromEntries((tool.parameters ?? []).map(({ name }) => [name, { type: 'string' }])) },
+        inputSchema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            (tool.parameters ?? []).map(({ name }) => [name, { type: 'string' }]),
+          ),
+        },
         version: pick(['0.9.0', '1.2.0', '1.4.3', '2.0.0']),
         priority: pick(Object.values(Priority)),
         accessMode,
-        dangerLevel: pick([DangerLevel.SAFE, DangerLevel.LOW, DangerLevel.MEDIUM, DangerLevel.HIGH]),
+        dangerLevel: pick([
+          DangerLevel.SAFE,
+          DangerLevel.LOW,
+          DangerLevel.MEDIUM,
+          DangerLevel.HIGH,
+        ]),
         costTier: pick(Object.values(CostTier)),
         sideEffects: accessMode === AccessMode.READONLY ? SideEffect.NONE : SideEffect.WRITE,
         category: `group_${index % 8}`,
@@ -97,12 +131,22 @@ async function runServer(): Promise<void> {
   const random = seededRandom(1);
   const capabilities = await CapabilityRegistry.load({
     tools: definitions.slice(0, TOOLS / 2),
-    sources: [{ name: 'atlas', load: async () => ({ definitions: definitions.slice(TOOLS / 2), persona: 'Atlas' }) }],
+    sources: [
+      {
+        name: 'atlas',
+        load: async () => ({ definitions: definitions.slice(TOOLS / 2), persona: 'Atlas' }),
+      },
+    ],
     env: {},
     health,
   });
   for (const { name, owner } of capabilities.tools()) {
-    for (let call = 0; call < CALLS; call++) capabilities.recordTool(name, { success: random() < 0.9, latencyMs: random() * 200, provider: 'primary' }, { persona: owner });
+    for (let call = 0; call < CALLS; call++)
+      capabilities.recordTool(
+        name,
+        { success: random() < 0.9, latencyMs: random() * 200, provider: 'primary' },
+        { persona: owner },
+      );
   }
   const { url } = await serve(capabilities, { port: 0, page: false });
   process.on('message', () => {
@@ -125,17 +169,32 @@ async function usageOf(child: ChildProcess): Promise<Usage> {
   return answer;
 }
 
-async function load(url: string, paths: readonly string[], seconds: number): Promise<autocannon.Result> {
-  return autocannon({ url, connections: CONNECTIONS, duration: seconds, reconnectRate: REQUESTS_PER_CONNECTION, requests: paths.map((path) => ({ method: 'GET' as const, path })) });
+async function load(
+  url: string,
+  paths: readonly string[],
+  seconds: number,
+): Promise<autocannon.Result> {
+  return autocannon({
+    url,
+    connections: CONNECTIONS,
+    duration: seconds,
+    reconnectRate: REQUESTS_PER_CONNECTION,
+    requests: paths.map((path) => ({ method: 'GET' as const, path })),
+  });
 }
 
 async function main(): Promise<void> {
-  if (values.help) return console.log('bench:http [--seconds 10] [--quick]\n  --quick: 2 s each, nothing is written');
+  if (values.help)
+    return console.log(
+      'bench:http [--seconds 10] [--quick]\n  --quick: 2 s each, nothing is written',
+    );
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   if (values.server) return runServer();
   const seconds = values.quick ? 2 : Number(values.seconds);
 
-  const child = fork(import.meta.filename, ['--server'], { execArgv: ['--expose-gc', '--import', 'tsx'] });
+  const child = fork(import.meta.filename, ['--server'], {
+    execArgv: ['--expose-gc', '--import', 'tsx'],
+  });
   const url = await answerOf<string>(child);
   await load(url, ['/tools'], 2);
   const before = await usageOf(child);
@@ -145,20 +204,40 @@ async function main(): Promise<void> {
     const started = await usageOf(child);
     const { requests, latency, throughput, non2xx, errors } = await load(url, paths, seconds);
     const spent = (await usageOf(child)).cpu - started.cpu;
-    if (non2xx > 0 || errors > 0) throw new Error(`${title}: ${non2xx} answers other than 200, ${errors} errors`);
-    rows.push([`\`${title}\``, Math.round(requests.average).toLocaleString('en'), latency.p50, latency.p99, Math.round(spent / requests.total), (throughput.total / requests.total / 2 ** 10).toFixed(0)]);
+    if (non2xx > 0 || errors > 0)
+      throw new Error(`${title}: ${non2xx} answers other than 200, ${errors} errors`);
+    rows.push([
+      `\`${title}\``,
+      Math.round(requests.average).toLocaleString('en'),
+      latency.p50,
+      latency.p99,
+      Math.round(spent / requests.total),
+      (throughput.total / requests.total / 2 ** 10).toFixed(0),
+    ]);
     console.log(rows.at(-1)!.join(' | '));
   }
   const after = await usageOf(child);
   child.kill();
 
   const mib = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
-  const publish = values.quick ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`) : writeSection;
+  const publish = values.quick
+    ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`)
+    : writeSection;
   publish(
     'HTTP catalogue',
     [
       `\`GET /tools?…\` of ${TOOLS.toLocaleString('en')} tools with ${CALLS} recorded calls each, 50 a page, over ${CONNECTIONS} connections of ${REQUESTS_PER_CONNECTION} requests for ${seconds} s; no answer is kept. The server and the load generator (autocannon) are a process each on the same machine.`,
-      markdownTable(['request', 'answers a second', 'p50, ms', 'p99, ms', 'processor time of the server an answer, µs', 'KiB an answer'], rows),
+      markdownTable(
+        [
+          'request',
+          'answers a second',
+          'p50, ms',
+          'p99, ms',
+          'processor time of the server an answer, µs',
+          'KiB an answer',
+        ],
+        rows,
+      ),
       `The server's heap after a collection: ${mib(before.heap)} MiB before, ${mib(after.heap)} MiB after; its resident memory ${mib(before.rss)} and ${mib(after.rss)} MiB.`,
     ].join('\n\n'),
   );
@@ -168,7 +247,8 @@ async function main(): Promise<void> {
 async function pathOf(url: string, query: string): Promise<string> {
   if (!query.endsWith('cursor=')) return `/tools${query === '' ? '' : `?${query}`}`;
   let path = `/tools?${query.replace(/&?cursor=$/, '')}`;
-  for (let page = 1; page < 3; page++) path = ((await (await fetch(url + path)).json()) as { next: string }).next;
+  for (let page = 1; page < 3; page++)
+    path = ((await (await fetch(url + path)).json()) as { next: string }).next;
   return path;
 }
 

@@ -8,17 +8,39 @@ import { markdownTable, writeSection } from './report.js';
 const ROUNDS = 15;
 const root = resolve(import.meta.dirname, '../..');
 const built = (entry: string) => pathToFileURL(resolve(root, 'dist', `${entry}.js`)).href;
-const TARGETS = { 'bare Node': undefined, zod: 'zod', ...Object.fromEntries(['index', 'state', 'providers', 'capability', 'chat', 'mcp', 'tools'].map((entry) => [entry === 'index' ? 'tooldex' : `tooldex/${entry}`, built(entry)])) };
+const TARGETS = {
+  'bare Node': undefined,
+  zod: 'zod',
+  ...Object.fromEntries(
+    ['index', 'state', 'providers', 'capability', 'chat', 'mcp', 'tools'].map((entry) => [
+      entry === 'index' ? 'tooldex' : `tooldex/${entry}`,
+      built(entry),
+    ]),
+  ),
+};
 
 /** Returns the milliseconds of processor time that one import takes in a new process; less than the clock, it depends on what else runs. */
 function importTime(target: string | undefined): number {
   const source = `const before = process.cpuUsage(); ${target === undefined ? '' : `await import(${JSON.stringify(target)});`} const { user, system } = process.cpuUsage(before); console.log((user + system) / 1000);`;
-  return Number(execFileSync(process.execPath, ['--input-type=module', '--eval', source], { cwd: root, encoding: 'utf8' }));
+  return Number(
+    execFileSync(process.execPath, ['--input-type=module', '--eval', source], {
+      cwd: root,
+      encoding: 'utf8',
+    }),
+  );
 }
 
 const times = new Map(Object.keys(TARGETS).map((name) => [name, [] as number[]]));
-for (let round = 0; round < ROUNDS; round++) for (const [name, target] of Object.entries(TARGETS)) times.get(name)!.push(importTime(target));
+for (let round = 0; round < ROUNDS; round++)
+  for (const [name, target] of Object.entries(TARGETS)) times.get(name)!.push(importTime(target));
 const least = (name: string) => Math.min(...times.get(name)!);
 const bare = least('bare Node');
-const rows = [...times.keys()].map((name) => [name, least(name).toFixed(1), ((least(name) - bare) / (least('zod') - bare)).toFixed(2)]);
-writeSection('Importing', `Processor time of one import in a new process, the least of ${ROUNDS}. Every entry point imports zod.\n\n${markdownTable(['import', 'ms', 'net of bare Node, by that of zod'], rows)}`);
+const rows = [...times.keys()].map((name) => [
+  name,
+  least(name).toFixed(1),
+  ((least(name) - bare) / (least('zod') - bare)).toFixed(2),
+]);
+writeSection(
+  'Importing',
+  `Processor time of one import in a new process, the least of ${ROUNDS}. Every entry point imports zod.\n\n${markdownTable(['import', 'ms', 'net of bare Node, by that of zod'], rows)}`,
+);

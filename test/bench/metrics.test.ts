@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { jaccard, mean, meanScores, ndcgAt, percentile, recallAt, reciprocalRank, scoresOf } from './metrics.js';
+import {
+  jaccard,
+  mean,
+  meanScores,
+  ndcgAt,
+  percentile,
+  recallAt,
+  reciprocalRank,
+  scoresOf,
+} from './metrics.js';
 
 const relevant = new Set(['x', 'y']);
 
@@ -49,7 +58,14 @@ describe('recall and reciprocal rank', () => {
 
 describe('scoresOf and meanScores', () => {
   it('have all figures, and count a tool once', () => {
-    expect(scoresOf(['x', 'x', 'y'], ['x', 'y', 'y'])).toEqual({ ndcg: 1, recall1: 0.5, recall3: 1, recall5: 1, recall10: 1, mrr: 1 });
+    expect(scoresOf(['x', 'x', 'y'], ['x', 'y', 'y'])).toEqual({
+      ndcg: 1,
+      recall1: 0.5,
+      recall3: 1,
+      recall5: 1,
+      recall10: 1,
+      mrr: 1,
+    });
     const macro = meanScores([scoresOf(['x'], ['x']), scoresOf(['a', 'x'], ['x'])]);
     expect(macro.mrr).toBe(0.75);
     expect(macro.recall1).toBe(0.5);
@@ -61,7 +77,9 @@ describe('mean, percentile and Jaccard', () => {
   it('are what one works out by hand', () => {
     expect([mean([]), mean([1, 2, 6])]).toEqual([0, 3]);
     const values = Array.from({ length: 20 }, (_, index) => 20 - index);
-    expect([percentile(values, 0.5), percentile(values, 0.95), percentile([7], 0.95)]).toEqual([10, 19, 7]);
+    expect([percentile(values, 0.5), percentile(values, 0.95), percentile([7], 0.95)]).toEqual([
+      10, 19, 7,
+    ]);
     expect(jaccard(new Set(['a', 'b', 'c']), new Set(['b', 'c', 'd']))).toBe(0.5);
     expect(jaccard(new Set(['a']), new Set(['b']))).toBe(0);
     expect(jaccard(new Set(), new Set())).toBe(1);

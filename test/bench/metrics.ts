@@ -8,8 +8,22 @@ export interface Scores {
   readonly mrr: number;
 }
 
-export const METRICS = ['ndcg', 'recall1', 'recall3', 'recall5', 'recall10', 'mrr'] as const satisfies readonly (keyof Scores)[];
-export const METRIC_LABELS = ['nDCG@10', 'recall@1', 'recall@3', 'recall@5', 'recall@10', 'MRR'] as const;
+export const METRICS = [
+  'ndcg',
+  'recall1',
+  'recall3',
+  'recall5',
+  'recall10',
+  'mrr',
+] as const satisfies readonly (keyof Scores)[];
+export const METRIC_LABELS = [
+  'nDCG@10',
+  'recall@1',
+  'recall@3',
+  'recall@5',
+  'recall@10',
+  'MRR',
+] as const;
 
 /** Scores the first ten of a ranking. A tool that is named twice counts once, at its first place. */
 export function scoresOf(ranking: readonly string[], relevant: readonly string[]): Scores {
@@ -26,27 +40,47 @@ export function scoresOf(ranking: readonly string[], relevant: readonly string[]
 }
 
 /** Discounted gain with gains of 0 and 1, divided by that of the best possible first `k`. */
-export function ndcgAt(k: number, ranking: readonly string[], relevant: ReadonlySet<string>): number {
+export function ndcgAt(
+  k: number,
+  ranking: readonly string[],
+  relevant: ReadonlySet<string>,
+): number {
   const discount = (place: number) => 1 / Math.log2(place + 2);
-  const gained = sum(ranking.slice(0, k).map((id, place) => (relevant.has(id) ? discount(place) : 0)));
-  const ideal = sum(Array.from({ length: Math.min(k, relevant.size) }, (_, place) => discount(place)));
+  const gained = sum(
+    ranking.slice(0, k).map((id, place) => (relevant.has(id) ? discount(place) : 0)),
+  );
+  const ideal = sum(
+    Array.from({ length: Math.min(k, relevant.size) }, (_, place) => discount(place)),
+  );
   return ideal === 0 ? 0 : gained / ideal;
 }
 
 /** The share of the relevant ones among the first `k`. */
-export function recallAt(k: number, ranking: readonly string[], relevant: ReadonlySet<string>): number {
-  return relevant.size === 0 ? 0 : ranking.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
+export function recallAt(
+  k: number,
+  ranking: readonly string[],
+  relevant: ReadonlySet<string>,
+): number {
+  return relevant.size === 0
+    ? 0
+    : ranking.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
 }
 
 /** One divided by the place of the first relevant one; 0 when it is not among the first `k`. */
-export function reciprocalRank(k: number, ranking: readonly string[], relevant: ReadonlySet<string>): number {
+export function reciprocalRank(
+  k: number,
+  ranking: readonly string[],
+  relevant: ReadonlySet<string>,
+): number {
   const place = ranking.slice(0, k).findIndex((id) => relevant.has(id));
   return place === -1 ? 0 : 1 / (place + 1);
 }
 
 /** The mean of each figure; over requests for one set, over sets for the macro mean. */
 export function meanScores(all: readonly Scores[]): Scores {
-  return Object.fromEntries(METRICS.map((metric) => [metric, mean(all.map((each) => each[metric]))])) as unknown as Scores;
+  return Object.fromEntries(
+    METRICS.map((metric) => [metric, mean(all.map((each) => each[metric]))]),
+  ) as unknown as Scores;
 }
 
 export function mean(values: readonly number[]): number {

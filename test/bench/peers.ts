@@ -15,16 +15,30 @@ export interface Packages {
 function packagesIn(name: string): Packages {
   const folder = join(import.meta.dirname, name);
   const require = createRequire(join(folder, 'package.json'));
-  const readJson = (...path: readonly string[]) => JSON.parse(readFileSync(join(folder, ...path), 'utf8')) as { version: string; dependencies: Record<string, string> };
+  const readJson = (...path: readonly string[]) =>
+    JSON.parse(readFileSync(join(folder, ...path), 'utf8')) as {
+      version: string;
+      dependencies: Record<string, string>;
+    };
   const versionOf = (each: string) => readJson('node_modules', each, 'package.json').version;
-  const missing = () => Object.entries(readJson('package.json').dependencies).flatMap(([each, version]) => (existsSync(join(folder, 'node_modules', each, 'package.json')) && versionOf(each) === version ? [] : [each]));
+  const missing = () =>
+    Object.entries(readJson('package.json').dependencies).flatMap(([each, version]) =>
+      existsSync(join(folder, 'node_modules', each, 'package.json')) && versionOf(each) === version
+        ? []
+        : [each],
+    );
   return {
     install: () => {
       if (missing().length === 0) return true;
       console.log(`installing ${missing().join(', ')} in test/bench/${name}`);
-      spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdio: 'inherit', shell: process.platform === 'win32' });
+      spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+        cwd: folder,
+        stdio: 'inherit',
+        shell: process.platform === 'win32',
+      });
       const left = missing();
-      if (left.length > 0) console.log(`not installed: ${left.join(', ')}; going on without the packages`);
+      if (left.length > 0)
+        console.log(`not installed: ${left.join(', ')}; going on without the packages`);
       return left.length === 0;
     },
     versionOf,

@@ -30,15 +30,27 @@ const FIELDS = ['name', 'description', 'category', 'parameters'] as const;
 const WEIGHTS = { name: 2, description: 1, category: 1, parameters: 0.5 };
 
 export function documentOf(tool: BenchTool, id: string = tool.id): Document {
-  const parameters = (tool.parameters ?? []).map(({ name, description }) => `${name} ${description ?? ''}`.trim()).join(', ');
-  return { id, name: tool.name, description: tool.description, category: tool.category ?? '', parameters };
+  const parameters = (tool.parameters ?? [])
+    .map(({ name, description }) => `${name} ${description ?? ''}`.trim())
+    .join(', ');
+  return {
+    id,
+    name: tool.name,
+    description: tool.description,
+    category: tool.category ?? '',
+    parameters,
+  };
 }
 
-export function ourRanker(set: BenchSet, options: { readonly withExamples?: boolean } = {}): Ranker {
+export function ourRanker(
+  set: BenchSet,
+  options: { readonly withExamples?: boolean } = {},
+): Ranker {
   const { definitions, idOf } = definitionsOf(set, options);
   const registry = new ToolMetadataRegistry();
   registry.registerAll(definitions);
-  return (text) => registry.search(text, { limit: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
+  return (text) =>
+    registry.search(text, { limit: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
 }
 
 /** The keyword formula with the words of name and description as keywords: what authors who declare keywords get. */
@@ -50,11 +62,21 @@ function formulaRanker(set: BenchSet): Ranker {
     set.tools.map((tool) => {
       const name = names.give(tool.name);
       idOf.set(name, tool.id);
-      const keywords = [...new Set(ourWords(`${tool.name} ${tool.description}`))].filter((word) => word.length <= 200).slice(0, 1_000);
-      return definitionOf({ name, description: tool.description || tool.name, keywords, inputSchema: {} });
+      const keywords = [...new Set(ourWords(`${tool.name} ${tool.description}`))]
+        .filter((word) => word.length <= 200)
+        .slice(0, 1_000);
+      return definitionOf({
+        name,
+        description: tool.description || tool.name,
+        keywords,
+        inputSchema: {},
+      });
     }),
   );
-  return (text) => registry.getToolsMatchingTextScored(text, { maxResults: LIMIT }).map(({ toolName }) => idOf.get(toolName)!);
+  return (text) =>
+    registry
+      .getToolsMatchingTextScored(text, { maxResults: LIMIT })
+      .map(({ toolName }) => idOf.get(toolName)!);
 }
 
 export interface MiniSearchIndex {
@@ -78,13 +100,23 @@ export function tunedMiniSearch(): MiniSearchIndex {
 }
 
 function newMiniSearch(options: object): MiniSearchIndex {
-  const MiniSearch = defaultExport<new (options: object) => MiniSearchIndex>(peers.load('minisearch'));
+  const MiniSearch = defaultExport<new (options: object) => MiniSearchIndex>(
+    peers.load('minisearch'),
+  );
   return new MiniSearch(options);
 }
 
-function miniSearchRanker(set: BenchSet, index: MiniSearchIndex, searchOptions: object = {}): Ranker {
+function miniSearchRanker(
+  set: BenchSet,
+  index: MiniSearchIndex,
+  searchOptions: object = {},
+): Ranker {
   index.addAll(set.tools.map((tool) => documentOf(tool)));
-  return (text) => index.search(text, searchOptions).slice(0, LIMIT).map(({ id }) => id);
+  return (text) =>
+    index
+      .search(text, searchOptions)
+      .slice(0, LIMIT)
+      .map(({ id }) => id);
 }
 
 interface FuseIndex {
@@ -93,32 +125,64 @@ interface FuseIndex {
 
 /** fuse.js with its token search over our stems, which are joined first: it matches parts of the text, so stems alone would not be enough. */
 function fuseRanker(set: BenchSet): Ranker {
-  const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(peers.load('fuse.js'));
+  const Fuse = defaultExport<new (documents: readonly Document[], options: object) => FuseIndex>(
+    peers.load('fuse.js'),
+  );
   const stemmed = (text: string) => ourStems(text).join(' ');
   const documents = set.tools.map((tool) => {
     const document = documentOf(tool);
-    return { id: document.id, name: stemmed(document.name), description: stemmed(document.description), category: stemmed(document.category), parameters: stemmed(document.parameters) };
+    return {
+      id: document.id,
+      name: stemmed(document.name),
+      description: stemmed(document.description),
+      category: stemmed(document.category),
+      parameters: stemmed(document.parameters),
+    };
   });
   const keys = Object.entries(WEIGHTS).map(([name, weight]) => ({ name, weight }));
   const tokenize = (text: string) => text.split(' ').filter((each) => each !== '');
-  const fuse = new Fuse(documents, { keys, useTokenSearch: true, tokenize, ignoreLocation: true, ignoreFieldNorm: true, threshold: 0 });
+  const fuse = new Fuse(documents, {
+    keys,
+    useTokenSearch: true,
+    tokenize,
+    ignoreLocation: true,
+    ignoreFieldNorm: true,
+    threshold: 0,
+  });
   return (text) => fuse.search(stemmed(text), { limit: LIMIT }).map(({ item }) => item.id);
 }
 
 interface Orama {
   readonly create: (options: object) => unknown;
   readonly insert: (database: unknown, document: object) => unknown;
-  readonly search: (database: unknown, options: object) => { readonly hits: readonly { readonly document: Document }[] };
+  readonly search: (
+    database: unknown,
+    options: object,
+  ) => { readonly hits: readonly { readonly document: Document }[] };
 }
 
 /** Orama with our words; weights for the fields made it worse. `exact` would compare whole fields, `threshold: 1` is OR. */
 function oramaRanker(set: BenchSet): Ranker {
   const { create, insert, search } = peers.load('@orama/orama') as Orama;
-  const tokenizer = { language: 'english', normalizationCache: new Map<string, string>(), tokenize: distinctStems };
-  const database = create({ schema: { id: 'string', name: 'string', description: 'string', category: 'string', parameters: 'string' }, components: { tokenizer } });
+  const tokenizer = {
+    language: 'english',
+    normalizationCache: new Map<string, string>(),
+    tokenize: distinctStems,
+  };
+  const database = create({
+    schema: {
+      id: 'string',
+      name: 'string',
+      description: 'string',
+      category: 'string',
+      parameters: 'string',
+    },
+    components: { tokenizer },
+  });
   for (const tool of set.tools) insert(database, documentOf(tool));
   const options = { limit: LIMIT, properties: [...FIELDS], exact: false, threshold: 1 };
-  return (text) => search(database, { ...options, term: text }).hits.map(({ document }) => document.id);
+  return (text) =>
+    search(database, { ...options, term: text }).hits.map(({ document }) => document.id);
 }
 
 interface Wink {
@@ -152,10 +216,30 @@ function defaultExport<T>(loaded: unknown): T {
 export const CONTESTANTS: readonly Contestant[] = [
   { key: 'ours', label: 'tooldex', build: (set) => ourRanker(set) },
   { key: 'minisearch', label: 'MiniSearch, default', peer: 'minisearch', build: defaultMiniSearch },
-  { key: 'minisearch-tuned', label: 'MiniSearch, tuned', peer: 'minisearch', build: (set) => miniSearchRanker(set, tunedMiniSearch()) },
-  { key: 'minisearch-once', label: 'MiniSearch, tuned, each word once', peer: 'minisearch', build: (set) => miniSearchRanker(set, tunedMiniSearch(), { tokenize: distinctStems }) },
-  { key: 'wink', label: 'wink-bm25, tuned', peer: 'wink-bm25-text-search', build: (set) => winkRanker(set) },
-  { key: 'wink-once', label: 'wink-bm25, tuned, each word once', peer: 'wink-bm25-text-search', build: (set) => winkRanker(set, distinctStems) },
+  {
+    key: 'minisearch-tuned',
+    label: 'MiniSearch, tuned',
+    peer: 'minisearch',
+    build: (set) => miniSearchRanker(set, tunedMiniSearch()),
+  },
+  {
+    key: 'minisearch-once',
+    label: 'MiniSearch, tuned, each word once',
+    peer: 'minisearch',
+    build: (set) => miniSearchRanker(set, tunedMiniSearch(), { tokenize: distinctStems }),
+  },
+  {
+    key: 'wink',
+    label: 'wink-bm25, tuned',
+    peer: 'wink-bm25-text-search',
+    build: (set) => winkRanker(set),
+  },
+  {
+    key: 'wink-once',
+    label: 'wink-bm25, tuned, each word once',
+    peer: 'wink-bm25-text-search',
+    build: (set) => winkRanker(set, distinctStems),
+  },
   { key: 'orama', label: 'Orama, tuned', peer: '@orama/orama', build: oramaRanker },
   { key: 'fuse', label: 'fuse.js, tuned', peer: 'fuse.js', build: fuseRanker },
   { key: 'formula', label: 'keyword formula', build: formulaRanker },

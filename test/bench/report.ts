@@ -3,7 +3,8 @@ import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 
 const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
-const INTRODUCTION = '# Benchmarks\n\nWritten by the benchmarks themselves: `npm run bench` and those beside it. Machines differ, so read the ratios first.\n';
+const INTRODUCTION =
+  '# Benchmarks\n\nWritten by the benchmarks themselves: `npm run bench` and those beside it. Machines differ, so read the ratios first.\n';
 
 /** The machine and the day of a measurement. */
 export function machine(): string {
@@ -23,7 +24,10 @@ export function writeSection(title: string, body: string): void {
 }
 
 /** A Markdown table. */
-export function markdownTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 

@@ -6,22 +6,55 @@ import { definitionsOf, NameGiver, type BenchTool } from './retrieval-sets.js';
 describe('the names of a set', () => {
   it('keep to the name rule and are never given twice', () => {
     const names = new NameGiver();
-    expect(['GET /movie/{id}', 'a', 'a', 'a_2', 'a', '!', 'x'.repeat(187), 'x'.repeat(140)].map((name) => names.give(name))).toEqual(
-      ['GET__movie__id_', 'a', 'a_2', 'a_2_2', 'a_3', '_', 'x'.repeat(100), `${'x'.repeat(100)}_2`],
-    );
+    expect(
+      ['GET /movie/{id}', 'a', 'a', 'a_2', 'a', '!', 'x'.repeat(187), 'x'.repeat(140)].map((name) =>
+        names.give(name),
+      ),
+    ).toEqual([
+      'GET__movie__id_',
+      'a',
+      'a_2',
+      'a_2_2',
+      'a_3',
+      '_',
+      'x'.repeat(100),
+      `${'x'.repeat(100)}_2`,
+    ]);
   });
 
   it('stand for ids, and tools declare what the set has and no more', () => {
     const tools: BenchTool[] = [
-      { id: 'one', name: 'find it', description: ' ', category: ' ', parameters: [{ name: 'q', description: 'what' }, { name: 'n', description: '' }], examples: ['find my keys'] },
+      {
+        id: 'one',
+        name: 'find it',
+        description: ' ',
+        category: ' ',
+        parameters: [
+          { name: 'q', description: 'what' },
+          { name: 'n', description: '' },
+        ],
+        examples: ['find my keys'],
+      },
       { id: 'two', name: 'find it', description: 'Finds' },
     ];
     const { definitions, idOf } = definitionsOf({ name: 'made up', tools, queries: [] });
-    expect([...idOf]).toEqual([['find_it', 'one'], ['find_it_2', 'two']]);
-    expect(definitions[0]).toMatchObject({ name: 'find_it', description: 'find it', inputSchema: { type: 'object', properties: { q: { type: 'string', description: 'what' }, n: { type: 'string' } } } });
+    expect([...idOf]).toEqual([
+      ['find_it', 'one'],
+      ['find_it_2', 'two'],
+    ]);
+    expect(definitions[0]).toMatchObject({
+      name: 'find_it',
+      description: 'find it',
+      inputSchema: {
+        type: 'object',
+        properties: { q: { type: 'string', description: 'what' }, n: { type: 'string' } },
+      },
+    });
     expect(definitions[0]).not.toHaveProperty('category');
     expect(definitions[0]).not.toHaveProperty('examples');
-    expect(definitionsOf({ name: 'made up', tools, queries: [] }, { withExamples: true }).definitions[0]).toHaveProperty('examples', ['find my keys']);
+    expect(
+      definitionsOf({ name: 'made up', tools, queries: [] }, { withExamples: true }).definitions[0],
+    ).toHaveProperty('examples', ['find my keys']);
   });
 });
 
@@ -29,10 +62,21 @@ describe('the history of the feedback protocol', () => {
   const query = (text: string) => ({ id: text, text, relevant: [] });
 
   it('leaves out what is too much like the asked request, for that one only', () => {
-    const history = [query('Open the red door'), query('weather in Rome'), query('open the green door now')];
+    const history = [
+      query('Open the red door'),
+      query('weather in Rome'),
+      query('open the green door now'),
+    ];
     // Alike are 4 of 4 and 3 of 6 words; sharing 3 of 7 or nothing is not enough.
-    const groups = groupByExclusion(history, [query('open the RED door!'), query('play music'), query('open the door to my house'), query('sing')]);
-    expect(groups.map(({ excluded, queries }) => [[...excluded], queries.map(({ text }) => text)])).toEqual([
+    const groups = groupByExclusion(history, [
+      query('open the RED door!'),
+      query('play music'),
+      query('open the door to my house'),
+      query('sing'),
+    ]);
+    expect(
+      groups.map(({ excluded, queries }) => [[...excluded], queries.map(({ text }) => text)]),
+    ).toEqual([
       [[0, 2], ['open the RED door!']],
       [[], ['play music', 'open the door to my house', 'sing']],
     ]);
@@ -40,20 +84,29 @@ describe('the history of the feedback protocol', () => {
 });
 
 describe('clones', () => {
-  const tools: BenchTool[] = Array.from({ length: 50 }, (_, index) => ({ id: `t${index}`, name: `tool${index}`, description: Array.from({ length: 40 }, (__, each) => `w${index}x${each}`).join(' ') }));
+  const tools: BenchTool[] = Array.from({ length: 50 }, (_, index) => ({
+    id: `t${index}`,
+    name: `tool${index}`,
+    description: Array.from({ length: 40 }, (__, each) => `w${index}x${each}`).join(' '),
+  }));
 
   it('are the same for the same seed, and begin with the tools themselves', () => {
     const clones = [...withClones(tools, 120)];
     expect(clones.slice(0, 50)).toEqual(tools);
     expect(clones).toEqual([...withClones(tools, 120)]);
     expect(clones).not.toEqual([...withClones(tools, 120, 2)]);
-    expect(clones.slice(100, 102).map(({ id, name }) => [id, name])).toEqual([['t0_2', 'tool0_2'], ['t1_2', 'tool1_2']]);
+    expect(clones.slice(100, 102).map(({ id, name }) => [id, name])).toEqual([
+      ['t0_2', 'tool0_2'],
+      ['t1_2', 'tool1_2'],
+    ]);
     expect(new Set(clones.map(({ id }) => id)).size).toBe(120);
   });
 
   it('have about a quarter of the words replaced', () => {
     const clones = [...withClones(tools, 100)].slice(50);
-    const replaced = clones.flatMap(({ description }, index) => description.split(' ').filter((word) => !word.startsWith(`w${index}x`)));
+    const replaced = clones.flatMap(({ description }, index) =>
+      description.split(' ').filter((word) => !word.startsWith(`w${index}x`)),
+    );
     expect(replaced.length / (50 * 40)).toBeGreaterThan(0.2);
     expect(replaced.length / (50 * 40)).toBeLessThan(0.3);
   });

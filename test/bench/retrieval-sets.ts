@@ -5,7 +5,16 @@ import { definitionOf as define } from '../../src/tool/tool-definition.js';
 
 const FOLDER = resolve(import.meta.dirname, '../../../shared/bench');
 
-export const SET_NAMES = ['apibank', 'restbench', 'toolalpaca', 'metatool', 'bfcl', 'sealtools', 'nl2bash', 'mix-dev'] as const;
+export const SET_NAMES = [
+  'apibank',
+  'restbench',
+  'toolalpaca',
+  'metatool',
+  'bfcl',
+  'sealtools',
+  'nl2bash',
+  'mix-dev',
+] as const;
 
 /** A tool as the sets have it. */
 export interface BenchTool {
@@ -35,7 +44,11 @@ export function setsAreThere(): boolean {
 }
 
 export function readSet(name: string): BenchSet {
-  return { name, tools: readLines(name, 'tools.jsonl') as BenchTool[], queries: readLines(name, 'queries.jsonl') as BenchQuery[] };
+  return {
+    name,
+    tools: readLines(name, 'tools.jsonl') as BenchTool[],
+    queries: readLines(name, 'queries.jsonl') as BenchQuery[],
+  };
 }
 
 function readLines(set: string, file: string): unknown[] {
@@ -54,7 +67,7 @@ export class NameGiver {
   give(name: string): string {
     const plain = name.replace(/[^A-Za-z0-9._-]/gu, '_').slice(0, 100) || '_';
     let given = plain;
-    for (let number = this.#last.get(plain) ?? 1; this.#taken.has(given); ) {
+    for (let number = this.#last.get(plain) ?? 1; this.#taken.has(given);) {
       number += 1;
       given = `${plain}_${number}`;
       this.#last.set(plain, number);
@@ -65,8 +78,17 @@ export class NameGiver {
 }
 
 /** A tool of a set through `defineTool`, with nothing declared that the set does not have. */
-export function definitionOf(tool: BenchTool, name: string, { withExamples = false } = {}): ToolDefinition {
-  const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [parameter.name, parameter.description ? { type: 'string', description: parameter.description } : { type: 'string' }]);
+export function definitionOf(
+  tool: BenchTool,
+  name: string,
+  { withExamples = false } = {},
+): ToolDefinition {
+  const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [
+    parameter.name,
+    parameter.description
+      ? { type: 'string', description: parameter.description }
+      : { type: 'string' },
+  ]);
   return define({
     name,
     description: isBlank(tool.description) ? tool.name : tool.description,
@@ -77,7 +99,10 @@ export function definitionOf(tool: BenchTool, name: string, { withExamples = fal
 }
 
 /** The definitions of a set, and the id that each name stands for. */
-export function definitionsOf(set: BenchSet, options: { readonly withExamples?: boolean } = {}): { readonly definitions: readonly ToolDefinition[]; readonly idOf: ReadonlyMap<string, string> } {
+export function definitionsOf(
+  set: BenchSet,
+  options: { readonly withExamples?: boolean } = {},
+): { readonly definitions: readonly ToolDefinition[]; readonly idOf: ReadonlyMap<string, string> } {
   const names = new NameGiver();
   const idOf = new Map<string, string>();
   const definitions = set.tools.map((tool) => {

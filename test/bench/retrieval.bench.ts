@@ -6,7 +6,14 @@ import { mean, meanScores, METRIC_LABELS, METRICS, scoresOf, type Scores } from 
 import { encoders, peers } from './peers.js';
 import { CONTESTANTS, ourRanker, type Contestant, type Ranker } from './rankers.js';
 import { markdownTable, writeSection } from './report.js';
-import { definitionsOf, readSet, SET_NAMES, setsAreThere, type BenchQuery, type BenchSet } from './retrieval-sets.js';
+import {
+  definitionsOf,
+  readSet,
+  SET_NAMES,
+  setsAreThere,
+  type BenchQuery,
+  type BenchSet,
+} from './retrieval-sets.js';
 
 /** How long one contestant may take for one set; beyond it, evenly spread requests stand for all. */
 const SECONDS_A_SET = 60;
@@ -14,7 +21,9 @@ const PROBES = 5;
 /** Requests of a set that encoders are asked for, evenly spread. */
 const ENCODED = 500;
 
-const { values } = parseArgs({ options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } },
+});
 const KEYS = [...CONTESTANTS, ...ENCODERS].map(({ key }) => key);
 
 interface Measured {
@@ -25,7 +34,11 @@ interface Measured {
 }
 type Results = ReadonlyMap<string, ReadonlyMap<string, Measured>>;
 
-function chosen<T extends string>(option: string | undefined, known: readonly T[], what: string): readonly T[] {
+function chosen<T extends string>(
+  option: string | undefined,
+  known: readonly T[],
+  what: string,
+): readonly T[] {
   const wanted = option?.split(',').map((each) => each.trim()) ?? known;
   const unknown = wanted.filter((each) => !(known as readonly string[]).includes(each));
   if (unknown.length === 0) return known.filter((each) => wanted.includes(each));
@@ -39,14 +52,21 @@ function measure(rank: Ranker, set: BenchSet): Measured {
   const started = performance.now();
   spread(set.queries, PROBES).forEach(ask);
   const affordable = Math.floor((SECONDS_A_SET * 1000) / ((performance.now() - started) / PROBES));
-  const queries = affordable < set.queries.length ? spread(set.queries, Math.max(25, affordable)) : set.queries;
+  const queries =
+    affordable < set.queries.length ? spread(set.queries, Math.max(25, affordable)) : set.queries;
   const scores = meanScores(queries.map(ask));
-  return { scores, milliseconds: performance.now() - started, ...(queries.length < set.queries.length ? { sampled: queries.length } : {}) };
+  return {
+    scores,
+    milliseconds: performance.now() - started,
+    ...(queries.length < set.queries.length ? { sampled: queries.length } : {}),
+  };
 }
 
 /** So many of the values, evenly spread. */
 function spread<T>(all: readonly T[], count: number): readonly T[] {
-  return count >= all.length ? all : Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!);
+  return count >= all.length
+    ? all
+    : Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)]!);
 }
 
 function measureAll(contestants: readonly Contestant[], sets: readonly BenchSet[]): Results {
@@ -55,31 +75,80 @@ function measureAll(contestants: readonly Contestant[], sets: readonly BenchSet[
     for (const { key, label, build } of contestants) {
       const measured = measure(build(set), set);
       results.get(key)!.set(set.name, measured);
-      console.log(`${set.name}: ${label} ${percent(measured.scores.ndcg)}${measured.sampled === undefined ? '' : ` (${measured.sampled} of ${set.queries.length} requests)`}, ${(measured.milliseconds / 1000).toFixed(1)} s`);
+      console.log(
+        `${set.name}: ${label} ${percent(measured.scores.ndcg)}${measured.sampled === undefined ? '' : ` (${measured.sampled} of ${set.queries.length} requests)`}, ${(measured.milliseconds / 1000).toFixed(1)} s`,
+      );
     }
   }
   return results;
 }
 
-function rankingTables(contestants: readonly Contestant[], sets: readonly BenchSet[], results: Results): string {
+function rankingTables(
+  contestants: readonly Contestant[],
+  sets: readonly BenchSet[],
+  results: Results,
+): string {
   const of = (key: string) => sets.map((set) => results.get(key)!.get(set.name)!);
   const parts: string[] = [];
-  const bySet = contestants.map(({ key, label }) => [label, ...of(key).map(({ scores, sampled }) => `${percent(scores.ndcg)}${sampled === undefined ? '' : '*'}`), percent(mean(of(key).map(({ scores }) => scores.ndcg)))]);
+  const bySet = contestants.map(({ key, label }) => [
+    label,
+    ...of(key).map(
+      ({ scores, sampled }) => `${percent(scores.ndcg)}${sampled === undefined ? '' : '*'}`,
+    ),
+    percent(mean(of(key).map(({ scores }) => scores.ndcg))),
+  ]);
   const packages = contestants.filter(({ peer }) => peer !== undefined);
   if (packages.length > 0 && results.has('ours')) {
-    const best = sets.map((set) => Math.max(...packages.map(({ key }) => results.get(key)!.get(set.name)!.scores.ndcg)));
+    const best = sets.map((set) =>
+      Math.max(...packages.map(({ key }) => results.get(key)!.get(set.name)!.scores.ndcg)),
+    );
     const lead = of('ours').map(({ scores }, index) => scores.ndcg - best[index]!);
-    bySet.push(['best package of each set', ...best.map(percent), percent(mean(best))], ['tooldex beside it', ...lead.map(signed), signed(mean(lead))]);
+    bySet.push(
+      ['best package of each set', ...best.map(percent), percent(mean(best))],
+      ['tooldex beside it', ...lead.map(signed), signed(mean(lead))],
+    );
   }
-  parts.push(`nDCG@10 × 100:\n\n${markdownTable(['', ...sets.map(({ name }) => name), 'mean'], bySet)}`);
-  const samples = contestants.flatMap(({ key, label }) => sets.flatMap((set) => (results.get(key)!.get(set.name)!.sampled === undefined ? [] : [`${label} on ${set.name}: ${results.get(key)!.get(set.name)!.sampled} of ${set.queries.length}`])));
-  if (samples.length > 0) parts.push(`\\* Too slow for all requests; so many, evenly spread, were asked: ${samples.join('; ')}.`);
-  const macro = contestants.map(({ key, label }) => [label, ...scoreCells(meanScores(of(key).map(({ scores }) => scores)))]);
-  parts.push(`Every figure, mean over the sets, × 100:\n\n${markdownTable(['', ...METRIC_LABELS], macro)}`);
+  parts.push(
+    `nDCG@10 × 100:\n\n${markdownTable(['', ...sets.map(({ name }) => name), 'mean'], bySet)}`,
+  );
+  const samples = contestants.flatMap(({ key, label }) =>
+    sets.flatMap((set) =>
+      results.get(key)!.get(set.name)!.sampled === undefined
+        ? []
+        : [
+            `${label} on ${set.name}: ${results.get(key)!.get(set.name)!.sampled} of ${set.queries.length}`,
+          ],
+    ),
+  );
+  if (samples.length > 0)
+    parts.push(
+      `\\* Too slow for all requests; so many, evenly spread, were asked: ${samples.join('; ')}.`,
+    );
+  const macro = contestants.map(({ key, label }) => [
+    label,
+    ...scoreCells(meanScores(of(key).map(({ scores }) => scores))),
+  ]);
+  parts.push(
+    `Every figure, mean over the sets, × 100:\n\n${markdownTable(['', ...METRIC_LABELS], macro)}`,
+  );
   if (results.has('ours')) {
-    const own = sets.map((set, index) => [set.name, set.tools.length.toLocaleString('en'), set.queries.length.toLocaleString('en'), ...scoreCells(of('ours')[index]!.scores)]);
-    const withExamples = sets.filter(({ name }) => name === 'nl2bash').map((set) => [`${set.name} with its examples`, set.tools.length.toLocaleString('en'), set.queries.length.toLocaleString('en'), ...scoreCells(measure(ourRanker(set, { withExamples: true }), set).scores)]);
-    parts.push(`tooldex by set:\n\n${markdownTable(['set', 'tools', 'requests', ...METRIC_LABELS], [...own, ...withExamples])}`);
+    const own = sets.map((set, index) => [
+      set.name,
+      set.tools.length.toLocaleString('en'),
+      set.queries.length.toLocaleString('en'),
+      ...scoreCells(of('ours')[index]!.scores),
+    ]);
+    const withExamples = sets
+      .filter(({ name }) => name === 'nl2bash')
+      .map((set) => [
+        `${set.name} with its examples`,
+        set.tools.length.toLocaleString('en'),
+        set.queries.length.toLocaleString('en'),
+        ...scoreCells(measure(ourRanker(set, { withExamples: true }), set).scores),
+      ]);
+    parts.push(
+      `tooldex by set:\n\n${markdownTable(['set', 'tools', 'requests', ...METRIC_LABELS], [...own, ...withExamples])}`,
+    );
   }
   return parts.join('\n\n');
 }
@@ -90,10 +159,19 @@ function feedbackTable(sets: readonly BenchSet[]): string {
     .map((set) => {
       const started = performance.now();
       const result = measureFeedback(set);
-      console.log(`${set.name}: feedback ${percent(result.cold)} → ${percent(result.warm)}, ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      console.log(
+        `${set.name}: feedback ${percent(result.cold)} → ${percent(result.warm)}, ${((performance.now() - started) / 1000).toFixed(1)} s`,
+      );
       return { name: set.name, ...result };
     });
-  const rows = measured.map(({ name, asked, withExclusions, cold, warm }) => [name, asked, withExclusions, percent(cold), percent(warm), signed(warm - cold)]);
+  const rows = measured.map(({ name, asked, withExclusions, cold, warm }) => [
+    name,
+    asked,
+    withExclusions,
+    percent(cold),
+    percent(warm),
+    signed(warm - cold),
+  ]);
   const cold = mean(measured.map((each) => each.cold));
   const warm = mean(measured.map((each) => each.warm));
   rows.push(['mean', '', '', percent(cold), percent(warm), signed(warm - cold)]);
@@ -114,12 +192,23 @@ async function measureHybrid(set: BenchSet, embedder: Embedder): Promise<HybridS
   registry.registerAll(definitions);
   const pairs: [Scores, Scores][] = [];
   for (const { text, relevant } of spread(set.queries, ENCODED)) {
-    const { ranking, degraded } = await rankHybrid(registry, text, { embedder, limit: 10, timeoutMs: 2 ** 31 - 1 });
+    const { ranking, degraded } = await rankHybrid(registry, text, {
+      embedder,
+      limit: 10,
+      timeoutMs: 2 ** 31 - 1,
+    });
     if (degraded !== undefined) throw degraded;
-    const scores = (ranked: readonly { readonly toolName: string }[]) => scoresOf(ranked.map(({ toolName }) => idOf.get(toolName)!), relevant);
+    const scores = (ranked: readonly { readonly toolName: string }[]) =>
+      scoresOf(
+        ranked.map(({ toolName }) => idOf.get(toolName)!),
+        relevant,
+      );
     pairs.push([scores(registry.search(text, { limit: 10 })), scores(ranking)]);
   }
-  return { alone: meanScores(pairs.map(([alone]) => alone)), joined: meanScores(pairs.map(([, joined]) => joined)) };
+  return {
+    alone: meanScores(pairs.map(([alone]) => alone)),
+    joined: meanScores(pairs.map(([, joined]) => joined)),
+  };
 }
 
 async function hybridTable(wanted: readonly Encoder[], sets: readonly BenchSet[]): Promise<string> {
@@ -136,22 +225,41 @@ async function hybridTable(wanted: readonly Encoder[], sets: readonly BenchSet[]
       }
       const scores = await measureHybrid(set, embedder);
       alone.set(set.name, scores.alone);
-      for (const metric of ['ndcg', 'recall5', 'mrr'] as const) gained[metric].push(scores.joined[metric] - scores.alone[metric]);
+      for (const metric of ['ndcg', 'recall5', 'mrr'] as const)
+        gained[metric].push(scores.joined[metric] - scores.alone[metric]);
       cells.push(signed(gained.ndcg.at(-1)!));
-      console.log(`${set.name}: ${key} ${percent(scores.alone.ndcg)} → ${percent(scores.joined.ndcg)}`);
+      console.log(
+        `${set.name}: ${key} ${percent(scores.alone.ndcg)} → ${percent(scores.joined.ndcg)}`,
+      );
     }
-    rows.push([label, ...cells, ...[gained.ndcg, gained.recall5, gained.mrr].map((each) => signed(mean(each)))]);
+    rows.push([
+      label,
+      ...cells,
+      ...[gained.ndcg, gained.recall5, gained.mrr].map((each) => signed(mean(each))),
+    ]);
   }
-  rows.unshift(['search alone', ...sets.map(({ name }) => (alone.has(name) ? percent(alone.get(name)!.ndcg) : '–')), percent(mean([...alone.values()].map(({ ndcg }) => ndcg))), percent(mean([...alone.values()].map(({ recall5 }) => recall5))), percent(mean([...alone.values()].map(({ mrr }) => mrr)))]);
+  rows.unshift([
+    'search alone',
+    ...sets.map(({ name }) => (alone.has(name) ? percent(alone.get(name)!.ndcg) : '–')),
+    percent(mean([...alone.values()].map(({ ndcg }) => ndcg))),
+    percent(mean([...alone.values()].map(({ recall5 }) => recall5))),
+    percent(mean([...alone.values()].map(({ mrr }) => mrr))),
+  ]);
   return markdownTable(['', ...sets.map(({ name }) => name), 'mean', 'recall@5', 'MRR'], rows);
 }
 
 const percent = (share: number) => (share * 100).toFixed(1);
-const signed = (share: number) => (percent(Math.abs(share)) === '0.0' ? '0.0' : `${share < 0 ? '−' : '+'}${percent(Math.abs(share))}`);
+const signed = (share: number) =>
+  percent(Math.abs(share)) === '0.0'
+    ? '0.0'
+    : `${share < 0 ? '−' : '+'}${percent(Math.abs(share))}`;
 const scoreCells = (scores: Scores) => METRICS.map((metric) => percent(scores[metric]));
 
 async function main(): Promise<void> {
-  if (values.help) return console.log(`bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nA part is written to docs/benchmarks.md when all its contestants are asked for all sets: --only ${ENCODERS.map(({ key }) => key).join(',')} is the part of hybrid ranking.`);
+  if (values.help)
+    return console.log(
+      `bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nA part is written to docs/benchmarks.md when all its contestants are asked for all sets: --only ${ENCODERS.map(({ key }) => key).join(',')} is the part of hybrid ranking.`,
+    );
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   const setNames = chosen(values.sets, SET_NAMES, 'set');
   const keys = chosen(values.only, KEYS, 'contestant');
@@ -159,19 +267,41 @@ async function main(): Promise<void> {
   const havePeers = wanted.every(({ peer }) => peer === undefined) || peers.install();
   const contestants = wanted.filter(({ peer }) => peer === undefined || havePeers);
   const sets = setNames.map(readSet);
-  const versions = [...new Set(contestants.flatMap(({ peer }) => (peer === undefined ? [] : [`${peer} ${peers.versionOf(peer)}`])))].join(', ');
+  const versions = [
+    ...new Set(
+      contestants.flatMap(({ peer }) =>
+        peer === undefined ? [] : [`${peer} ${peers.versionOf(peer)}`],
+      ),
+    ),
+  ].join(', ');
 
   const introduction =
     'The first ten of `registry.search` for requests of eight public sets of tools, beside packages on the same data in the same run' +
     `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages are given our stems, our splitting of identifiers, our stop words, and weights for the fields; with “each word once” a word that a request repeats counts a single time, as it does for us. The keyword formula takes the words of name and description for declared keywords. Scores are means over requests; means are over sets.`;
-  const publish = (isWhole: boolean, title: string, body: string) => (isWhole && sets.length === SET_NAMES.length ? writeSection(title, body) : console.log(`\n## ${title}\n\n${body}\n`));
+  const publish = (isWhole: boolean, title: string, body: string) =>
+    isWhole && sets.length === SET_NAMES.length
+      ? writeSection(title, body)
+      : console.log(`\n## ${title}\n\n${body}\n`);
   const hasAll = contestants.length === CONTESTANTS.length;
-  if (contestants.length > 0) publish(hasAll, 'Retrieval', `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`);
+  if (contestants.length > 0)
+    publish(
+      hasAll,
+      'Retrieval',
+      `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`,
+    );
   const chosenEncoders = ENCODERS.filter(({ key }) => keys.includes(key));
   if (chosenEncoders.length > 0 && encoders.install()) {
-    const packages = chosenEncoders.flatMap(({ label, package: name }) => (name === undefined ? [] : [`${label}: ${name} ${encoders.versionOf(name)}`])).join(', ');
+    const packages = chosenEncoders
+      .flatMap(({ label, package: name }) =>
+        name === undefined ? [] : [`${label}: ${name} ${encoders.versionOf(name)}`],
+      )
+      .join(', ');
     const introduction = `What \`rankHybrid\` gains or loses in nDCG@10 × 100 against \`registry.search\` for the same requests, at most ${ENCODED} of a set, evenly spread${packages === '' ? '' : ` (${packages})`}. The last columns are means over the sets of that row. “–”: too many tools for an encoder of that speed. Vectors without meaning are numbers made of a text's digest: what an encoder that knows nothing takes away.`;
-    publish(chosenEncoders.length === ENCODERS.length, 'Hybrid ranking', `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`);
+    publish(
+      chosenEncoders.length === ENCODERS.length,
+      'Hybrid ranking',
+      `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`,
+    );
   }
   if (!keys.includes('ours')) return;
   if (canLearn()) publish(hasAll, 'Learning from use', feedbackTable(sets));

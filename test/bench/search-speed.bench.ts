@@ -16,7 +16,15 @@ const MILLION = 1_000_000;
 const MOST_FOR_MINISEARCH = 100_000;
 const LIMIT = 10;
 
-const { values } = parseArgs({ options: { part: { type: 'string' }, tools: { type: 'string' }, million: { type: 'boolean' }, quick: { type: 'boolean' }, help: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: {
+    part: { type: 'string' },
+    tools: { type: 'string' },
+    million: { type: 'boolean' },
+    quick: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
+});
 
 interface Speed {
   readonly p50: number;
@@ -44,7 +52,11 @@ const PARTS: Readonly<Record<string, (tools: number) => unknown>> = {
     registry.search(others[0]!, { limit: LIMIT });
     const firstSearch = performance.now() - started;
     const indexBytes = usedBytes() - before;
-    return { ...timeQueries((text) => registry.search(text, { limit: LIMIT }), measured, others), firstSearch, indexBytes };
+    return {
+      ...timeQueries((text) => registry.search(text, { limit: LIMIT }), measured, others),
+      firstSearch,
+      indexBytes,
+    };
   },
   minisearch: (tools): Speed => {
     const { measured, others } = splitQueries();
@@ -57,7 +69,12 @@ const PARTS: Readonly<Record<string, (tools: number) => unknown>> = {
     const { measured, others } = splitQueries();
     const compared = measured.slice(0, spare.length);
     const search = timeQueries((text) => registry.search(text, { limit: LIMIT }), compared, others);
-    const times = { add: [] as number[], searchAfterAdd: [] as number[], remove: [] as number[], searchAfterRemove: [] as number[] };
+    const times = {
+      add: [] as number[],
+      searchAfterAdd: [] as number[],
+      remove: [] as number[],
+      searchAfterRemove: [] as number[],
+    };
     for (const [index, definition] of spare.entries()) {
       const text = compared[index]!;
       times.add.push(timeOf(() => registry.register(definition)));
@@ -68,7 +85,13 @@ const PARTS: Readonly<Record<string, (tools: number) => unknown>> = {
       times.remove.push(timeOf(() => registry.unregister(name)));
       times.searchAfterRemove.push(timeOf(() => registry.search(text, { limit: LIMIT })));
     }
-    return { search, add: speedOf(times.add), searchAfterAdd: speedOf(times.searchAfterAdd), remove: speedOf(times.remove), searchAfterRemove: speedOf(times.searchAfterRemove) };
+    return {
+      search,
+      add: speedOf(times.add),
+      searchAfterAdd: speedOf(times.searchAfterAdd),
+      remove: speedOf(times.remove),
+      searchAfterRemove: speedOf(times.searchAfterRemove),
+    };
   },
 };
 
@@ -80,7 +103,10 @@ function filledRegistry(count: number, spares = 0) {
   for (const tool of withClones(readSet('mix-dev').tools, count + spares)) {
     batch.push(definitionOf(tool, names.give(tool.name)));
     // In batches, or a million definitions would be in one more list.
-    if (registry.size + batch.length === count || (batch.length === 10_000 && registry.size < count)) {
+    if (
+      registry.size + batch.length === count ||
+      (batch.length === 10_000 && registry.size < count)
+    ) {
       registry.registerAll(batch);
       batch = [];
     }
@@ -92,11 +118,20 @@ function filledRegistry(count: number, spares = 0) {
 function splitQueries() {
   const texts = readSet('mix-dev').queries.map(({ text }) => text);
   const every = texts.length / MEASURED_QUERIES;
-  const chosen = new Set(Array.from({ length: MEASURED_QUERIES }, (_, index) => Math.floor(index * every)));
-  return { measured: texts.filter((_, index) => chosen.has(index)), others: texts.filter((_, index) => !chosen.has(index)) };
+  const chosen = new Set(
+    Array.from({ length: MEASURED_QUERIES }, (_, index) => Math.floor(index * every)),
+  );
+  return {
+    measured: texts.filter((_, index) => chosen.has(index)),
+    others: texts.filter((_, index) => !chosen.has(index)),
+  };
 }
 
-function timeQueries(search: (text: string) => unknown, measured: readonly string[], others: readonly string[]): Speed {
+function timeQueries(
+  search: (text: string) => unknown,
+  measured: readonly string[],
+  others: readonly string[],
+): Speed {
   const until = performance.now() + 20_000;
   for (const text of others) {
     search(text);
@@ -124,8 +159,22 @@ function usedBytes(): number {
 function inOwnProcess<T>(part: string, tools: number): T {
   console.log(`${part} with ${tools.toLocaleString('en')} tools …`);
   const heap = tools >= MILLION ? 12_000 : 6_000;
-  const node = ['--expose-gc', `--max-old-space-size=${heap}`, '--import', 'tsx', import.meta.filename, '--part', part, '--tools', String(tools)];
-  const { stdout, status, signal } = spawnSync(process.execPath, node, { cwd: resolve(import.meta.dirname, '../..'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  const node = [
+    '--expose-gc',
+    `--max-old-space-size=${heap}`,
+    '--import',
+    'tsx',
+    import.meta.filename,
+    '--part',
+    part,
+    '--tools',
+    String(tools),
+  ];
+  const { stdout, status, signal } = spawnSync(process.execPath, node, {
+    cwd: resolve(import.meta.dirname, '../..'),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (status !== 0) throw new Error(`${part} with ${tools} tools ended with ${signal ?? status}`);
   return JSON.parse(stdout.trim().split('\n').at(-1)!) as T;
 }
@@ -134,34 +183,77 @@ const ms = (value: number) => (value < 1 ? value.toFixed(3) : value.toFixed(1));
 const withCommas = (value: number) => Math.round(value).toLocaleString('en');
 
 function main(): void {
-  if (values.help) return console.log('bench:search [--quick] [--million]\n  --quick: the set as it is, nothing is written\n  --million: also 1,000,000 tools; takes some 4 GiB and minutes');
+  if (values.help)
+    return console.log(
+      'bench:search [--quick] [--million]\n  --quick: the set as it is, nothing is written\n  --million: also 1,000,000 tools; takes some 4 GiB and minutes',
+    );
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
-  if (values.part !== undefined) return console.log(JSON.stringify(PARTS[values.part]!(Number(values.tools))));
+  if (values.part !== undefined)
+    return console.log(JSON.stringify(PARTS[values.part]!(Number(values.tools))));
 
   const havePeers = peers.install();
   const real = readSet('mix-dev').tools.length;
   const sizes = values.quick ? [real] : [real, 100_000, ...(values.million ? [MILLION] : [])];
   const rows = sizes.map((tools) => {
     const ours = inOwnProcess<OurFigures>('ours', tools);
-    const peer = havePeers && tools <= MOST_FOR_MINISEARCH ? inOwnProcess<Speed>('minisearch', tools) : undefined;
-    const beside = peer === undefined ? ['', '', ''] : [ms(peer.p50), ms(peer.p95), `${(peer.p50 / ours.p50).toFixed(1)} ×`];
-    return { speed: [withCommas(tools), ms(ours.p50), ms(ours.p95), ...beside], size: [withCommas(tools), withCommas(ours.firstSearch), (ours.indexBytes / 2 ** 20).toFixed(1), withCommas(ours.indexBytes / tools)] };
+    const peer =
+      havePeers && tools <= MOST_FOR_MINISEARCH
+        ? inOwnProcess<Speed>('minisearch', tools)
+        : undefined;
+    const beside =
+      peer === undefined
+        ? ['', '', '']
+        : [ms(peer.p50), ms(peer.p95), `${(peer.p50 / ours.p50).toFixed(1)} ×`];
+    return {
+      speed: [withCommas(tools), ms(ours.p50), ms(ours.p95), ...beside],
+      size: [
+        withCommas(tools),
+        withCommas(ours.firstSearch),
+        (ours.indexBytes / 2 ** 20).toFixed(1),
+        withCommas(ours.indexBytes / tools),
+      ],
+    };
   });
   const changing = sizes.find((tools) => tools >= 100_000) ?? real;
   const change = inOwnProcess<ChangeFigures>('change', changing);
   const changeRow = (what: string, { p50, p95 }: Speed) => [what, ms(p50), ms(p95)];
 
-  const publish = values.quick || !havePeers ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`) : writeSection;
-  const speedHead = ['tools', 'tooldex p50, ms', 'p95, ms', 'MiniSearch p50, ms', 'p95, ms', 'MiniSearch : tooldex, p50'];
+  const publish =
+    values.quick || !havePeers
+      ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`)
+      : writeSection;
+  const speedHead = [
+    'tools',
+    'tooldex p50, ms',
+    'p95, ms',
+    'MiniSearch p50, ms',
+    'p95, ms',
+    'MiniSearch : tooldex, p50',
+  ];
   publish(
     'Search: speed and size',
     [
       `\`search(text, { limit: ${LIMIT} })\` over mix-dev and clones of its tools (a quarter of the words of each description replaced, names suffixed, seeded), against tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}. ${MEASURED_QUERIES} of its requests, asked once each after others to warm up; every figure from a process of its own.`,
-      markdownTable(speedHead, rows.map(({ speed }) => speed)),
+      markdownTable(
+        speedHead,
+        rows.map(({ speed }) => speed),
+      ),
       'The index is filled by the first search; its size is heap and array buffers after that search less those before it, both after a collection.',
-      markdownTable(['tools', 'first search, ms', 'index, MiB', 'bytes a tool'], rows.map(({ size }) => size)),
+      markdownTable(
+        ['tools', 'first search, ms', 'index, MiB', 'bytes a tool'],
+        rows.map(({ size }) => size),
+      ),
       `One tool more or less among ${withCommas(changing)}, ${CHANGES} times, each followed by a search:`,
-      markdownTable(['what', 'p50, ms', 'p95, ms'], [changeRow('`register` one tool', change.add), changeRow('the next search', change.searchAfterAdd), changeRow('`unregister` one tool', change.remove), changeRow('the next search', change.searchAfterRemove), changeRow('the same searches without a change before them', change.search)]),
+      markdownTable(
+        ['what', 'p50, ms', 'p95, ms'],
+        [
+          changeRow('`register` one tool', change.add),
+          changeRow('the next search', change.searchAfterAdd),
+          changeRow('`unregister` one tool', change.remove),
+          changeRow('the next search', change.searchAfterRemove),
+          changeRow('the same searches without a change before them', change.search),
+        ],
+      ),
     ].join('\n\n'),
   );
 }

@@ -3,12 +3,29 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { isToolError, SafetyPolicy, ToolExecutor } from '../../src/index.js';
 import { RollingHealth } from '../../src/providers.js';
 import { ManualClock } from '../../src/testing.js';
-import { golden, jobEntry, ManifestTree, owned, present, toolEntry, warnIfAbsent } from './manifest-tree.js';
+import {
+  golden,
+  jobEntry,
+  ManifestTree,
+  owned,
+  present,
+  toolEntry,
+  warnIfAbsent,
+} from './manifest-tree.js';
 
 warnIfAbsent('capability health');
 
 const sample = new ManifestTree({
-  'functions.json': [toolEntry('search', { providers: [{ name: 'Primary', priority: 0 }, { name: 'backup', priority: 5 }], access_mode: 'readonly' }), toolEntry('plain')],
+  'functions.json': [
+    toolEntry('search', {
+      providers: [
+        { name: 'Primary', priority: 0 },
+        { name: 'backup', priority: 5 },
+      ],
+      access_mode: 'readonly',
+    }),
+    toolEntry('plain'),
+  ],
   'personas/Atlas/functions.json': [toolEntry('search')],
   'jobs.json': [jobEntry('J', { personas: ['Atlas', 'Nova'] })],
 });
@@ -17,11 +34,23 @@ describe('health', () => {
   it('is counted for the tool that a persona sees, and does not spoil the shared one', async () => {
     const clock = new ManualClock(1_000_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
-    for (const success of [false, true, true, true]) registry.recordTool('search', { success, latencyMs: 100 });
+    for (const success of [false, true, true, true])
+      registry.recordTool('search', { success, latencyMs: 100 });
     registry.recordTool('search', { success: false, latencyMs: 9 }, { persona: 'ATLAS' });
-    expect(registry.tool('search')!.health.tool).toMatchObject({ total: 4, success: 3, failure: 1, successRate: 0.75, lastSampleAt: 1_000_000 });
-    expect(registry.tool('search', 'atlas')!.health).toMatchObject({ tool: { total: 1, successRate: 0 }, lastInvocation: { success: false, latencyMs: 9, at: 1_000_000 } });
-    expect(owned(registry.tools({ minSuccessRate: 0.75, requireCalls: true }))).toEqual(['search@shared']);
+    expect(registry.tool('search')!.health.tool).toMatchObject({
+      total: 4,
+      success: 3,
+      failure: 1,
+      successRate: 0.75,
+      lastSampleAt: 1_000_000,
+    });
+    expect(registry.tool('search', 'atlas')!.health).toMatchObject({
+      tool: { total: 1, successRate: 0 },
+      lastInvocation: { success: false, latencyMs: 9, at: 1_000_000 },
+    });
+    expect(owned(registry.tools({ minSuccessRate: 0.75, requireCalls: true }))).toEqual([
+      'search@shared',
+    ]);
     expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
   });
 
@@ -37,20 +66,43 @@ describe('health', () => {
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     registry.recordJob('J', { success: false, latencyMs: 45 });
     registry.recordJob('J', { success: true, latencyMs: 55 }, { persona: 'Atlas' });
-    expect(registry.summary().jobs[0]!.health.job).toEqual({ total: 2, success: 1, failure: 1, success_rate: 0.5, average_latency_ms: 50, p95_latency_ms: 54.5, last_sample_at: 5 });
+    expect(registry.summary().jobs[0]!.health.job).toEqual({
+      total: 2,
+      success: 1,
+      failure: 1,
+      success_rate: 0.5,
+      average_latency_ms: 50,
+      p95_latency_ms: 54.5,
+      last_sample_at: 5,
+    });
     expect(registry.jobs({ minSuccessRate: 0.5 })).toHaveLength(1);
     expect(registry.jobs({ minSuccessRate: 0.6 })).toHaveLength(0);
   });
 
   it.each<[string, (registry: CapabilityRegistry) => void]>([
     ['an unknown job', (registry) => registry.recordJob('I', { success: true, latencyMs: 1 })],
-    ['an unknown tool', (registry) => registry.recordTool('constructor', { success: true, latencyMs: 1 })],
-    ['a latency that is none', (registry) => registry.recordJob('J', { success: true, latencyMs: Number.NaN })],
-    ['a record without success', (registry) => registry.recordTool('plain', { latencyMs: 1 } as never)],
-    ['a provider of a job', (registry) => registry.recordJob('J', { success: true, latencyMs: 1, provider: 'x' } as never)],
+    [
+      'an unknown tool',
+      (registry) => registry.recordTool('constructor', { success: true, latencyMs: 1 }),
+    ],
+    [
+      'a latency that is none',
+      (registry) => registry.recordJob('J', { success: true, latencyMs: Number.NaN }),
+    ],
+    [
+      'a record without success',
+      (registry) => registry.recordTool('plain', { latencyMs: 1 } as never),
+    ],
+    [
+      'a provider of a job',
+      (registry) =>
+        registry.recordJob('J', { success: true, latencyMs: 1, provider: 'x' } as never),
+    ],
   ])('of %s is refused', async (_, record) => {
     const registry = await CapabilityRegistry.load({ root: sample.root });
-    expect(() => record(registry)).toThrow(expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')));
+    expect(() => record(registry)).toThrow(
+      expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')),
+    );
   });
 });
 
@@ -58,31 +110,64 @@ describe('an attached executor', () => {
   const setUp = async (shareLog: boolean) => {
     const clock = new ManualClock(10_000);
     const health = new RollingHealth({ clock });
-    const capabilities = await CapabilityRegistry.load({ root: sample.root, clock, handlers: { plain: () => 1, search: () => 2 }, ...(shareLog ? { health } : {}) });
+    const capabilities = await CapabilityRegistry.load({
+      root: sample.root,
+      clock,
+      handlers: { plain: () => 1, search: () => 2 },
+      ...(shareLog ? { health } : {}),
+    });
     const answers = { Primary: (): unknown => 'found', backup: (): unknown => 'from backup' };
-    const provider = (name: keyof typeof answers) => () => ({ name, call: () => Promise.resolve().then(() => answers[name]()) });
+    const provider = (name: keyof typeof answers) => () => ({
+      name,
+      call: () => Promise.resolve().then(() => answers[name]()),
+    });
     const make = (persona?: string) => {
       const registry = capabilities.registryFor(persona);
-      return new ToolExecutor({ registry, clock, random: () => 1, health: shareLog ? health : new RollingHealth({ clock }), policy: new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: '*', upTo: 'critical' }] }), providers: { Primary: provider('Primary'), backup: provider('backup') } });
+      return new ToolExecutor({
+        registry,
+        clock,
+        random: () => 1,
+        health: shareLog ? health : new RollingHealth({ clock }),
+        policy: new SafetyPolicy({
+          registry,
+          rules: [{ verdict: 'allow', tools: '*', upTo: 'critical' }],
+        }),
+        providers: { Primary: provider('Primary'), backup: provider('backup') },
+      });
     };
     return { clock, capabilities, answers, make };
   };
 
-  it.each([true, false])('has its calls counted once, whether it counts in the same log (%s) or not', async (shareLog) => {
-    const { capabilities, make } = await setUp(shareLog);
-    const executor = make();
-    const stop = capabilities.attach(executor);
-    expect(await executor.execute({ id: '1', name: 'search', input: {} })).toMatchObject({ status: 'ok' });
-    await executor.execute({ id: '2', name: 'plain', input: {} });
-    const { tool, providers, lastInvocation, lastSuccessProvider } = capabilities.tool('search')!.health;
-    expect([tool.total, lastInvocation?.provider, lastSuccessProvider]).toEqual([1, 'Primary', 'Primary']);
-    expect(providers['Primary']).toMatchObject({ metrics: { total: 1, success: 1 }, lifetime: { total: 1 }, lastSuccess: 10_000, backoffUntil: null });
-    expect(providers['backup']!.metrics.total).toBe(0);
-    expect(capabilities.tool('plain')!.health.tool.total).toBe(1);
-    stop();
-    await executor.execute({ id: '3', name: 'search', input: {} });
-    expect(capabilities.tool('search')!.health.lastInvocation?.at).toBe(10_000);
-  });
+  it.each([true, false])(
+    'has its calls counted once, whether it counts in the same log (%s) or not',
+    async (shareLog) => {
+      const { capabilities, make } = await setUp(shareLog);
+      const executor = make();
+      const stop = capabilities.attach(executor);
+      expect(await executor.execute({ id: '1', name: 'search', input: {} })).toMatchObject({
+        status: 'ok',
+      });
+      await executor.execute({ id: '2', name: 'plain', input: {} });
+      const { tool, providers, lastInvocation, lastSuccessProvider } =
+        capabilities.tool('search')!.health;
+      expect([tool.total, lastInvocation?.provider, lastSuccessProvider]).toEqual([
+        1,
+        'Primary',
+        'Primary',
+      ]);
+      expect(providers['Primary']).toMatchObject({
+        metrics: { total: 1, success: 1 },
+        lifetime: { total: 1 },
+        lastSuccess: 10_000,
+        backoffUntil: null,
+      });
+      expect(providers['backup']!.metrics.total).toBe(0);
+      expect(capabilities.tool('plain')!.health.tool.total).toBe(1);
+      stop();
+      await executor.execute({ id: '3', name: 'search', input: {} });
+      expect(capabilities.tool('search')!.health.lastInvocation?.at).toBe(10_000);
+    },
+  );
 
   it('shows which provider is left alone and until when, and who answered instead', async () => {
     const { clock, capabilities, answers, make } = await setUp(false);
@@ -92,12 +177,29 @@ describe('an attached executor', () => {
       throw new Error('down');
     };
     await executor.execute({ id: '1', name: 'search', input: {} });
-    const wire = capabilities.summary().tools.find(({ name, persona }) => name === 'search' && persona === null)!.health;
+    const wire = capabilities
+      .summary()
+      .tools.find(({ name, persona }) => name === 'search' && persona === null)!.health;
     expect(wire).toMatchObject({
       tool: { total: 1, success: 1, success_rate: 1 },
       providers: {
-        Primary: { metrics: { total: 1, failure: 1 }, router: { successes: 0, failures: 1, consecutive_failures: 1, failure_rate: 1, last_failure: 10, last_success: null, backoff_until: 11 }, last_call: { success: false, timestamp: 10 } },
-        backup: { router: { successes: 1, failure_rate: 0, backoff_until: null }, last_call: { success: true } },
+        Primary: {
+          metrics: { total: 1, failure: 1 },
+          router: {
+            successes: 0,
+            failures: 1,
+            consecutive_failures: 1,
+            failure_rate: 1,
+            last_failure: 10,
+            last_success: null,
+            backoff_until: 11,
+          },
+          last_call: { success: false, timestamp: 10 },
+        },
+        backup: {
+          router: { successes: 1, failure_rate: 0, backoff_until: null },
+          last_call: { success: true },
+        },
       },
       last_invocation: { provider: 'backup', success: true, timestamp: 10 },
       last_success_provider: 'backup',
@@ -106,7 +208,10 @@ describe('an attached executor', () => {
     expect(capabilities.tool('search')!.health.providers['Primary']!.backoffUntil).toBeNull();
     answers.Primary = () => 'up again';
     await executor.execute({ id: '2', name: 'search', input: {} });
-    expect(capabilities.tool('search')!.health).toMatchObject({ lastSuccessProvider: 'Primary', providers: { Primary: { consecutiveFailures: 0, backoffUntil: null } } });
+    expect(capabilities.tool('search')!.health).toMatchObject({
+      lastSuccessProvider: 'Primary',
+      providers: { Primary: { consecutiveFailures: 0, backoffUntil: null } },
+    });
   });
 
   it('of a persona counts for its own tools', async () => {
@@ -120,50 +225,102 @@ describe('an attached executor', () => {
   it('says nothing of a tool by calls that were refused', async () => {
     const { capabilities } = await setUp(false);
     const registry = capabilities.registryFor();
-    const executor = new ToolExecutor({ registry, policy: new SafetyPolicy({ registry, rules: [{ verdict: 'deny' }] }) });
+    const executor = new ToolExecutor({
+      registry,
+      policy: new SafetyPolicy({ registry, rules: [{ verdict: 'deny' }] }),
+    });
     capabilities.attach(executor);
     await executor.execute({ id: '1', name: 'plain', input: {} });
-    expect(capabilities.tool('plain')!.health).toMatchObject({ tool: { total: 0 }, lastInvocation: null });
+    expect(capabilities.tool('plain')!.health).toMatchObject({
+      tool: { total: 0 },
+      lastInvocation: null,
+    });
   });
 
   it('must be one', async () => {
     const registry = await CapabilityRegistry.load();
     expect(() => registry.attach({} as never)).toThrow(/an executor/);
-    expect(() => registry.attach({ on: () => () => undefined }, { person: 'x' } as never)).toThrow(/Expected a known option, got "person"\. Did you mean "persona"\?/);
+    expect(() => registry.attach({ on: () => () => undefined }, { person: 'x' } as never)).toThrow(
+      /Expected a known option, got "person"\. Did you mean "persona"\?/,
+    );
   });
 });
 
 describe('the recorded registry', () => {
   type Recorded = {
     readonly files: Readonly<Record<string, unknown>>;
-    readonly query_tools: readonly { readonly query: Readonly<Record<string, unknown>>; readonly output: readonly string[] }[];
-    readonly query_jobs: readonly { readonly query: Readonly<Record<string, unknown>>; readonly output: readonly string[] }[];
-    readonly summary: Readonly<Record<string, Readonly<Record<'tools' | 'skills' | 'tasks' | 'jobs', readonly Record<string, unknown>[]>>>>;
+    readonly query_tools: readonly {
+      readonly query: Readonly<Record<string, unknown>>;
+      readonly output: readonly string[];
+    }[];
+    readonly query_jobs: readonly {
+      readonly query: Readonly<Record<string, unknown>>;
+      readonly output: readonly string[];
+    }[];
+    readonly summary: Readonly<
+      Record<
+        string,
+        Readonly<Record<'tools' | 'skills' | 'tasks' | 'jobs', readonly Record<string, unknown>[]>>
+      >
+    >;
   };
   const setUp = async () => {
     const recorded = golden<Recorded>('registry_fixture');
     const registry = await CapabilityRegistry.load({ root: new ManifestTree(recorded.files).root });
-    for (const [index, success] of [false, true, true, true].entries()) registry.recordTool('sum_tool', { success, latencyMs: 100 + index });
+    for (const [index, success] of [false, true, true, true].entries())
+      registry.recordTool('sum_tool', { success, latencyMs: 100 + index });
     registry.recordTool('sum_tool', { success: false, latencyMs: 9 }, { persona: 'atlas' });
     registry.recordJob('GlobalJob', { success: false, latencyMs: 45 });
     return { recorded, registry };
   };
 
-  it.runIf(present)('answers queries of tools as recorded; a bare version is a range, and tools without calls count only when asked for', async () => {
-    const { recorded, registry } = await setUp();
-    for (const { query, output } of recorded.query_tools) {
-      const { persona_filters: personas, capability_filters: capability, provider_filters: provider, version_constraint: version, min_success_rate: rate } = query;
-      const asked = JSON.parse(JSON.stringify({ personas, capability, provider, version, minSuccessRate: rate, ...(typeof rate === 'number' && rate > 0 ? { requireCalls: true } : {}) })) as object;
-      const expected = version === '1.0' ? ['atlas_only@Atlas', 'nova_only@Nova', 'restricted@shared'] : output;
-      expect([...owned(registry.tools(asked))].sort(), JSON.stringify(query)).toEqual([...expected].sort());
-    }
-  });
+  it.runIf(present)(
+    'answers queries of tools as recorded; a bare version is a range, and tools without calls count only when asked for',
+    async () => {
+      const { recorded, registry } = await setUp();
+      for (const { query, output } of recorded.query_tools) {
+        const {
+          persona_filters: personas,
+          capability_filters: capability,
+          provider_filters: provider,
+          version_constraint: version,
+          min_success_rate: rate,
+        } = query;
+        const asked = JSON.parse(
+          JSON.stringify({
+            personas,
+            capability,
+            provider,
+            version,
+            minSuccessRate: rate,
+            ...(typeof rate === 'number' && rate > 0 ? { requireCalls: true } : {}),
+          }),
+        ) as object;
+        const expected =
+          version === '1.0' ? ['atlas_only@Atlas', 'nova_only@Nova', 'restricted@shared'] : output;
+        expect([...owned(registry.tools(asked))].sort(), JSON.stringify(query)).toEqual(
+          [...expected].sort(),
+        );
+      }
+    },
+  );
 
   it.runIf(present)('answers queries of jobs as recorded', async () => {
     const { recorded, registry } = await setUp();
     for (const { query, output } of recorded.query_jobs) {
-      const { persona_filters: personas, required_capability_filters: requiredCapability, required_skill_filters: skill } = query;
-      expect(owned(registry.jobs(JSON.parse(JSON.stringify({ personas, requiredCapability, skill })) as object)), JSON.stringify(query)).toEqual(output);
+      const {
+        persona_filters: personas,
+        required_capability_filters: requiredCapability,
+        required_skill_filters: skill,
+      } = query;
+      expect(
+        owned(
+          registry.jobs(
+            JSON.parse(JSON.stringify({ personas, requiredCapability, skill })) as object,
+          ),
+        ),
+        JSON.stringify(query),
+      ).toEqual(output);
     }
   });
 
@@ -172,35 +329,101 @@ describe('the recorded registry', () => {
     for (const [persona, expected] of Object.entries(recorded.summary)) {
       const summary = registry.summary({ persona: persona === 'None' ? null : persona });
       for (const kind of ['tools', 'skills', 'tasks', 'jobs'] as const) {
-        expect(owned(summary[kind].map((item) => ({ ...item, owner: item.persona }))), `${persona} ${kind}`).toEqual(owned(expected[kind].map((item) => ({ name: item['name'] as string, owner: item['persona'] as string | null }))));
-        summary[kind].forEach((item, index) => expect(normalized(item), `${persona} ${kind} ${item.name}`).toEqual(normalized(expected[kind][index]!)));
+        expect(
+          owned(summary[kind].map((item) => ({ ...item, owner: item.persona }))),
+          `${persona} ${kind}`,
+        ).toEqual(
+          owned(
+            expected[kind].map((item) => ({
+              name: item['name'] as string,
+              owner: item['persona'] as string | null,
+            })),
+          ),
+        );
+        summary[kind].forEach((item, index) =>
+          expect(normalized(item), `${persona} ${kind} ${item.name}`).toEqual(
+            normalized(expected[kind][index]!),
+          ),
+        );
       }
     }
   });
 
   /** An item without what is new here, and without what differs on purpose. */
   function normalized(item: object): object {
-    const { name, version, providers, summary, description, personas, capabilities, required_tools, required_skills, required_capabilities, capability_tags, tags, health, compatibility } = item as Record<string, unknown>;
+    const {
+      name,
+      version,
+      providers,
+      summary,
+      description,
+      personas,
+      capabilities,
+      required_tools,
+      required_skills,
+      required_capabilities,
+      capability_tags,
+      tags,
+      health,
+      compatibility,
+    } = item as Record<string, unknown>;
     const { tool, job } = (health ?? {}) as Partial<Record<'tool' | 'job', Counts>>;
     const fit = compatibility as object;
     return {
-      ...{ name, version, providers, summary, description, personas, capabilities, required_tools, required_skills, tags },
+      ...{
+        name,
+        version,
+        providers,
+        summary,
+        description,
+        personas,
+        capabilities,
+        required_tools,
+        required_skills,
+        tags,
+      },
       // An allow-list that does not name who asks does not fit; the original only repeated it.
       ...{ compatibility: name === 'restricted' ? { ...fit, matches_request: null } : fit },
-      ...{ capability_tags: eachOnce(capability_tags), required_capabilities: eachOnce(required_capabilities), tool: tool && numbers(tool), job: job && numbers(job) },
+      ...{
+        capability_tags: eachOnce(capability_tags),
+        required_capabilities: eachOnce(required_capabilities),
+        tool: tool && numbers(tool),
+        job: job && numbers(job),
+      },
     };
   }
 
-  type Counts = Readonly<Record<'total' | 'success' | 'failure' | 'success_rate' | 'average_latency_ms' | 'p95_latency_ms', number | null>>;
+  type Counts = Readonly<
+    Record<
+      'total' | 'success' | 'failure' | 'success_rate' | 'average_latency_ms' | 'p95_latency_ms',
+      number | null
+    >
+  >;
   /** Tools that were not called have no rate; the original said 0. Dates are those of the clock. */
-  function numbers({ total, success, failure, success_rate, average_latency_ms, p95_latency_ms }: Counts): object {
-    return { total, success, failure, average_latency_ms, success_rate: total === 0 ? null : success_rate, p95_latency_ms: p95_latency_ms === null ? null : Math.round(p95_latency_ms * 1_000) };
+  function numbers({
+    total,
+    success,
+    failure,
+    success_rate,
+    average_latency_ms,
+    p95_latency_ms,
+  }: Counts): object {
+    return {
+      total,
+      success,
+      failure,
+      average_latency_ms,
+      success_rate: total === 0 ? null : success_rate,
+      p95_latency_ms: p95_latency_ms === null ? null : Math.round(p95_latency_ms * 1_000),
+    };
   }
 
   /** The first of tags that differ only in case is kept; the original kept all. */
   function eachOnce(values: unknown): unknown {
     if (!Array.isArray(values)) return values;
     const seen = new Set<string>();
-    return (values as string[]).filter((value) => !seen.has(value.toLowerCase()) && seen.add(value.toLowerCase()));
+    return (values as string[]).filter(
+      (value) => !seen.has(value.toLowerCase()) && seen.add(value.toLowerCase()),
+    );
   }
 });

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineTool, isToolError } from '../../src/index.js';
-import { loadFunctionMap, type LoadFunctionMapOptions } from '../../src/capability/manifest/load-function-map.js';
+import {
+  loadFunctionMap,
+  type LoadFunctionMapOptions,
+} from '../../src/capability/manifest/load-function-map.js';
 import { ToolManifestValidationError } from '../../src/capability/manifest/manifest-issue.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { folderWith, LEAST } from './manifest-samples.js';
@@ -15,34 +18,73 @@ const SEARCH = {
   auth: { required: true, type: 'api_key', env: 'GOOGLE_API_KEY' },
   allow_parallel: true,
   description: 'A Google search result API...',
-  parameters: { type: 'object', properties: { query: { type: 'string', description: 'The search content.' } }, required: ['query'] },
+  parameters: {
+    type: 'object',
+    properties: { query: { type: 'string', description: 'The search content.' } },
+    required: ['query'],
+  },
 };
 const entry = (name: string, keys: object = {}) => ({ ...LEAST, name, ...keys });
-const inCode = (name: string, keys: object = {}) => defineTool({ name, description: 'From code', inputSchema: { type: 'object' }, execute: () => 'code', ...keys });
+const inCode = (name: string, keys: object = {}) =>
+  defineTool({
+    name,
+    description: 'From code',
+    inputSchema: { type: 'object' },
+    execute: () => 'code',
+    ...keys,
+  });
 
 describe('a function map', () => {
   it('has for each tool a function that runs directly, and its manifest', async () => {
     const root = folderWith({ 'functions.json': [SEARCH] });
-    const map = await loadFunctionMap({ root, handlers: { google_search: (input: { query: string }) => `found ${input.query}` } });
+    const map = await loadFunctionMap({
+      root,
+      handlers: { google_search: (input: { query: string }) => `found ${input.query}` },
+    });
     expect(Object.keys(map)).toEqual(['google_search']);
     expect(map['google_search']!.metadata).toEqual({ ...SEARCH, source: 'manifest' });
     expect(map['google_search']!.callable({ query: 'cats' })).toBe('found cats');
   });
 
   it('cannot be changed, and has nothing that it did not read', async () => {
-    const root = folderWith({ 'functions.json': `[${JSON.stringify(entry('constructor'))}, ${JSON.stringify(SEARCH)}]`, 'tools.json': [entry('__proto__')] });
+    const root = folderWith({
+      'functions.json': `[${JSON.stringify(entry('constructor'))}, ${JSON.stringify(SEARCH)}]`,
+      'tools.json': [entry('__proto__')],
+    });
     const map = await loadFunctionMap({ root });
     expect(isDeepFrozen(map)).toBe(true);
     expect(Object.keys(map)).toEqual(['constructor', 'google_search', '__proto__']);
-    expect([map['constructor']!.metadata.name, map['__proto__']!.metadata.name]).toEqual(['constructor', '__proto__']);
+    expect([map['constructor']!.metadata.name, map['__proto__']!.metadata.name]).toEqual([
+      'constructor',
+      '__proto__',
+    ]);
     const other = await loadFunctionMap({ root: folderWith({ 'functions.json': [SEARCH] }) });
-    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', 'prototype']) expect([name, other[name]]).toEqual([name, undefined]);
+    for (const name of [
+      'constructor',
+      '__proto__',
+      'toString',
+      'hasOwnProperty',
+      'valueOf',
+      'prototype',
+    ])
+      expect([name, other[name]]).toEqual([name, undefined]);
   });
 
   it('lists tools without a function; calling one says what is missing', async () => {
-    const map = await loadFunctionMap({ root: folderWith({ 'functions.json': [SEARCH, entry('b', { handler_ref: 'web.b' })] }), handlers: { other: () => 1 } });
-    for (const [name, key] of [['google_search', 'google_search'], ['b', 'web.b']] as const) {
-      expect(() => map[name]!.callable({})).toThrow(expect.objectContaining({ code: 'NOT_EXECUTABLE', message: expect.stringContaining(`handlers["${key}"]`) as string }) as Error);
+    const map = await loadFunctionMap({
+      root: folderWith({ 'functions.json': [SEARCH, entry('b', { handler_ref: 'web.b' })] }),
+      handlers: { other: () => 1 },
+    });
+    for (const [name, key] of [
+      ['google_search', 'google_search'],
+      ['b', 'web.b'],
+    ] as const) {
+      expect(() => map[name]!.callable({})).toThrow(
+        expect.objectContaining({
+          code: 'NOT_EXECUTABLE',
+          message: expect.stringContaining(`handlers["${key}"]`) as string,
+        }) as Error,
+      );
     }
   });
 
@@ -51,49 +93,90 @@ describe('a function map', () => {
     const map = await loadFunctionMap({
       root,
       handlers: { a: () => 'handler' },
-      modules: [{ a: () => 'module', b: () => 'module', constant: 5 }, { tool: inCode('d', { execute: () => 'tool of a module' }) }],
+      modules: [
+        { a: () => 'module', b: () => 'module', constant: 5 },
+        { tool: inCode('d', { execute: () => 'tool of a module' }) },
+      ],
       definitions: [inCode('a'), inCode('b'), inCode('c')],
     });
-    expect(Object.values(map).map(({ callable }) => callable())).toEqual(['handler', 'module', 'code', 'tool of a module']);
+    expect(Object.values(map).map(({ callable }) => callable())).toEqual([
+      'handler',
+      'module',
+      'code',
+      'tool of a module',
+    ]);
     expect(map['c']!.metadata.description).toBe('A sample');
   });
 
   it('hands over input and context, empty ones where there are none', async () => {
-    const map = await loadFunctionMap({ root: folderWith({ 'functions.json': [entry('a')] }), handlers: { a: (...received: unknown[]) => received } });
+    const map = await loadFunctionMap({
+      root: folderWith({ 'functions.json': [entry('a')] }),
+      handlers: { a: (...received: unknown[]) => received },
+    });
     expect(map['a']!.callable()).toEqual([{}, {}]);
     expect(map['a']!.callable({ x: 1 }, { callId: '7' })).toEqual([{ x: 1 }, { callId: '7' }]);
   });
 
   it('lists tools from code that no manifest has, with a manifest of their own', async () => {
-    const map = await loadFunctionMap({ root: folderWith({ 'functions.json': [entry('a')] }), definitions: new Set([inCode('extra', { timeoutMs: 2_000 }), inCode('hidden', { personaAllowlist: ['Echo'] })]) });
+    const map = await loadFunctionMap({
+      root: folderWith({ 'functions.json': [entry('a')] }),
+      definitions: new Set([
+        inCode('extra', { timeoutMs: 2_000 }),
+        inCode('hidden', { personaAllowlist: ['Echo'] }),
+      ]),
+    });
     expect(Object.keys(map)).toEqual(['a', 'extra']);
-    expect(map['extra']!.metadata).toEqual({ name: 'extra', description: 'From code', parameters: { type: 'object' }, default_timeout: 2, source: 'definition' });
+    expect(map['extra']!.metadata).toEqual({
+      name: 'extra',
+      description: 'From code',
+      parameters: { type: 'object' },
+      default_timeout: 2,
+      source: 'definition',
+    });
   });
 
   // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
   it('has no functions that nobody described', async () => {
-    const map = await loadFunctionMap({ root: folderWith({ 'functions.json': [entry('x')] }), modules: { x: () => 1, y: () => 2 } });
+    const map = await loadFunctionMap({
+      root: folderWith({ 'functions.json': [entry('x')] }),
+      modules: { x: () => 1, y: () => 2 },
+    });
     expect(Object.keys(map)).toEqual(['x']);
   });
 });
 
 describe('the function map of a persona', () => {
   const FILES = {
-    'functions.json': [entry('shared'), entry('both', { description: 'of all' }), entry('listed', { persona_allowlist: ['echo'] }), entry('of_nova', { persona_allowlist: ['Nova'] })],
-    'personas/Echo/Toolbox/functions.json': [entry('both', { description: 'of Echo' }), entry('own')],
+    'functions.json': [
+      entry('shared'),
+      entry('both', { description: 'of all' }),
+      entry('listed', { persona_allowlist: ['echo'] }),
+      entry('of_nova', { persona_allowlist: ['Nova'] }),
+    ],
+    'personas/Echo/Toolbox/functions.json': [
+      entry('both', { description: 'of Echo' }),
+      entry('own'),
+    ],
   };
-  const load = (options: Omit<LoadFunctionMapOptions, 'root'>) => loadFunctionMap({ root: folderWith(FILES), ...options });
+  const load = (options: Omit<LoadFunctionMapOptions, 'root'>) =>
+    loadFunctionMap({ root: folderWith(FILES), ...options });
 
   // The original takes the persona's map instead of the shared one; the documents call it a merged view.
   it('has the shared tools too, its own in their place', async () => {
     const map = await load({ persona: 'ECHO ' });
     expect(Object.keys(map)).toEqual(['shared', 'both', 'listed', 'own']);
-    expect(map['both']!.metadata).toMatchObject({ description: 'of Echo', persona: 'Echo', source: 'manifest' });
+    expect(map['both']!.metadata).toMatchObject({
+      description: 'of Echo',
+      persona: 'Echo',
+      source: 'manifest',
+    });
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
   it('is the same the second time (the original filters only cached maps)', async () => {
-    expect(JSON.stringify(await load({ persona: 'Echo' }))).toBe(JSON.stringify(await load({ persona: 'Echo' })));
+    expect(JSON.stringify(await load({ persona: 'Echo' }))).toBe(
+      JSON.stringify(await load({ persona: 'Echo' })),
+    );
   });
 
   it('has only what everybody may use when nobody is named', async () => {
@@ -105,22 +188,34 @@ describe('the function map of a persona', () => {
   it('lets nobody reach through code what the manifest keeps from them', async () => {
     const map = await load({ persona: 'Echo', definitions: [inCode('of_nova')] });
     expect(map['of_nova']).toBeUndefined();
-    expect(await load({ persona: 'nova', definitions: [inCode('of_nova')] })).toHaveProperty('of_nova');
+    expect(await load({ persona: 'nova', definitions: [inCode('of_nova')] })).toHaveProperty(
+      'of_nova',
+    );
   });
 });
 
 describe('a function map of invalid manifests', () => {
-  const root = () => folderWith({ 'functions.json': [entry('a'), entry('b', { side_effects: 'logging' })], 'personas/P/functions.json': [entry('c', { version: 1 })] });
+  const root = () =>
+    folderWith({
+      'functions.json': [entry('a'), entry('b', { side_effects: 'logging' })],
+      'personas/P/functions.json': [entry('c', { version: 1 })],
+    });
 
   // The original falls back to the shared map without a word.
   it('is refused by default, with every error', async () => {
-    const error: unknown = await loadFunctionMap({ root: root(), persona: 'P' }).catch((thrown: unknown) => thrown);
+    const error: unknown = await loadFunctionMap({ root: root(), persona: 'P' }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(ToolManifestValidationError);
-    expect((error as ToolManifestValidationError).errors.map(({ entryName }) => entryName)).toEqual(['b', 'c']);
+    expect((error as ToolManifestValidationError).errors.map(({ entryName }) => entryName)).toEqual(
+      ['b', 'c'],
+    );
   });
 
   it('has the valid tools when asked for', async () => {
-    expect(Object.keys(await loadFunctionMap({ root: root(), persona: 'P', onInvalid: 'quarantine' }))).toEqual(['a']);
+    expect(
+      Object.keys(await loadFunctionMap({ root: root(), persona: 'P', onInvalid: 'quarantine' })),
+    ).toEqual(['a']);
   });
 
   it.each([
@@ -135,10 +230,16 @@ describe('a function map of invalid manifests', () => {
     [{ root: '.', persona: '' }],
     [undefined],
   ])('refuses wrong options %#', async (options) => {
-    await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT'));
+    await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) =>
+      isToolError(error, 'INVALID_ARGUMENT'),
+    );
   });
 
   it('reads single files too', async () => {
-    expect(Object.keys(await loadFunctionMap({ files: join(folderWith({ 'mine.json': [SEARCH] }), 'mine.json') }))).toEqual(['google_search']);
+    expect(
+      Object.keys(
+        await loadFunctionMap({ files: join(folderWith({ 'mine.json': [SEARCH] }), 'mine.json') }),
+      ),
+    ).toEqual(['google_search']);
   });
 });

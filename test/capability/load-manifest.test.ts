@@ -5,17 +5,32 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { ToolMetadataRegistry, isToolError } from '../../src/index.js';
 import { findManifestFiles } from '../../src/capability/manifest/manifest-files.js';
-import { loadManifest, type LoadManifestOptions, type ManifestSource } from '../../src/capability/manifest/load-manifest.js';
-import { formatManifestIssue, ToolManifestValidationError } from '../../src/capability/manifest/manifest-issue.js';
+import {
+  loadManifest,
+  type LoadManifestOptions,
+  type ManifestSource,
+} from '../../src/capability/manifest/load-manifest.js';
+import {
+  formatManifestIssue,
+  ToolManifestValidationError,
+} from '../../src/capability/manifest/manifest-issue.js';
 import { folderWith, LEAST } from './manifest-samples.js';
 
 const entry = (name: string, keys: object = {}) => ({ ...LEAST, name, ...keys });
-const quarantined = (source: ManifestSource, options: LoadManifestOptions = {}) => loadManifest(source, { ...options, onInvalid: 'quarantine' });
-const namesOf = ({ entries }: Awaited<ReturnType<typeof loadManifest>>) => entries.map(({ definition, persona }) => (persona === undefined ? definition.name : `${definition.name}@${persona}`));
+const quarantined = (source: ManifestSource, options: LoadManifestOptions = {}) =>
+  loadManifest(source, { ...options, onInvalid: 'quarantine' });
+const namesOf = ({ entries }: Awaited<ReturnType<typeof loadManifest>>) =>
+  entries.map(({ definition, persona }) =>
+    persona === undefined ? definition.name : `${definition.name}@${persona}`,
+  );
 
 async function refused(source: ManifestSource): Promise<ToolManifestValidationError> {
-  const error: unknown = await loadManifest(source).then(() => undefined, (thrown: unknown) => thrown);
-  if (error instanceof ToolManifestValidationError && error.name === 'ToolManifestValidationError') return error;
+  const error: unknown = await loadManifest(source).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof ToolManifestValidationError && error.name === 'ToolManifestValidationError')
+    return error;
   throw new Error('expected a ToolManifestValidationError', { cause: error });
 }
 
@@ -31,27 +46,49 @@ describe('loading manifests', () => {
   it('takes a path, a URL, several of them, or a folder', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'more.json': [entry('b')] });
     const file = join(root, 'functions.json');
-    for (const source of [file, pathToFileURL(file), [file], { root }, { root: pathToFileURL(root) }, relative(process.cwd(), file)]) expect(namesOf(await loadManifest(source))).toEqual(['a']);
+    for (const source of [
+      file,
+      pathToFileURL(file),
+      [file],
+      { root },
+      { root: pathToFileURL(root) },
+      relative(process.cwd(), file),
+    ])
+      expect(namesOf(await loadManifest(source))).toEqual(['a']);
     expect(namesOf(await loadManifest([file, join(root, 'more.json')]))).toEqual(['a', 'b']);
   });
 
   it('refuses by default with all errors of all files, listing ten', async () => {
-    const root = folderWith({ 'functions.json': Array.from({ length: 8 }, (_, index) => entry(`a${index}`, { version: 1, default_timeout: -1 })), 'personas/P/functions.json': '[{' });
+    const root = folderWith({
+      'functions.json': Array.from({ length: 8 }, (_, index) =>
+        entry(`a${index}`, { version: 1, default_timeout: -1 }),
+      ),
+      'personas/P/functions.json': '[{',
+    });
     const { errors, message, code, details } = await refused({ root });
     expect(errors).toHaveLength(17);
     expect(code).toBe('INVALID_MANIFEST');
     expect(details['errors']).toEqual(errors);
     expect(message.split('\n')).toHaveLength(12);
-    expect(message).toMatch(/got 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/);
+    expect(message).toMatch(
+      /got 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/,
+    );
     expect(message).toContain('… and 7 more');
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });
 
   it('leaves out only what is wrong when asked to', async () => {
-    const root = folderWith({ 'functions.json': [entry('a'), entry('b', { version: 1 }), entry('c', { unknown: 1 })], 'tools.json': 'broken' });
+    const root = folderWith({
+      'functions.json': [entry('a'), entry('b', { version: 1 }), entry('c', { unknown: 1 })],
+      'tools.json': 'broken',
+    });
     const { entries, issues, total } = await quarantined({ root });
     expect(entries.map((each) => each.definition.name)).toEqual(['a', 'c']);
-    expect(issues.map(({ severity, path }) => [severity, path])).toEqual([['error', '/1/version'], ['warning', '/2/unknown'], ['error', '']]);
+    expect(issues.map(({ severity, path }) => [severity, path])).toEqual([
+      ['error', '/1/version'],
+      ['warning', '/2/unknown'],
+      ['error', ''],
+    ]);
     expect(total).toBe(3);
   });
 
@@ -63,55 +100,121 @@ describe('loading manifests', () => {
   it.each([
     ['that is missing', () => undefined, 'Expected a file, got none.'],
     ['that is a folder', (path: string) => mkdirSync(path), 'got a folder or a device'],
-    ['that is a pipe nobody writes to', (path: string) => execFileSync('mkfifo', [path]), 'got a folder or a device'],
-    ['of more than 1 MiB', (path: string) => writeFileSync(path, ' '.repeat(1_048_577)), 'at most 1 MiB'],
-    ['that is no UTF-8', (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])), 'Expected UTF-8 text'],
+    [
+      'that is a pipe nobody writes to',
+      (path: string) => execFileSync('mkfifo', [path]),
+      'got a folder or a device',
+    ],
+    [
+      'of more than 1 MiB',
+      (path: string) => writeFileSync(path, ' '.repeat(1_048_577)),
+      'at most 1 MiB',
+    ],
+    [
+      'that is no UTF-8',
+      (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])),
+      'Expected UTF-8 text',
+    ],
     ['that leads to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('reports a file %s', async (_, make, expected) => {
     const path = join(folderWith({}), 'functions.json');
     make(path);
     const { issues } = await quarantined(path);
-    expect(issues).toMatchObject([{ severity: 'error', path: '', message: expect.stringContaining(expected) as string }]);
+    expect(issues).toMatchObject([
+      { severity: 'error', path: '', message: expect.stringContaining(expected) as string },
+    ]);
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
   });
 
   it('is refused with an error that programs can make themselves, also without errors to name', () => {
     for (const error of [new ToolManifestValidationError(), new ToolManifestValidationError([])]) {
-      expect(error).toMatchObject({ name: 'ToolManifestValidationError', code: 'INVALID_MANIFEST', message: 'Expected valid tool manifests, got some that are refused.', errors: [] });
+      expect(error).toMatchObject({
+        name: 'ToolManifestValidationError',
+        code: 'INVALID_MANIFEST',
+        message: 'Expected valid tool manifests, got some that are refused.',
+        errors: [],
+      });
     }
   });
 
   it('gives tools their work by name or reference', async () => {
-    const root = folderWith({ 'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')] });
-    const { definitions } = await loadManifest({ root }, { handlers: { a: () => 'by name', work: () => 'by reference' } });
-    expect(definitions.map(({ execute }) => execute?.({}, {}))).toEqual(['by name', 'by reference', undefined]);
-    const fromMap = await loadManifest({ root }, { handlers: new Map([['constructor', () => 'own']]) });
+    const root = folderWith({
+      'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')],
+    });
+    const { definitions } = await loadManifest(
+      { root },
+      { handlers: { a: () => 'by name', work: () => 'by reference' } },
+    );
+    expect(definitions.map(({ execute }) => execute?.({}, {}))).toEqual([
+      'by name',
+      'by reference',
+      undefined,
+    ]);
+    const fromMap = await loadManifest(
+      { root },
+      { handlers: new Map([['constructor', () => 'own']]) },
+    );
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
   });
 
   it('names a comma after the last value, where it stands', async () => {
     const root = folderWith({ 'functions.json': '[\n  { "name": "a", },\n]' });
-    expect((await quarantined({ root })).issues).toMatchObject([{ line: 2, column: 16, message: 'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.' }]);
+    expect((await quarantined({ root })).issues).toMatchObject([
+      {
+        line: 2,
+        column: 16,
+        message:
+          'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.',
+      },
+    ]);
   });
 
   it('warns of handlers that answer no tool, of single files only where the name is nearly that of one', async () => {
-    const root = folderWith({ 'functions.json': [entry('forecast'), entry('b', { handler_ref: 'work' })] });
+    const root = folderWith({
+      'functions.json': [entry('forecast'), entry('b', { handler_ref: 'work' })],
+    });
     const handlers = { forcast: () => 1, work: () => 1, b: () => 1, elsewhere: () => 1 };
     const { issues } = await loadManifest({ root }, { handlers });
     expect(issues.map(({ severity, path, message }) => [severity, path, message])).toEqual([
-      ['warning', '', 'Expected handlers by the name or handler_ref of a tool in the manifests, got "forcast". Did you mean "forecast"?'],
-      ['warning', '', 'Expected handlers by the name or handler_ref of a tool in the manifests, got "elsewhere". Nothing calls it.'],
+      [
+        'warning',
+        '',
+        'Expected handlers by the name or handler_ref of a tool in the manifests, got "forcast". Did you mean "forecast"?',
+      ],
+      [
+        'warning',
+        '',
+        'Expected handlers by the name or handler_ref of a tool in the manifests, got "elsewhere". Nothing calls it.',
+      ],
     ]);
     const ofFile = await loadManifest(join(root, 'functions.json'), { handlers });
-    expect(ofFile.issues).toMatchObject([{ file: expect.stringMatching(/functions\.json$/) as string, message: expect.stringContaining('"forcast"') as string }]);
-    expect((await loadManifest({ root: folderWith({ 'functions.json': [entry('a'), { name: 'forcast' }] }) }, { handlers, onInvalid: 'quarantine' })).issues.every(({ severity }) => severity === 'error')).toBe(true);
+    expect(ofFile.issues).toMatchObject([
+      {
+        file: expect.stringMatching(/functions\.json$/) as string,
+        message: expect.stringContaining('"forcast"') as string,
+      },
+    ]);
+    expect(
+      (
+        await loadManifest(
+          { root: folderWith({ 'functions.json': [entry('a'), { name: 'forcast' }] }) },
+          { handlers, onInvalid: 'quarantine' },
+        )
+      ).issues.every(({ severity }) => severity === 'error'),
+    ).toBe(true);
   });
 
   it('refuses the same name in two files of one owner', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'tools.json': [entry('a')] });
     const { entries, issues } = await quarantined({ root });
     expect(entries).toHaveLength(1);
-    expect(issues).toMatchObject([{ path: '/0/name', entryName: 'a', message: expect.stringContaining('functions.json)') as string }]);
+    expect(issues).toMatchObject([
+      {
+        path: '/0/name',
+        entryName: 'a',
+        message: expect.stringContaining('functions.json)') as string,
+      },
+    ]);
   });
 
   it.each([
@@ -124,18 +227,37 @@ describe('loading manifests', () => {
     ['a\0b'],
     [new URL('https://example.org/functions.json')],
   ])('refuses %j as a source', async (source) => {
-    await expect(loadManifest(source as never)).rejects.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT'));
+    await expect(loadManifest(source as never)).rejects.toSatisfy((error) =>
+      isToolError(error, 'INVALID_ARGUMENT'),
+    );
   });
 
-  it.each([[{ oninvalid: 'throw' }], [{ onInvalid: 'ignore' }], [{ persona: 5 }], [{ persona: ' ' }], [{ handlers: [] }], [{ handlers: { a: 5 } }], [null]])('refuses the options %j', async (options) => {
-    await expect(loadManifest('functions.json', options as never)).rejects.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT'));
+  it.each([
+    [{ oninvalid: 'throw' }],
+    [{ onInvalid: 'ignore' }],
+    [{ persona: 5 }],
+    [{ persona: ' ' }],
+    [{ handlers: [] }],
+    [{ handlers: { a: 5 } }],
+    [null],
+  ])('refuses the options %j', async (options) => {
+    await expect(loadManifest('functions.json', options as never)).rejects.toSatisfy((error) =>
+      isToolError(error, 'INVALID_ARGUMENT'),
+    );
   });
 });
 
 describe('the tools of a persona', () => {
   const FILES = {
-    'functions.json': [entry('shared'), entry('both', { description: 'of all' }), entry('of_echo', { persona_allowlist: ['ECHO '] })],
-    'personas/Echo/Toolbox/functions.json': [entry('both', { description: 'of Echo' }), entry('own')],
+    'functions.json': [
+      entry('shared'),
+      entry('both', { description: 'of all' }),
+      entry('of_echo', { persona_allowlist: ['ECHO '] }),
+    ],
+    'personas/Echo/Toolbox/functions.json': [
+      entry('both', { description: 'of Echo' }),
+      entry('own'),
+    ],
     'personas/Nova/functions.json': [entry('other')],
   };
 
@@ -146,26 +268,57 @@ describe('the tools of a persona', () => {
 
   it('are those whose allow-list has the persona, in any case', async () => {
     const root = folderWith(FILES);
-    expect(namesOf(await loadManifest({ root }, { persona: 'NOVA' }))).toEqual(['shared', 'both', 'other@Nova']);
+    expect(namesOf(await loadManifest({ root }, { persona: 'NOVA' }))).toEqual([
+      'shared',
+      'both',
+      'other@Nova',
+    ]);
     expect(namesOf(await loadManifest({ root }, { persona: 'Ghost' }))).toEqual(['shared', 'both']);
   });
 
   it('are all listed, with their owners, when no persona is asked for', async () => {
-    expect(namesOf(await loadManifest({ root: folderWith(FILES) }))).toEqual(['shared', 'both', 'of_echo', 'both@Echo', 'own@Echo', 'other@Nova']);
+    expect(namesOf(await loadManifest({ root: folderWith(FILES) }))).toEqual([
+      'shared',
+      'both',
+      'of_echo',
+      'both@Echo',
+      'own@Echo',
+      'other@Nova',
+    ]);
   });
 
   it('are known by the path of a single file as well', async () => {
     const root = folderWith(FILES);
-    expect(namesOf(await loadManifest(join(root, 'personas/Echo/Toolbox/functions.json')))).toEqual(['both@Echo', 'own@Echo']);
+    expect(namesOf(await loadManifest(join(root, 'personas/Echo/Toolbox/functions.json')))).toEqual(
+      ['both@Echo', 'own@Echo'],
+    );
   });
 });
 
 describe('finding manifests', () => {
-  const found = async (root: string) => (await findManifestFiles(root)).files.map(({ path, kind, persona }) => `${relative(root, path)} ${kind} ${persona ?? ''}`.trim());
+  const found = async (root: string) =>
+    (await findManifestFiles(root)).files.map(({ path, kind, persona }) =>
+      `${relative(root, path)} ${kind} ${persona ?? ''}`.trim(),
+    );
 
   it('knows the layouts of one folder, of shared folders, of personas, and of the documents', async () => {
-    const files = ['functions.json', 'skills.json', 'shared/jobs.json', 'shared/tasks.json', 'modules/Tools/tool_maps/functions.json', 'personas/Nikola Tesla/Toolbox/functions.json', 'personas/Nikola Tesla/Jobs/jobs.json', 'personas/Flat/tasks.json', 'modules/Personas/Old/Toolbox/functions.json'];
-    const root = folderWith({ ...Object.fromEntries(files.map((file) => [file, []])), 'other.json': [], 'personas/readme.txt': '', 'personas/.hidden/functions.json': [] });
+    const files = [
+      'functions.json',
+      'skills.json',
+      'shared/jobs.json',
+      'shared/tasks.json',
+      'modules/Tools/tool_maps/functions.json',
+      'personas/Nikola Tesla/Toolbox/functions.json',
+      'personas/Nikola Tesla/Jobs/jobs.json',
+      'personas/Flat/tasks.json',
+      'modules/Personas/Old/Toolbox/functions.json',
+    ];
+    const root = folderWith({
+      ...Object.fromEntries(files.map((file) => [file, []])),
+      'other.json': [],
+      'personas/readme.txt': '',
+      'personas/.hidden/functions.json': [],
+    });
     expect(await found(root)).toEqual([
       'functions.json tools',
       'modules/Tools/tool_maps/functions.json tools',
@@ -180,8 +333,14 @@ describe('finding manifests', () => {
   });
 
   it('does not follow links out of the folder, and says so', async () => {
-    const outside = folderWith({ 'functions.json': [entry('secret')], 'Evil/functions.json': [entry('evil')] });
-    const root = folderWith({ 'real/functions.json': [entry('a')], 'personas/Good/functions.json': [entry('b')] });
+    const outside = folderWith({
+      'functions.json': [entry('secret')],
+      'Evil/functions.json': [entry('evil')],
+    });
+    const root = folderWith({
+      'real/functions.json': [entry('a')],
+      'personas/Good/functions.json': [entry('b')],
+    });
     symlinkSync(join(outside, 'functions.json'), join(root, 'functions.json'));
     symlinkSync(join(outside, 'Evil'), join(root, 'personas/Evil'));
     symlinkSync(join(root, 'real'), join(root, 'personas/Inside'));
@@ -195,14 +354,31 @@ describe('finding manifests', () => {
   });
 
   it('reads one folder of each persona, whatever the case', async () => {
-    const { files, issues } = await findManifestFiles(folderWith({ 'personas/Echo/functions.json': [], 'personas/echo/functions.json': [], 'personas/Shared/functions.json': [] }));
+    const { files, issues } = await findManifestFiles(
+      folderWith({
+        'personas/Echo/functions.json': [],
+        'personas/echo/functions.json': [],
+        'personas/Shared/functions.json': [],
+      }),
+    );
     expect(files.map(({ persona }) => persona)).toEqual(['Echo']);
-    expect(issues.map(({ file, message, severity }) => [file.replace(/^.*\//, ''), message.includes('second one'), severity])).toEqual([['Shared', false, 'error'], ['echo', true, 'error']]);
+    expect(
+      issues.map(({ file, message, severity }) => [
+        file.replace(/^.*\//, ''),
+        message.includes('second one'),
+        severity,
+      ]),
+    ).toEqual([
+      ['Shared', false, 'error'],
+      ['echo', true, 'error'],
+    ]);
   });
 
   it('says when there is nothing', async () => {
     const empty = folderWith({ 'skills.json': [] });
-    expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([expect.stringContaining('got none')]);
+    expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([
+      expect.stringContaining('got none'),
+    ]);
     const { errors } = await refused({ root: resolve(empty, 'missing') });
     expect(errors).toMatchObject([{ message: 'Expected a folder with manifests, got nothing.' }]);
   });

@@ -43,7 +43,9 @@ it('reads a file that is being written as it was at one moment or as broken, nev
   for (let kill = 0; kill < KILLS; kill++) {
     writeFileSync(file, JSON.stringify(tools));
     await look();
-    const writer = spawn(process.execPath, ['-e', WRITER, file, JSON.stringify(tools)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const writer = spawn(process.execPath, ['-e', WRITER, file, JSON.stringify(tools)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const ended = once(writer, 'exit');
     await once(writer.stdout, 'data');
     for (let looks = Math.floor(random() * 20); looks >= 0; looks--) await look();

@@ -13,10 +13,19 @@ const SEARCH = {
   version: '1.0.0',
   side_effects: 'none',
   default_timeout: 30,
-  auth: { required: true, type: 'api_key', envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } }, docs: 'Set KEY and ID.' },
+  auth: {
+    required: true,
+    type: 'api_key',
+    envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } },
+    docs: 'Set KEY and ID.',
+  },
   allow_parallel: true,
   description: 'A search',
-  parameters: { type: 'object', properties: { query: { type: 'string', description: 'What to look for.' } }, required: ['query'] },
+  parameters: {
+    type: 'object',
+    properties: { query: { type: 'string', description: 'What to look for.' } },
+    required: ['query'],
+  },
 };
 /** The static wrapper of the documents, which has no `parameters`, `version` and `auth`. */
 const WRAPPER = {
@@ -26,7 +35,10 @@ const WRAPPER = {
   default_timeout: 45,
   requires_consent: true,
   allow_parallel: false,
-  providers: [{ name: 'mcp', priority: 0, config: { server: 'browser-server', tool: 'browser.find' } }, { name: 'openai', priority: 10, config: { model: 'small' } }],
+  providers: [
+    { name: 'mcp', priority: 0, config: { server: 'browser-server', tool: 'browser.find' } },
+    { name: 'openai', priority: 10, config: { model: 'small' } },
+  ],
 };
 
 describe('an entry of a manifest', () => {
@@ -37,7 +49,12 @@ describe('an entry of a manifest', () => {
       version: '1.0.0',
       sideEffects: 'none',
       timeoutMs: 30_000,
-      auth: { required: true, type: 'api_key', env: { KEY: 'required', ID: 'required', OTHER: 'optional' }, docs: 'Set KEY and ID.' },
+      auth: {
+        required: true,
+        type: 'api_key',
+        env: { KEY: 'required', ID: 'required', OTHER: 'optional' },
+        docs: 'Set KEY and ID.',
+      },
       allowParallel: true,
       description: 'A search',
       inputSchema: SEARCH.parameters,
@@ -50,48 +67,116 @@ describe('an entry of a manifest', () => {
   it('needs no parameters when an MCP server describes them', () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
-    expect(entries[0]!.definition).toMatchObject({ inputSchema: { type: 'object' }, requiresConsent: true, providers: [{ name: 'mcp', priority: 0 }, { name: 'openai', priority: 10 }] });
-    expect(read({ ...WRAPPER, providers: [{ name: 'openai' }] }).issues).toMatchObject([{ path: '/0/parameters', entryName: 'browser_lookup' }]);
+    expect(entries[0]!.definition).toMatchObject({
+      inputSchema: { type: 'object' },
+      requiresConsent: true,
+      providers: [
+        { name: 'mcp', priority: 0 },
+        { name: 'openai', priority: 10 },
+      ],
+    });
+    expect(read({ ...WRAPPER, providers: [{ name: 'openai' }] }).issues).toMatchObject([
+      { path: '/0/parameters', entryName: 'browser_lookup' },
+    ]);
   });
 
   it('may be written as a function-calling tool, with metadata beside or inside', () => {
     const { version, side_effects, ...plain } = SEARCH;
-    const inside = read({ type: 'function', function: { ...plain, version, side_effects, strict: true } });
-    const beside = read({ type: 'function', side_effects, version, function: { ...plain, strict: true } });
+    const inside = read({
+      type: 'function',
+      function: { ...plain, version, side_effects, strict: true },
+    });
+    const beside = read({
+      type: 'function',
+      side_effects,
+      version,
+      function: { ...plain, strict: true },
+    });
     expect([...inside.issues, ...beside.issues]).toEqual([]);
-    expect(entryOf(inside.entries[0]!.definition).digest).toBe(entryOf(beside.entries[0]!.definition).digest);
-    expect(inside.entries[0]!.definition).toMatchObject({ name: 'google_search', version: '1.0.0', metadata: { strict: true } });
+    expect(entryOf(inside.entries[0]!.definition).digest).toBe(
+      entryOf(beside.entries[0]!.definition).digest,
+    );
+    expect(inside.entries[0]!.definition).toMatchObject({
+      name: 'google_search',
+      version: '1.0.0',
+      metadata: { strict: true },
+    });
   });
 
   it('tells where in the wrapper a fault stands, and keys that stand in both places', () => {
-    const { issues } = read({ type: 'function', side_effects: 'rubbish', version: '1', function: { ...LEAST, version: '2', default_timeout: -1 } });
-    expect(issues.map(({ path }) => path).sort()).toEqual(['/0/function/default_timeout', '/0/function/version', '/0/side_effects']);
+    const { issues } = read({
+      type: 'function',
+      side_effects: 'rubbish',
+      version: '1',
+      function: { ...LEAST, version: '2', default_timeout: -1 },
+    });
+    expect(issues.map(({ path }) => path).sort()).toEqual([
+      '/0/function/default_timeout',
+      '/0/function/version',
+      '/0/side_effects',
+    ]);
   });
 
   it.each([
     [{ default_timeout: 0 }, { timeoutMs: undefined }],
     [{ default_timeout: 5.0 }, { timeoutMs: 5_000 }],
-    [{ providers: [{ name: ' a ', health_check_interval: 1.5 }] }, { providers: [{ name: 'a', priority: 100, healthCheckIntervalMs: 1_500 }] }],
+    [
+      { providers: [{ name: ' a ', health_check_interval: 1.5 }] },
+      { providers: [{ name: 'a', priority: 100, healthCheckIntervalMs: 1_500 }] },
+    ],
     [{ idempotency_key: { required: true, scope: 'per-query' } }, { idempotencyKey: true }],
     [{ idempotency_key: false }, { idempotencyKey: false }],
-    [{ cost_per_call: 0.005, cost_unit: 'USD' }, { costPerCall: 0.005, metadata: { cost_unit: 'USD' } }],
-    [{ capabilities: ['Web_Search', ' look up ', 'web_search', '', ' '] }, { capabilities: ['Web_Search', 'look up'] }],
+    [
+      { cost_per_call: 0.005, cost_unit: 'USD' },
+      { costPerCall: 0.005, metadata: { cost_unit: 'USD' } },
+    ],
+    [
+      { capabilities: ['Web_Search', ' look up ', 'web_search', '', ' '] },
+      { capabilities: ['Web_Search', 'look up'] },
+    ],
     [{ persona_allowlist: [' Echo '] }, { personaAllowlist: ['Echo'] }],
-    [{ auth: { required: true, scopes: 'read write  read' } }, { auth: { required: true, scopes: ['read', 'write'] } }],
-    [{ auth: { required: true, scopes: ['read', ' write ', 'read', ''] } }, { auth: { required: true, scopes: ['read', 'write'] } }],
-    [{ auth: { required: true, env: 'KEY' } }, { auth: { required: true, env: { KEY: 'required' } } }],
-    [{ authentication: { required: true, env: 'KEY', scopes: ['read'] } }, { auth: { required: true, env: { KEY: 'required' }, scopes: ['read'] } }],
-    [{ auth: { required: false, env: 'KEY' } }, { auth: { required: false, env: { KEY: 'optional' } } }],
-    [{ auth: { required: true, envs: { first: 'ONE', second: 'TWO' } } }, { auth: { required: true, env: { ONE: 'optional', TWO: 'optional' } } }],
-    [{ auth: { required: true, envs: { KEY: { required: false, providers: ['p'] } } } }, { auth: { required: true, env: { KEY: 'optional' } } }],
+    [
+      { auth: { required: true, scopes: 'read write  read' } },
+      { auth: { required: true, scopes: ['read', 'write'] } },
+    ],
+    [
+      { auth: { required: true, scopes: ['read', ' write ', 'read', ''] } },
+      { auth: { required: true, scopes: ['read', 'write'] } },
+    ],
+    [
+      { auth: { required: true, env: 'KEY' } },
+      { auth: { required: true, env: { KEY: 'required' } } },
+    ],
+    [
+      { authentication: { required: true, env: 'KEY', scopes: ['read'] } },
+      { auth: { required: true, env: { KEY: 'required' }, scopes: ['read'] } },
+    ],
+    [
+      { auth: { required: false, env: 'KEY' } },
+      { auth: { required: false, env: { KEY: 'optional' } } },
+    ],
+    [
+      { auth: { required: true, envs: { first: 'ONE', second: 'TWO' } } },
+      { auth: { required: true, env: { ONE: 'optional', TWO: 'optional' } } },
+    ],
+    [
+      { auth: { required: true, envs: { KEY: { required: false, providers: ['p'] } } } },
+      { auth: { required: true, env: { KEY: 'optional' } } },
+    ],
     [{ priority: 'critical' }, { priority: 0 }],
     [{ priority: 3 }, { priority: 3 }],
     [{ cache_ttl: 0.5, access_mode: 'readonly' }, { cacheTtlMs: 500 }],
-    [{ requires_flags: { read: ['a.b'] }, zzz: 1, metadata: { own: true } }, { metadata: { requires_flags: { read: ['a.b'] }, zzz: 1, own: true } }],
+    [
+      { requires_flags: { read: ['a.b'] }, zzz: 1, metadata: { own: true } },
+      { metadata: { requires_flags: { read: ['a.b'] }, zzz: 1, own: true } },
+    ],
   ])('%j means %j', (keys: LooseEntry, meant: LooseEntry) => {
     const definition: object = definitionWith(keys);
-    expect(definition).toMatchObject(Object.fromEntries(Object.entries(meant).filter(([, value]) => value !== undefined)));
-    for (const [option, value] of Object.entries(meant)) if (value === undefined) expect(definition).not.toHaveProperty(option);
+    expect(definition).toMatchObject(
+      Object.fromEntries(Object.entries(meant).filter(([, value]) => value !== undefined)),
+    );
+    for (const [option, value] of Object.entries(meant))
+      if (value === undefined) expect(definition).not.toHaveProperty(option);
   });
 
   it.each([
@@ -101,22 +186,49 @@ describe('an entry of a manifest', () => {
     ['none', 'low', 'low'],
     ['system', 'low', 'high'],
     [undefined, 'low', 'high'],
-  ])('with side effects %s and safety level %s is of %s danger: the safety level only raises', (effects, safety, danger) => {
-    expect(entryOf(definitionWith({ ...(effects === undefined ? {} : { side_effects: effects }), safety_level: safety })).dangerLevel).toBe(danger);
-  });
+  ])(
+    'with side effects %s and safety level %s is of %s danger: the safety level only raises',
+    (effects, safety, danger) => {
+      expect(
+        entryOf(
+          definitionWith({
+            ...(effects === undefined ? {} : { side_effects: effects }),
+            safety_level: safety,
+          }),
+        ).dangerLevel,
+      ).toBe(danger);
+    },
+  );
 
   it('may state its danger itself, but not below its safety level', () => {
-    expect(entryOf(definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' })).dangerLevel).toBe('medium');
-    expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual(['/0/danger_level: Expected a danger level not below the safety level "high", got "low". Raise it, or leave it out.']);
+    expect(
+      entryOf(
+        definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' }),
+      ).dangerLevel,
+    ).toBe('medium');
+    expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual([
+      '/0/danger_level: Expected a danger level not below the safety level "high", got "low". Raise it, or leave it out.',
+    ]);
   });
 
   it('is refused when it contradicts itself, like a tool in code', () => {
-    expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([expect.stringContaining('got "write"')]);
-    expect(issuesWith({ side_effects: ['none', 'write'] })).toEqual([expect.stringMatching(/^\/0\/side_effects: .*"none" alone/)]);
+    expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([
+      expect.stringContaining('got "write"'),
+    ]);
+    expect(issuesWith({ side_effects: ['none', 'write'] })).toEqual([
+      expect.stringMatching(/^\/0\/side_effects: .*"none" alone/),
+    ]);
   });
 
   it('is told all of its errors at once, also contradictions beside wrong values', () => {
-    const issues = issuesWith({ version: 5, side_effects: 'write', access_mode: 'readonly', auth: {}, providers: [{ name: 'a' }, { priority: 1.5 }], idempotency_key: { scope: 'x' } });
+    const issues = issuesWith({
+      version: 5,
+      side_effects: 'write',
+      access_mode: 'readonly',
+      auth: {},
+      providers: [{ name: 'a' }, { priority: 1.5 }],
+      idempotency_key: { scope: 'x' },
+    });
     expect(issues).toEqual([
       expect.stringContaining('access_mode "readonly"'),
       '/0/version: Expected a string, got 5.',
@@ -128,10 +240,22 @@ describe('an entry of a manifest', () => {
   });
 
   it('is warned of unknown keys, with the key that is probably meant', () => {
-    const issues = issuesWith({ sideEffects: 'none', require_consent: true, timeout: 5, constructor: 1, auth: { required: true, scope: 'a' }, providers: [{ name: 'p', region: 'eu' }] }, 'warning');
+    const issues = issuesWith(
+      {
+        sideEffects: 'none',
+        require_consent: true,
+        timeout: 5,
+        constructor: 1,
+        auth: { required: true, scope: 'a' },
+        providers: [{ name: 'p', region: 'eu' }],
+      },
+      'warning',
+    );
     expect(issues).toEqual(
       expect.arrayContaining([
-        expect.stringContaining('/0/sideEffects: Expected a known key, got "sideEffects". Did you mean side_effects?'),
+        expect.stringContaining(
+          '/0/sideEffects: Expected a known key, got "sideEffects". Did you mean side_effects?',
+        ),
         expect.stringContaining('Did you mean requires_consent?'),
         expect.stringContaining('Did you mean default_timeout?'),
         '/0/constructor: Expected a known key, got "constructor". It is only carried along.',
@@ -143,13 +267,38 @@ describe('an entry of a manifest', () => {
   });
 
   it('with a schema that cannot be enforced is refused, with the place in the schema', () => {
-    expect(issuesWith({ parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } } })).toEqual([expect.stringMatching(/^\/0\/parameters\/properties\/a\/\$ref: Expected a reference/)]);
-    expect(issuesWith({ parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(a+$' } } } })).toEqual([expect.stringMatching(/^\/0\/parameters\/properties\/a\/pattern: Expected a regular expression/)]);
-    expect(issuesWith({ parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } } }, 'warning')).toEqual([]);
+    expect(
+      issuesWith({
+        parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } },
+      }),
+    ).toEqual([
+      expect.stringMatching(/^\/0\/parameters\/properties\/a\/\$ref: Expected a reference/),
+    ]);
+    expect(
+      issuesWith({
+        parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(a+$' } } },
+      }),
+    ).toEqual([
+      expect.stringMatching(
+        /^\/0\/parameters\/properties\/a\/pattern: Expected a regular expression/,
+      ),
+    ]);
+    expect(
+      issuesWith(
+        {
+          parameters: { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } },
+        },
+        'warning',
+      ),
+    ).toEqual([]);
   });
 
   it('is frozen, and free of what its text could smuggle in', () => {
-    const { entries } = read(JSON.parse(`{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`) as LooseEntry);
+    const { entries } = read(
+      JSON.parse(
+        `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
+      ) as LooseEntry,
+    );
     expect(isDeepFrozen(entries[0]!.entry)).toBe(true);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     expect(Object.getPrototypeOf(entries[0]!.definition.metadata)).toBe(Object.prototype);
@@ -166,7 +315,9 @@ describe('the entry of a tool', () => {
     cost_per_call: 1,
     cost_unit: 'USD',
     capabilities: ['a', 'b'],
-    providers: [{ name: 'p', priority: 0, health_check_interval: 0.5, config: { a: 1 }, region: 'eu' }],
+    providers: [
+      { name: 'p', priority: 0, health_check_interval: 0.5, config: { a: 1 }, region: 'eu' },
+    ],
     persona_allowlist: ['Echo'],
     requires_flags: { read: ['x'] },
     priority: 'high',
@@ -194,9 +345,15 @@ describe('the entry of a tool', () => {
     expect(manifestEntryOf(definitionWith(FULL))).toEqual(FULL);
   });
 
-  it.each([['full', FULL], ['search', SEARCH], ['wrapper', WRAPPER]])('makes an equal tool again (%s)', (_, keys) => {
+  it.each([
+    ['full', FULL],
+    ['search', SEARCH],
+    ['wrapper', WRAPPER],
+  ])('makes an equal tool again (%s)', (_, keys) => {
     const definition = read(keys).entries[0]!.definition;
-    expect(entryOf(defineEntry(manifestEntryOf(definition))).digest).toBe(entryOf(definition).digest);
+    expect(entryOf(defineEntry(manifestEntryOf(definition))).digest).toBe(
+      entryOf(definition).digest,
+    );
   });
 
   it('describes a tool from code in the keys of manifests, and does not believe its free metadata', () => {
@@ -222,17 +379,40 @@ describe('the entry of a tool', () => {
 });
 
 describe('the JSON Schema of manifests', () => {
-  const isValid = (value: unknown) => validate(value, structuredClone(manifestJsonSchema), '7').valid;
+  const isValid = (value: unknown) =>
+    validate(value, structuredClone(manifestJsonSchema), '7').valid;
 
   it('accepts what is read without errors and refuses wrong values', () => {
-    for (const good of [[SEARCH], { tools: [WRAPPER] }, [{ type: 'function', function: LEAST }], [{ ...LEAST, unknown: 1 }]]) expect([good, isValid(good)]).toEqual([good, true]);
-    for (const bad of [{}, [5], [{ ...LEAST, side_effects: 'read' }], [{ ...LEAST, default_timeout: 1.5 }], [{ name: 'a', description: 'b' }], [{ ...LEAST, name: 'with blank' }]]) expect([bad, isValid(bad)]).toEqual([bad, false]);
+    for (const good of [
+      [SEARCH],
+      { tools: [WRAPPER] },
+      [{ type: 'function', function: LEAST }],
+      [{ ...LEAST, unknown: 1 }],
+    ])
+      expect([good, isValid(good)]).toEqual([good, true]);
+    for (const bad of [
+      {},
+      [5],
+      [{ ...LEAST, side_effects: 'read' }],
+      [{ ...LEAST, default_timeout: 1.5 }],
+      [{ name: 'a', description: 'b' }],
+      [{ ...LEAST, name: 'with blank' }],
+    ])
+      expect([bad, isValid(bad)]).toEqual([bad, false]);
   });
 
   it('describes every field', () => {
-    const { properties } = (manifestJsonSchema['definitions'] as { tool: { properties: Record<string, { description?: string }> } }).tool;
+    const { properties } = (
+      manifestJsonSchema['definitions'] as {
+        tool: { properties: Record<string, { description?: string }> };
+      }
+    ).tool;
     expect(Object.keys(properties).length).toBeGreaterThan(40);
-    expect(Object.entries(properties).filter(([, { description }]) => description === undefined || description === '')).toEqual([]);
+    expect(
+      Object.entries(properties).filter(
+        ([, { description }]) => description === undefined || description === '',
+      ),
+    ).toEqual([]);
     expect(isDeepFrozen(manifestJsonSchema)).toBe(true);
   });
 });

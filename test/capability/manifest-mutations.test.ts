@@ -3,7 +3,10 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/testing/seeded-random.js';
 import { readManifest } from '../../src/capability/manifest/read-manifest.js';
-import { requireValid, ToolManifestValidationError } from '../../src/capability/manifest/manifest-issue.js';
+import {
+  requireValid,
+  ToolManifestValidationError,
+} from '../../src/capability/manifest/manifest-issue.js';
 import { leavesOf, withLeaf } from '../core/json-values.js';
 import { LEAST, present, recordedRoot } from './manifest-samples.js';
 
@@ -12,18 +15,65 @@ const MUTATIONS = Number(process.env['MUTATIONS'] ?? 2_000);
 const SEED = Number(process.env['SEED'] ?? 1);
 
 const SAMPLE = [
-  { ...LEAST, side_effects: ['write', 'network'], auth: { required: true, envs: { KEY: { required: true }, label: 'VAR' }, scopes: ['a'] }, idempotency_key: { required: true, scope: 's' }, providers: [{ name: 'mcp', priority: 1, config: { a: [1] } }] },
-  { type: 'function', function: { ...LEAST, name: 'wrapped', strict: true }, safety_level: 'high', metadata: { a: { b: null } }, examples: ['x'], priority: 'low', keywords: ['k'] },
-  { ...LEAST, name: 'schemas', parameters: { type: 'object', properties: { a: { type: 'string', pattern: '^a+$' }, b: { $ref: '#/$defs/c' } }, $defs: { c: { anyOf: [{ type: 'null' }, { enum: [1, 'a'] }] } } } },
+  {
+    ...LEAST,
+    side_effects: ['write', 'network'],
+    auth: { required: true, envs: { KEY: { required: true }, label: 'VAR' }, scopes: ['a'] },
+    idempotency_key: { required: true, scope: 's' },
+    providers: [{ name: 'mcp', priority: 1, config: { a: [1] } }],
+  },
+  {
+    type: 'function',
+    function: { ...LEAST, name: 'wrapped', strict: true },
+    safety_level: 'high',
+    metadata: { a: { b: null } },
+    examples: ['x'],
+    priority: 'low',
+    keywords: ['k'],
+  },
+  {
+    ...LEAST,
+    name: 'schemas',
+    parameters: {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '^a+$' }, b: { $ref: '#/$defs/c' } },
+      $defs: { c: { anyOf: [{ type: 'null' }, { enum: [1, 'a'] }] } },
+    },
+  },
 ];
-const ODD: readonly unknown[] = [null, true, -1, 1.5, 1e308, '', ' ', 'none', '\ud800', '__proto__', [], {}, [[]], ['', 5, null], { type: 'array' }, { required: true }, 'a'.repeat(300), { $ref: '#' }, { name: 'constructor' }];
+const ODD: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  1.5,
+  1e308,
+  '',
+  ' ',
+  'none',
+  '\ud800',
+  '__proto__',
+  [],
+  {},
+  [[]],
+  ['', 5, null],
+  { type: 'array' },
+  { required: true },
+  'a'.repeat(300),
+  { $ref: '#' },
+  { name: 'constructor' },
+];
 const CHARACTERS = '{}[]",:\\ue+-.0159 \n\t\u0000\uD800\uFEFFnull/*';
 
 it(`answers ${MUTATIONS} mutated manifests with tools or with errors that have a place, and with nothing else`, () => {
   const random = seededRandom(SEED);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const originals: unknown[] = [SAMPLE, { tools: SAMPLE }];
-  if (present) originals.push((JSON.parse(readFileSync(resolve(recordedRoot, 'functions.json'), 'utf8')) as unknown[]).slice(0, 5));
+  if (present)
+    originals.push(
+      (
+        JSON.parse(readFileSync(resolve(recordedRoot, 'functions.json'), 'utf8')) as unknown[]
+      ).slice(0, 5),
+    );
 
   /** Exchanges a value somewhere. */
   const mutateData = (value: unknown): unknown => {
@@ -34,7 +84,12 @@ it(`answers ${MUTATIONS} mutated manifests with tools or with errors that have a
   const mutateText = (text: string): string => {
     const at = Math.floor(random() * text.length);
     const length = Math.floor(random() * 8);
-    const middle = pick(['', pick([...CHARACTERS]), text.slice(at, at + length).repeat(2), '['.repeat(Math.floor(random() * 200))]);
+    const middle = pick([
+      '',
+      pick([...CHARACTERS]),
+      text.slice(at, at + length).repeat(2),
+      '['.repeat(Math.floor(random() * 200)),
+    ]);
     return text.slice(0, at) + middle + text.slice(at + length);
   };
 
@@ -43,7 +98,8 @@ it(`answers ${MUTATIONS} mutated manifests with tools or with errors that have a
     let data = pick(originals);
     for (let times = Math.floor(random() * 3); times > 0; times--) data = mutateData(data);
     let text = JSON.stringify(data);
-    for (let times = run % 2 === 0 ? 0 : Math.floor(random() * 4); times > 0; times--) text = mutateText(text);
+    for (let times = run % 2 === 0 ? 0 : Math.floor(random() * 4); times > 0; times--)
+      text = mutateText(text);
     const { entries, issues, total } = readManifest(text);
     try {
       requireValid(issues);
@@ -51,7 +107,13 @@ it(`answers ${MUTATIONS} mutated manifests with tools or with errors that have a
       outcomes.loaded++;
     } catch (error) {
       if (!(error instanceof ToolManifestValidationError)) throw error;
-      for (const { path, line, column, message } of error.errors) expect([run, path === '' || path.startsWith('/'), line > 0 && column > 0, /^[Ee]xpected /.test(message)]).toEqual([run, true, true, true]);
+      for (const { path, line, column, message } of error.errors)
+        expect([
+          run,
+          path === '' || path.startsWith('/'),
+          line > 0 && column > 0,
+          /^[Ee]xpected /.test(message),
+        ]).toEqual([run, true, true, true]);
       outcomes.refused++;
     }
   }

@@ -3,55 +3,99 @@ import { entryOf } from '../../src/tool/tool-definition.js';
 import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
 import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
 import { loadFunctionMap } from '../../src/capability/manifest/load-function-map.js';
-import { ToolManifestValidationError, type ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
+import {
+  ToolManifestValidationError,
+  type ManifestIssue,
+} from '../../src/capability/manifest/manifest-issue.js';
 import { isDeepFrozen } from '../core/json-values.js';
-import { definitionWith, LEAST, present, read, recordedCases, recordedRoot, warnIfAbsent, type LooseEntry } from './manifest-samples.js';
+import {
+  definitionWith,
+  LEAST,
+  present,
+  read,
+  recordedCases,
+  recordedRoot,
+  warnIfAbsent,
+  type LooseEntry,
+} from './manifest-samples.js';
 
 warnIfAbsent('recorded manifests');
 
 /** The 16 entries of the recorded files that their own schema refuses. */
 const INVALID = [
   ...[51, 52, 58, 61].map((index) => `functions.json /${index}/side_effects`),
-  ...Array.from({ length: 11 }, (_, index) => `personas/Hermes/Toolbox/functions.json /${index}/parameters`),
+  ...Array.from(
+    { length: 11 },
+    (_, index) => `personas/Hermes/Toolbox/functions.json /${index}/parameters`,
+  ),
   'personas/Specter/Toolbox/functions.json /7/side_effects',
 ];
-const placesOf = (issues: readonly ManifestIssue[]) => issues.map(({ file, path }) => `${file.slice(file.indexOf('data/atlas/') + 11)} ${path}`);
+const placesOf = (issues: readonly ManifestIssue[]) =>
+  issues.map(({ file, path }) => `${file.slice(file.indexOf('data/atlas/') + 11)} ${path}`);
 
 describe.skipIf(!present)('the recorded manifests', () => {
   it('have 227 tools, of which exactly the 16 known ones are refused, and no other finding', async () => {
-    const { entries, definitions, issues, total } = await loadManifest({ root: recordedRoot }, { onInvalid: 'quarantine' });
+    const { entries, definitions, issues, total } = await loadManifest(
+      { root: recordedRoot },
+      { onInvalid: 'quarantine' },
+    );
     expect(total).toBe(227);
     expect(definitions).toHaveLength(211);
     expect(placesOf(issues)).toEqual(INVALID);
-    expect(issues.every(({ severity, line, entryName }) => severity === 'error' && line > 1 && entryName !== undefined)).toBe(true);
+    expect(
+      issues.every(
+        ({ severity, line, entryName }) =>
+          severity === 'error' && line > 1 && entryName !== undefined,
+      ),
+    ).toBe(true);
     expect(entries.filter(({ persona }) => persona === undefined)).toHaveLength(74);
     expect(entries.every((each) => Object.isFrozen(each) && isDeepFrozen(each.entry))).toBe(true);
   });
 
   it('are refused as a whole by default, with all 16 errors and no absolute path', async () => {
-    const error: unknown = await loadManifest({ root: recordedRoot }).catch((thrown: unknown) => thrown);
+    const error: unknown = await loadManifest({ root: recordedRoot }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(ToolManifestValidationError);
     const { errors, message, code } = error as ToolManifestValidationError;
     expect(code).toBe('INVALID_MANIFEST');
     expect(placesOf(errors)).toEqual(INVALID);
     expect(message).toContain('got 16 errors');
-    expect(message).toMatch(/functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: Expected one of "none", .*, got "logging"\./);
+    expect(message).toMatch(
+      /functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: Expected one of "none", .*, got "logging"\./,
+    );
     expect(message).toContain('… and 6 more');
     expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
   });
 
   it('come back as equal tools from what is written of them', async () => {
     const { entries } = await loadManifest({ root: recordedRoot }, { onInvalid: 'quarantine' });
-    const changed = entries.filter(({ definition }) => entryOf(defineEntry(manifestEntryOf(definition))).digest !== entryOf(definition).digest);
+    const changed = entries.filter(
+      ({ definition }) =>
+        entryOf(defineEntry(manifestEntryOf(definition))).digest !== entryOf(definition).digest,
+    );
     expect(changed.map(({ entry }) => entry.name)).toEqual([]);
   });
 
   it('make a function map for each persona that has its own tools in the place of shared ones', async () => {
-    const map = await loadFunctionMap({ root: recordedRoot, persona: ' echo ', onInvalid: 'quarantine' });
+    const map = await loadFunctionMap({
+      root: recordedRoot,
+      persona: ' echo ',
+      onInvalid: 'quarantine',
+    });
     const own = Object.values(map).filter(({ metadata }) => metadata.persona === 'Echo');
     expect(own.length).toBeGreaterThan(0);
-    expect(map['google_search']!.metadata).toMatchObject({ default_timeout: 30, auth: { envs: { SERPAPI_KEY: { optional: true } } }, source: 'manifest' });
-    expect(Object.values(map).some(({ metadata }) => metadata.persona_allowlist?.some((persona) => persona !== 'Echo') === true)).toBe(false);
+    expect(map['google_search']!.metadata).toMatchObject({
+      default_timeout: 30,
+      auth: { envs: { SERPAPI_KEY: { optional: true } } },
+      source: 'manifest',
+    });
+    expect(
+      Object.values(map).some(
+        ({ metadata }) =>
+          metadata.persona_allowlist?.some((persona) => persona !== 'Echo') === true,
+      ),
+    ).toBe(false);
   });
 });
 
@@ -62,20 +106,38 @@ const STRICTER: ReadonlyMap<string, string> = new Map([
 ]);
 /** The entries that are accepted here and were refused by the original schema. */
 const LOOSER: ReadonlyMap<string, string> = new Map([
-  ...['version', 'side_effects', 'default_timeout', 'auth', 'allow_parallel', 'idempotency_key'].map((key) => [`missing_${key}`, "the documents' own examples leave keys out; what is missing counts as dangerous"] as const),
+  ...[
+    'version',
+    'side_effects',
+    'default_timeout',
+    'auth',
+    'allow_parallel',
+    'idempotency_key',
+  ].map(
+    (key) =>
+      [
+        `missing_${key}`,
+        "the documents' own examples leave keys out; what is missing counts as dangerous",
+      ] as const,
+  ),
   ['auth_env_map', 'discovered tools copy such maps, and were dropped for it'],
   ['auth_scopes_str', 'one text of scopes is split at blanks'],
 ]);
 
 describe.skipIf(!present)('the recorded validation', () => {
-  it.each(recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const))('of %s', (name, { entry, valid, errors }) => {
+  it.each(
+    recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const),
+  )('of %s', (name, { entry, valid, errors }) => {
     const { issues } = read(entry as LooseEntry);
     const found = issues.filter(({ severity }) => severity === 'error');
     expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));
     if (found.length === 0 || STRICTER.has(name)) return;
     // Of a missing key the original names the object, here the key is named.
-    const recorded = (errors as readonly { readonly path: readonly (string | number)[] }[]).map(({ path }) => `/${path.join('/')}`);
-    for (const place of recorded) expect(found.some(({ path }) => path.startsWith(place))).toBe(true);
+    const recorded = (errors as readonly { readonly path: readonly (string | number)[] }[]).map(
+      ({ path }) => `/${path.join('/')}`,
+    );
+    for (const place of recorded)
+      expect(found.some(({ path }) => path.startsWith(place))).toBe(true);
   });
 });
 
@@ -87,19 +149,34 @@ describe.skipIf(!present)('the recorded conversions', () => {
       const isText = Array.isArray(input) && input.every((each) => typeof each === 'string');
       expect([input, issues.length === 0]).toEqual([input, isText]);
       if (!isText) continue;
-      const { output } = recorded['registry_tags(after loader)'] as { readonly output: readonly string[] };
+      const { output } = recorded['registry_tags(after loader)'] as {
+        readonly output: readonly string[];
+      };
       expect(definitionWith({ capabilities: input }).capabilities).toEqual(output);
     }
-    expect(definitionWith({ capabilities: ['Web_Search', ' Knowledge Lookup ', 'web_search', '', '  '] }).capabilities).toEqual(['Web_Search', 'Knowledge Lookup']);
+    expect(
+      definitionWith({ capabilities: ['Web_Search', ' Knowledge Lookup ', 'web_search', '', '  '] })
+        .capabilities,
+    ).toEqual(['Web_Search', 'Knowledge Lookup']);
   });
 
   it('of scopes agree, but that each counts once, and that only text is read', () => {
     for (const { auth, output } of recordedCases('auth_scopes')) {
       const scopes = (auth as { readonly scopes?: unknown }).scopes;
-      const isReadable = typeof auth === 'object' && !Array.isArray(auth) && (scopes === undefined || (Array.isArray(scopes) && scopes.every((each) => typeof each === 'string')));
-      expect([auth, read({ ...LEAST, auth }).issues.some(({ severity }) => severity === 'error')]).toEqual([auth, !isReadable]);
+      const isReadable =
+        typeof auth === 'object' &&
+        !Array.isArray(auth) &&
+        (scopes === undefined ||
+          (Array.isArray(scopes) && scopes.every((each) => typeof each === 'string')));
+      expect([
+        auth,
+        read({ ...LEAST, auth }).issues.some(({ severity }) => severity === 'error'),
+      ]).toEqual([auth, !isReadable]);
       if (!isReadable) continue;
-      const { auth_scopes: recorded, auth_required: required } = output as { readonly auth_scopes: readonly string[]; readonly auth_required: boolean };
+      const { auth_scopes: recorded, auth_required: required } = output as {
+        readonly auth_scopes: readonly string[];
+        readonly auth_required: boolean;
+      };
       expect(definitionWith({ auth }).auth).toMatchObject({ required });
       expect(definitionWith({ auth }).auth?.scopes ?? []).toEqual([...new Set(recorded)]);
     }
@@ -109,20 +186,35 @@ describe.skipIf(!present)('the recorded conversions', () => {
     for (const { input, spec } of recordedCases('provider_spec')) {
       const { issues } = read({ ...LEAST, providers: input });
       const isRight =
-        Array.isArray(input) && (input as readonly LooseEntry[]).every((each) => typeof each === 'object' && typeof each?.['name'] === 'string' && each['name'] !== '' && Object.entries(each).every(([key, value]) => !['priority', 'health_check_interval'].includes(key) || Number.isInteger(value)));
+        Array.isArray(input) &&
+        (input as readonly LooseEntry[]).every(
+          (each) =>
+            typeof each === 'object' &&
+            typeof each?.['name'] === 'string' &&
+            each['name'] !== '' &&
+            Object.entries(each).every(
+              ([key, value]) =>
+                !['priority', 'health_check_interval'].includes(key) || Number.isInteger(value),
+            ),
+        );
       const usable = !issues.some(({ severity }) => severity === 'error');
       expect([input, usable]).toEqual([input, isRight && !JSON.stringify(input).includes('-1')]);
       if (!usable) continue;
       const { output } = spec as { readonly output: readonly LooseEntry[] };
       // The interval of 300 s is the router's default, not the manifest's.
-      expect(definitionWith({ providers: input }).providers).toEqual(output.map(({ name, priority }) => ({ name, priority })));
+      expect(definitionWith({ providers: input }).providers).toEqual(
+        output.map(({ name, priority }) => ({ name, priority })),
+      );
     }
   });
 
   it('of booleans and numbers are not made: a text is no number, and 1 is not true', () => {
     for (const { fn, input } of recordedCases('field_coercion')) {
       const [key, type] = FIELDS[fn as keyof typeof FIELDS];
-      const isRight = typeof input === type && (key !== 'default_timeout' || Number.isInteger(input)) && (type !== 'string' || (input as string).trim() !== '');
+      const isRight =
+        typeof input === type &&
+        (key !== 'default_timeout' || Number.isInteger(input)) &&
+        (type !== 'string' || (input as string).trim() !== '');
       const { issues } = read({ ...LEAST, [key]: input });
       expect([key, input, issues.length === 0]).toEqual([key, input, isRight]);
     }

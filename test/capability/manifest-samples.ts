@@ -7,7 +7,11 @@ import { readManifest, type ReadResult } from '../../src/capability/manifest/rea
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
 /** The least an entry must say. */
-export const LEAST = Object.freeze({ name: 'sample', description: 'A sample', parameters: Object.freeze({ type: 'object', properties: Object.freeze({}) }) });
+export const LEAST = Object.freeze({
+  name: 'sample',
+  description: 'A sample',
+  parameters: Object.freeze({ type: 'object', properties: Object.freeze({}) }),
+});
 
 export type LooseEntry = Readonly<Record<string, unknown>>;
 
@@ -19,13 +23,21 @@ export function read(...entries: readonly LooseEntry[]): ReadResult {
 /** The usable definition of an entry with these keys besides the required ones. */
 export function definitionWith(keys: LooseEntry = {}) {
   const { entries, issues } = read({ ...LEAST, ...keys });
-  if (entries[0] === undefined) throw new Error(`expected a usable entry, got ${issues.map(({ message }) => message).join('; ')}`);
+  if (entries[0] === undefined)
+    throw new Error(
+      `expected a usable entry, got ${issues.map(({ message }) => message).join('; ')}`,
+    );
   return entries[0].definition;
 }
 
 /** `pointer: message` of each issue of an entry with these keys besides the required ones. */
-export function issuesWith(keys: LooseEntry, severity: ManifestIssue['severity'] = 'error'): readonly string[] {
-  return read({ ...LEAST, ...keys }).issues.filter((issue) => issue.severity === severity).map(({ path, message }) => `${path}: ${message}`);
+export function issuesWith(
+  keys: LooseEntry,
+  severity: ManifestIssue['severity'] = 'error',
+): readonly string[] {
+  return read({ ...LEAST, ...keys })
+    .issues.filter((issue) => issue.severity === severity)
+    .map(({ path, message }) => `${path}: ${message}`);
 }
 
 /** A folder with these files, as text or as JSON; it is removed after the test. */
@@ -34,7 +46,10 @@ export function folderWith(files: Readonly<Record<string, unknown>>): string {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), typeof content === 'string' ? content : JSON.stringify(content));
+    writeFileSync(
+      join(root, path),
+      typeof content === 'string' ? content : JSON.stringify(content),
+    );
   }
   return root;
 }
@@ -44,7 +59,9 @@ const shared = resolve(import.meta.dirname, '../../../shared');
 /** The folder of the recorded manifests. */
 export const recordedRoot = resolve(shared, 'data/atlas');
 /** True if the recorded data lies beside the checkout. */
-export const present = existsSync(resolve(recordedRoot, 'functions.json')) && existsSync(resolve(shared, 'golden/atlas.json'));
+export const present =
+  existsSync(resolve(recordedRoot, 'functions.json')) &&
+  existsSync(resolve(shared, 'golden/atlas.json'));
 
 /** Says once that the tests of a file do not run. */
 export function warnIfAbsent(what: string): void {
@@ -54,6 +71,9 @@ export function warnIfAbsent(what: string): void {
 /** The cases of one section of the recorded behaviour. */
 export function recordedCases(section: string): readonly Readonly<Record<string, unknown>>[] {
   if (!present) return [];
-  const golden = JSON.parse(readFileSync(resolve(shared, 'golden/atlas.json'), 'utf8')) as Record<string, { readonly cases: readonly Readonly<Record<string, unknown>>[] }>;
+  const golden = JSON.parse(readFileSync(resolve(shared, 'golden/atlas.json'), 'utf8')) as Record<
+    string,
+    { readonly cases: readonly Readonly<Record<string, unknown>>[] }
+  >;
   return golden[section]!.cases;
 }

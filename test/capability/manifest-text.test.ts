@@ -11,16 +11,28 @@ const only = (text: string) => {
 describe('the text of a manifest', () => {
   it('is a list of tools, or an object with one', () => {
     expect(readManifest(JSON.stringify([LEAST])).entries).toHaveLength(1);
-    const { entries, issues } = readManifest(JSON.stringify({ tools: [LEAST, { ...LEAST, name: 'other', default_timeout: -1 }] }));
+    const { entries, issues } = readManifest(
+      JSON.stringify({ tools: [LEAST, { ...LEAST, name: 'other', default_timeout: -1 }] }),
+    );
     expect(entries).toMatchObject([{ index: 0, line: 1 }]);
     expect(issues).toMatchObject([{ path: '/tools/1/default_timeout', entryName: 'other' }]);
-    expect(only('{"list": []}').message).toBe('Expected a list of tools, or an object with one under "tools", got an object.');
+    expect(only('{"list": []}').message).toBe(
+      'Expected a list of tools, or an object with one under "tools", got an object.',
+    );
     expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
 
   it('is told where it is wrong, by line and column as editors count', () => {
     const text = `\uFEFF[\r\n  ${JSON.stringify(LEAST)},\n  {\n    "name": "b",\r    "description": "b", "default_timeout": -1,\n    "parameters": {"type": "object"}\n  }\n]`;
-    expect(only(text)).toMatchObject({ used: 1, file: 'functions.json', path: '/1/default_timeout', line: 5, column: 44, entryName: 'b', severity: 'error' });
+    expect(only(text)).toMatchObject({
+      used: 1,
+      file: 'functions.json',
+      path: '/1/default_timeout',
+      line: 5,
+      column: 44,
+      entryName: 'b',
+      severity: 'error',
+    });
   });
 
   it.each([
@@ -33,7 +45,13 @@ describe('the text of a manifest', () => {
     ['["a\nb"]', 1, 2, 'a text that does not end on its line'],
     ['[01]', 1, 3, ''],
   ])('that is broken (%j) has no entries and says where', (text, line, column, reason) => {
-    expect(only(text)).toMatchObject({ used: 0, line, column, severity: 'error', message: expect.stringContaining(reason) as string });
+    expect(only(text)).toMatchObject({
+      used: 0,
+      line,
+      column,
+      severity: 'error',
+      message: expect.stringContaining(reason) as string,
+    });
   });
 
   it.each([
@@ -42,38 +60,64 @@ describe('the text of a manifest', () => {
     ['deep lists after a text that does not end', `["\n${'['.repeat(100_000)}`],
     ['deep lists that end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ])('is answered when it nests without end: %s', (_, text) => {
-    expect(only(text)).toMatchObject({ used: 0, message: 'Expected JSON nested at most 64 levels deep, got more. Flatten it.' });
+    expect(only(text)).toMatchObject({
+      used: 0,
+      message: 'Expected JSON nested at most 64 levels deep, got more. Flatten it.',
+    });
   });
 
   it('is bounded', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('at most 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 tools');
-    const { issues } = read({ ...LEAST, ...Object.fromEntries(Array.from({ length: 5_000 }, (__, index) => [`k${index}`, 1])) });
+    const { issues } = read({
+      ...LEAST,
+      ...Object.fromEntries(Array.from({ length: 5_000 }, (__, index) => [`k${index}`, 1])),
+    });
     expect(issues).toHaveLength(21);
-    expect(issues.map(({ message }) => message)).toContain('Expected known keys, got 4980 more that are unknown.');
-    const many = readManifest(JSON.stringify(Array.from({ length: 1_000 }, () => ({ a: 1, b: 2 }))));
+    expect(issues.map(({ message }) => message)).toContain(
+      'Expected known keys, got 4980 more that are unknown.',
+    );
+    const many = readManifest(
+      JSON.stringify(Array.from({ length: 1_000 }, () => ({ a: 1, b: 2 }))),
+    );
     expect(many.issues).toHaveLength(1_001);
     expect(many.issues.every(({ severity }) => severity === 'error')).toBe(true);
   });
 
   it('with a key given twice is warned, and the last value counts for places too', () => {
-    const { entries, issues } = readManifest('[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": 2}]');
+    const { entries, issues } = readManifest(
+      '[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": 2}]',
+    );
     expect(entries[0]!.definition.timeoutMs).toBe(2_000);
-    expect(issues).toMatchObject([{ severity: 'warning', path: '/0/default_timeout', line: 2, column: 23 }]);
-    const wrong = readManifest('[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": -2}]');
-    expect(wrong.issues).toContainEqual(expect.objectContaining({ severity: 'error', line: 2, column: 42 }));
+    expect(issues).toMatchObject([
+      { severity: 'warning', path: '/0/default_timeout', line: 2, column: 23 },
+    ]);
+    const wrong = readManifest(
+      '[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": -2}]',
+    );
+    expect(wrong.issues).toContainEqual(
+      expect.objectContaining({ severity: 'error', line: 2, column: 42 }),
+    );
   });
 
   it('with a name given twice has only the first tool of that name', () => {
-    const { entries, issues } = readManifest(`[${JSON.stringify(LEAST)},\n${JSON.stringify({ ...LEAST, description: 'second' })}]`);
+    const { entries, issues } = readManifest(
+      `[${JSON.stringify(LEAST)},\n${JSON.stringify({ ...LEAST, description: 'second' })}]`,
+    );
     expect(entries.map(({ definition }) => definition.description)).toEqual(['A sample']);
-    expect(issues).toMatchObject([{ path: '/1/name', line: 2, message: expect.stringContaining('(first in line 1)') as string }]);
+    expect(issues).toMatchObject([
+      { path: '/1/name', line: 2, message: expect.stringContaining('(first in line 1)') as string },
+    ]);
   });
 
   it('with half characters or endless numbers is refused there, and the other entries are used', () => {
     const text = `[${JSON.stringify({ ...LEAST, name: 'good' })}, {"name": "half", "description": "\\ud800", "parameters": {"type": "object"}}, {"name": "key", "description": "d", "parameters": {"type": "object"}, "metadata": {"\\udc00": 1}}, {"name": "endless", "description": "d", "parameters": {"type": "object"}, "metadata": {"a": 1e999}}]`;
     const { entries, issues } = readManifest(text);
     expect(entries.map(({ entry }) => entry.name)).toEqual(['good']);
-    expect(issues.map(({ path, severity }) => [path, severity])).toEqual([['/1/description', 'error'], ['/2/metadata', 'error'], ['/3/metadata/a', 'error']]);
+    expect(issues.map(({ path, severity }) => [path, severity])).toEqual([
+      ['/1/description', 'error'],
+      ['/2/metadata', 'error'],
+      ['/3/metadata/a', 'error'],
+    ]);
   });
 });

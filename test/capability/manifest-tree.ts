@@ -29,11 +29,25 @@ export class ManifestTree {
 }
 
 export function toolEntry(name: string, fields: object = {}): object {
-  return { name, description: `Does ${name}`, parameters: { type: 'object', properties: {} }, side_effects: 'none', ...fields };
+  return {
+    name,
+    description: `Does ${name}`,
+    parameters: { type: 'object', properties: {} },
+    side_effects: 'none',
+    ...fields,
+  };
 }
 
 export function skillEntry(name: string, fields: object = {}): object {
-  return { name, version: '1.0.0', instruction_prompt: 'Do it', required_tools: [], required_capabilities: [], safety_notes: 'none', ...fields };
+  return {
+    name,
+    version: '1.0.0',
+    instruction_prompt: 'Do it',
+    required_tools: [],
+    required_capabilities: [],
+    safety_notes: 'none',
+    ...fields,
+  };
 }
 
 export function jobEntry(name: string, fields: object = {}): object {
@@ -51,7 +65,15 @@ export function jobEntry(name: string, fields: object = {}): object {
 }
 
 export function taskEntry(name: string, fields: object = {}): object {
-  return { name, summary: `The task ${name}`, required_skills: [], required_tools: [], acceptance_criteria: ['it is done'], escalation_policy: { level: '1', contact: 'team' }, ...fields };
+  return {
+    name,
+    summary: `The task ${name}`,
+    required_skills: [],
+    required_tools: [],
+    acceptance_criteria: ['it is done'],
+    escalation_policy: { level: '1', contact: 'team' },
+    ...fields,
+  };
 }
 
 /** `name@owner` of each. */
@@ -61,7 +83,8 @@ export function owned(items: readonly Pick<CapabilityTool, 'owner' | 'name'>[]):
 
 const shared = resolve(import.meta.dirname, '../../../shared');
 export const atlas = join(shared, 'data/atlas');
-export const present = existsSync(join(shared, 'golden/atlas.json')) && existsSync(join(atlas, 'functions.json'));
+export const present =
+  existsSync(join(shared, 'golden/atlas.json')) && existsSync(join(atlas, 'functions.json'));
 
 /** Says once that the tests of a file do not run. */
 export function warnIfAbsent(what: string): void {

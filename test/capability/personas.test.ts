@@ -6,11 +6,20 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const sample = () =>
   new ManifestTree({
-    'functions.json': [toolEntry('shared'), toolEntry('both', { version: '1.0.0' }), toolEntry('for_nova', { persona_allowlist: [' NOVA '] }), toolEntry('for_nobody', { persona_allowlist: [] })],
-    'personas/Atlas/functions.json': [toolEntry('both', { version: '2.0.0', aliases: ['shared_alias'] }), toolEntry('own')],
+    'functions.json': [
+      toolEntry('shared'),
+      toolEntry('both', { version: '1.0.0' }),
+      toolEntry('for_nova', { persona_allowlist: [' NOVA '] }),
+      toolEntry('for_nobody', { persona_allowlist: [] }),
+    ],
+    'personas/Atlas/functions.json': [
+      toolEntry('both', { version: '2.0.0', aliases: ['shared_alias'] }),
+      toolEntry('own'),
+    ],
     'personas/Nova/functions.json': [toolEntry('extra')],
   });
-const names = (registry: Iterable<{ readonly name: string }>) => [...registry].map(({ name }) => name).sort();
+const names = (registry: Iterable<{ readonly name: string }>) =>
+  [...registry].map(({ name }) => name).sort();
 
 describe('the registry for a persona', () => {
   it('has what is shared, its own in place of that, and nothing that is only for others', async () => {
@@ -24,7 +33,8 @@ describe('the registry for a persona', () => {
   it('whom nobody knows, and without a persona, has what is shared', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor())).toEqual(['both', 'shared']);
-    for (const nobody of ['ghost', 'constructor', '__proto__', '', null]) expect(registry.registryFor(nobody)).toBe(registry.registryFor());
+    for (const nobody of ['ghost', 'constructor', '__proto__', '', null])
+      expect(registry.registryFor(nobody)).toBe(registry.registryFor());
     expect(() => registry.registryFor(5 as never)).toThrow(/a persona's name/);
   });
 
@@ -43,7 +53,12 @@ describe('the registry for a persona', () => {
   });
 
   it('holds tools whose aliases are taken', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { aliases: ['b', 'c'] }), toolEntry('b', { aliases: ['c'] })] });
+    const tree = new ManifestTree({
+      'functions.json': [
+        toolEntry('a', { aliases: ['b', 'c'] }),
+        toolEntry('b', { aliases: ['c'] }),
+      ],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.registryFor().get('b')!.name).toBe('b');
   });
@@ -52,15 +67,52 @@ describe('the registry for a persona', () => {
 describe('compatibility', () => {
   it('says whether the persona that asks may use a thing, allow-lists included', async () => {
     const tree = sample();
-    tree.write('jobs.json', [jobEntry('J', { personas: ['Atlas', 'nova'] }), jobEntry('K', { personas: ['Nova'] })]);
+    tree.write('jobs.json', [
+      jobEntry('J', { personas: ['Atlas', 'nova'] }),
+      jobEntry('K', { personas: ['Nova'] }),
+    ]);
     const registry = await CapabilityRegistry.load({ root: tree.root });
-    const fits = (persona: string | null) => Object.fromEntries(registry.summary({ persona }).tools.map((tool) => [`${tool.name}@${tool.persona ?? 'shared'}`, tool.compatibility.matches_request]));
-    expect(fits('atlas')).toEqual({ 'both@shared': true, 'both@Atlas': true, 'own@Atlas': true, 'shared@shared': true, 'for_nova@shared': false, 'for_nobody@shared': false });
+    const fits = (persona: string | null) =>
+      Object.fromEntries(
+        registry
+          .summary({ persona })
+          .tools.map((tool) => [
+            `${tool.name}@${tool.persona ?? 'shared'}`,
+            tool.compatibility.matches_request,
+          ]),
+      );
+    expect(fits('atlas')).toEqual({
+      'both@shared': true,
+      'both@Atlas': true,
+      'own@Atlas': true,
+      'shared@shared': true,
+      'for_nova@shared': false,
+      'for_nobody@shared': false,
+    });
     expect(fits('Nova')['for_nova@shared']).toBe(true);
     expect(Object.values(fits(null)).every(Boolean)).toBe(true);
-    expect(registry.summary({ persona: 'Atlas' }).tools.find(({ name }) => name === 'own')!.compatibility).toEqual({ persona: 'Atlas', persona_specific: true, matches_request: true, allowlist: [] });
-    expect(registry.summary({ persona: 'ATLAS' }).jobs.map(({ name, compatibility }) => [name, compatibility])).toEqual([['J', { persona: null, persona_specific: false, matches_request: true, allowlist: ['Atlas', 'nova'] }]]);
-    expect(() => registry.summary({ person: 'Atlas' } as never)).toThrow(/Expected a known option, got "person"\. Did you mean "persona"\?/);
+    expect(
+      registry.summary({ persona: 'Atlas' }).tools.find(({ name }) => name === 'own')!
+        .compatibility,
+    ).toEqual({ persona: 'Atlas', persona_specific: true, matches_request: true, allowlist: [] });
+    expect(
+      registry
+        .summary({ persona: 'ATLAS' })
+        .jobs.map(({ name, compatibility }) => [name, compatibility]),
+    ).toEqual([
+      [
+        'J',
+        {
+          persona: null,
+          persona_specific: false,
+          matches_request: true,
+          allowlist: ['Atlas', 'nova'],
+        },
+      ],
+    ]);
+    expect(() => registry.summary({ person: 'Atlas' } as never)).toThrow(
+      /Expected a known option, got "person"\. Did you mean "persona"\?/,
+    );
   });
 
   it('is shown as plain data that nobody can change', async () => {
@@ -82,17 +134,32 @@ describe('the policy rules', () => {
 
   it('let a persona call what it sees, in whatever registry the tool was found', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
-    const nova = new SafetyPolicy({ registry: capabilities.registryFor('Nova'), rules: [...capabilities.policyRules(), { verdict: 'allow', upTo: 'critical' }] });
-    const verdict = (name: string, persona?: string) => nova.decide(call(name), persona === undefined ? {} : { persona }).verdict;
-    expect([verdict('extra', ' NOVA'), verdict('extra', 'Atlas'), verdict('extra')]).toEqual(['allow', 'deny', 'deny']);
-    expect([verdict('for_nova', 'nova'), verdict('for_nova', 'Atlas'), verdict('shared')]).toEqual(['allow', 'deny', 'allow']);
+    const nova = new SafetyPolicy({
+      registry: capabilities.registryFor('Nova'),
+      rules: [...capabilities.policyRules(), { verdict: 'allow', upTo: 'critical' }],
+    });
+    const verdict = (name: string, persona?: string) =>
+      nova.decide(call(name), persona === undefined ? {} : { persona }).verdict;
+    expect([verdict('extra', ' NOVA'), verdict('extra', 'Atlas'), verdict('extra')]).toEqual([
+      'allow',
+      'deny',
+      'deny',
+    ]);
+    expect([verdict('for_nova', 'nova'), verdict('for_nova', 'Atlas'), verdict('shared')]).toEqual([
+      'allow',
+      'deny',
+      'allow',
+    ]);
     expect(nova.decide(call('extra'), { persona: 'Atlas' }).rule).toBe('persona-tools');
   });
 
   it('refuse what a later edit took away, also with the registry from before', async () => {
     const tree = sample();
     const capabilities = await CapabilityRegistry.load({ root: tree.root });
-    const policy = new SafetyPolicy({ registry: capabilities.registryFor('Atlas'), rules: [...capabilities.policyRules(), { verdict: 'allow', upTo: 'critical' }] });
+    const policy = new SafetyPolicy({
+      registry: capabilities.registryFor('Atlas'),
+      rules: [...capabilities.policyRules(), { verdict: 'allow', upTo: 'critical' }],
+    });
     expect(policy.decide(call('shared'), { persona: 'Atlas' }).verdict).toBe('allow');
     tree.write('functions.json', [toolEntry('shared', { persona_allowlist: ['Nova'] })]);
     await capabilities.refresh();
@@ -105,16 +172,36 @@ describe('the policy rules', () => {
   it('do not care about tools from elsewhere', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const registry = capabilities.registryFor();
-    registry.register(definitionOf({ name: 'mine', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly' }));
+    registry.register(
+      definitionOf({
+        name: 'mine',
+        description: 'Mine',
+        inputSchema: { type: 'object' },
+        accessMode: 'readonly',
+      }),
+    );
     const policy = new SafetyPolicy({ registry, rules: capabilities.policyRules() });
     expect(policy.decide(call('mine'), {}).verdict).toBe('allow');
   });
 
   it('know a tool of two personas as both of theirs', async () => {
-    const definition = definitionOf({ name: 'remote', description: 'Remote', inputSchema: { type: 'object' }, accessMode: 'readonly' });
-    const source = (persona: string): CapabilitySource => ({ name: persona, load: () => Promise.resolve({ persona, definitions: [definition] }) });
+    const definition = definitionOf({
+      name: 'remote',
+      description: 'Remote',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+    });
+    const source = (persona: string): CapabilitySource => ({
+      name: persona,
+      load: () => Promise.resolve({ persona, definitions: [definition] }),
+    });
     const capabilities = await CapabilityRegistry.load({ sources: [source('A'), source('B')] });
-    const policy = new SafetyPolicy({ registry: capabilities.registryFor('A'), rules: capabilities.policyRules() });
-    expect(['A', 'B', 'C'].map((persona) => policy.decide(call('remote'), { persona }).verdict)).toEqual(['allow', 'allow', 'deny']);
+    const policy = new SafetyPolicy({
+      registry: capabilities.registryFor('A'),
+      rules: capabilities.policyRules(),
+    });
+    expect(
+      ['A', 'B', 'C'].map((persona) => policy.decide(call('remote'), { persona }).verdict),
+    ).toEqual(['allow', 'allow', 'deny']);
   });
 });

@@ -3,50 +3,128 @@ import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, type CapabilityTool, type ToolQuery } from '../../src/capability.js';
 import { isToolError } from '../../src/index.js';
-import { golden, jobEntry, ManifestTree, owned, present, skillEntry, taskEntry, toolEntry, warnIfAbsent } from './manifest-tree.js';
+import {
+  golden,
+  jobEntry,
+  ManifestTree,
+  owned,
+  present,
+  skillEntry,
+  taskEntry,
+  toolEntry,
+  warnIfAbsent,
+} from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 warnIfAbsent('capability queries');
 
 /** Tools of a source each, so that owners and versions can be anything. */
-async function withTools(tools: readonly { readonly name: string; readonly persona?: string | null; readonly version?: string }[]): Promise<CapabilityRegistry> {
+async function withTools(
+  tools: readonly {
+    readonly name: string;
+    readonly persona?: string | null;
+    readonly version?: string;
+  }[],
+): Promise<CapabilityRegistry> {
   return CapabilityRegistry.load({
     sources: tools.map(({ name, persona = null, version }, index) => ({
       name: `source ${index}`,
       load: () =>
-        Promise.resolve({ persona, definitions: [definitionOf({ name, description: 'A tool', inputSchema: { type: 'object' }, ...(version === undefined ? {} : { version }) })] }),
+        Promise.resolve({
+          persona,
+          definitions: [
+            definitionOf({
+              name,
+              description: 'A tool',
+              inputSchema: { type: 'object' },
+              ...(version === undefined ? {} : { version }),
+            }),
+          ],
+        }),
     })),
   });
 }
 
 const sample = new ManifestTree({
   'functions.json': [
-    toolEntry('search', { version: '1.2.0', capabilities: ['Search', ' search ', '', 'math'], providers: [{ name: 'Primary', priority: 0 }, { name: 'backup', priority: 5 }], safety_level: 'medium' }),
+    toolEntry('search', {
+      version: '1.2.0',
+      capabilities: ['Search', ' search ', '', 'math'],
+      providers: [
+        { name: 'Primary', priority: 0 },
+        { name: 'backup', priority: 5 },
+      ],
+      safety_level: 'medium',
+    }),
     toolEntry('plain', { version: '0.9', side_effects: 'write' }),
     toolEntry('unversioned'),
   ],
-  'personas/Atlas/functions.json': [toolEntry('search', { version: '2.0.0-beta', capabilities: ['atlas'], providers: [{ name: 'primary' }] })],
+  'personas/Atlas/functions.json': [
+    toolEntry('search', {
+      version: '2.0.0-beta',
+      capabilities: ['atlas'],
+      providers: [{ name: 'primary' }],
+    }),
+  ],
   'personas/Nova/functions.json': [toolEntry('extra', { version: 'not a version' })],
 });
 const load = () => CapabilityRegistry.load({ root: sample.root, env: {} });
 
 describe('tools are asked for', () => {
   it('in the order of owners and names, shared ones first', async () => {
-    expect(owned((await load()).tools())).toEqual(['plain@shared', 'search@shared', 'unversioned@shared', 'search@Atlas', 'extra@Nova']);
+    expect(owned((await load()).tools())).toEqual([
+      'plain@shared',
+      'search@shared',
+      'unversioned@shared',
+      'search@Atlas',
+      'extra@Nova',
+    ]);
   });
 
   it.each<[string, ToolQuery, readonly string[]]>([
-    ['a persona has what is shared, too', { personas: 'atlas' }, ['plain@shared', 'search@shared', 'unversioned@shared', 'search@Atlas']],
+    [
+      'a persona has what is shared, too',
+      { personas: 'atlas' },
+      ['plain@shared', 'search@shared', 'unversioned@shared', 'search@Atlas'],
+    ],
     ['-shared leaves that out', { personas: ['Atlas', '-shared'] }, ['search@Atlas']],
-    ['one text may hold several personas', { personas: ' ATLAS , without-shared ,nova' }, ['search@Atlas', 'extra@Nova']],
+    [
+      'one text may hold several personas',
+      { personas: ' ATLAS , without-shared ,nova' },
+      ['search@Atlas', 'extra@Nova'],
+    ],
     ['-name leaves a persona out', { personas: ['-shared', '-atlas'] }, ['extra@Nova']],
-    ['an unknown persona has what is shared', { personas: 'ghost' }, ['plain@shared', 'search@shared', 'unversioned@shared']],
-    ['all providers asked for must be there', { provider: ['PRIMARY', 'backup'] }, ['search@shared']],
-    ['providers are compared in any case', { provider: 'primary' }, ['search@shared', 'search@Atlas']],
-    ['all capabilities asked for must be there', { capability: ['search', 'MATH'] }, ['search@shared']],
-    ['a version is compared by parts, and tools without one do not meet any', { version: '>=0.9' }, ['plain@shared', 'search@shared', 'search@Atlas']],
+    [
+      'an unknown persona has what is shared',
+      { personas: 'ghost' },
+      ['plain@shared', 'search@shared', 'unversioned@shared'],
+    ],
+    [
+      'all providers asked for must be there',
+      { provider: ['PRIMARY', 'backup'] },
+      ['search@shared'],
+    ],
+    [
+      'providers are compared in any case',
+      { provider: 'primary' },
+      ['search@shared', 'search@Atlas'],
+    ],
+    [
+      'all capabilities asked for must be there',
+      { capability: ['search', 'MATH'] },
+      ['search@shared'],
+    ],
+    [
+      'a version is compared by parts, and tools without one do not meet any',
+      { version: '>=0.9' },
+      ['plain@shared', 'search@shared', 'search@Atlas'],
+    ],
     ['any of several side effects', { sideEffect: ['write', 'system'] }, ['plain@shared']],
-    ['the safety level is that of the danger where none is declared', { safetyLevel: 'medium' }, ['plain@shared', 'search@shared']],
+    [
+      'the safety level is that of the danger where none is declared',
+      { safetyLevel: 'medium' },
+      ['plain@shared', 'search@shared'],
+    ],
     ['the filter of registries', { filter: { accessMode: 'write' } }, ['plain@shared']],
     ['names that objects have anyway are no providers', { provider: 'constructor' }, []],
   ])('%s', async (_, query, expected) => {
@@ -71,7 +149,9 @@ describe('tools are asked for', () => {
     ['no object at all', null],
   ])('and %s is refused', async (_, query) => {
     const registry = await load();
-    expect(() => registry.tools(query as ToolQuery)).toThrow(expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')));
+    expect(() => registry.tools(query as ToolQuery)).toThrow(
+      expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')),
+    );
   });
 
   it('and a refused version is named', async () => {
@@ -87,7 +167,9 @@ describe('versions', () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (version, bound) => {
         const registry = await withTools([{ name: 'a', version }]);
-        expect(registry.tools({ version: `>=${bound}` }).length === 1).toBe(semver.gte(version, bound));
+        expect(registry.tools({ version: `>=${bound}` }).length === 1).toBe(
+          semver.gte(version, bound),
+        );
         expect(registry.tools({ version: `!=${bound}` }).length === 1).toBe(version !== bound);
         expect(registry.tools({ version: [`>=${bound}`, `<${bound}`] })).toEqual([]);
         expect(registry.tools({ version: `>=${bound} || <${bound}` })).toHaveLength(1);
@@ -97,16 +179,42 @@ describe('versions', () => {
   });
 
   /** Constraints that the original understood; of the others it let nothing through, or anything. */
-  const UNDERSTOOD = ['>=1.2', '>=1.2.0', '<1.2', '=1.2.0', '==1.2.0', '===1.2.0', '>=1.0,<2', '>= 1.2', '<2', '>=1.0, <2.0, ', '', ','];
+  const UNDERSTOOD = [
+    '>=1.2',
+    '>=1.2.0',
+    '<1.2',
+    '=1.2.0',
+    '==1.2.0',
+    '===1.2.0',
+    '>=1.0,<2',
+    '>= 1.2',
+    '<2',
+    '>=1.0, <2.0, ',
+    '',
+    ',',
+  ];
 
   it.runIf(present)('meet the recorded constraints', async () => {
-    type Case = { readonly version: string | null; readonly constraint: string | null; readonly output: boolean };
+    type Case = {
+      readonly version: string | null;
+      readonly constraint: string | null;
+      readonly output: boolean;
+    };
     let compared = 0;
-    for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>('version_match').cases) {
+    for (const { version, constraint, output } of golden<{ readonly cases: readonly Case[] }>(
+      'version_match',
+    ).cases) {
       // What is no release was compared as text, and a version without all its parts was less than itself.
-      if (!/^\d+\.\d+\.\d+$/.test(version ?? '') || (constraint !== null && !UNDERSTOOD.includes(constraint))) continue;
+      if (
+        !/^\d+\.\d+\.\d+$/.test(version ?? '') ||
+        (constraint !== null && !UNDERSTOOD.includes(constraint))
+      )
+        continue;
       const registry = await withTools([{ name: 'a', version: version! }]);
-      expect(registry.tools(constraint === null ? {} : { version: constraint }).length === 1, `${version} ${constraint}`).toBe(output);
+      expect(
+        registry.tools(constraint === null ? {} : { version: constraint }).length === 1,
+        `${version} ${constraint}`,
+      ).toBe(output);
       compared++;
     }
     expect(compared).toBeGreaterThan(40);
@@ -134,33 +242,58 @@ describe('versions', () => {
     ['1.2.x', '*', false],
     ['next', '>=0', false],
   ])('%s meets %s: %s', async (version, constraint, meets) => {
-    expect((await withTools([{ name: 'a', version }])).tools({ version: constraint }).length === 1).toBe(meets);
+    expect(
+      (await withTools([{ name: 'a', version }])).tools({ version: constraint }).length === 1,
+    ).toBe(meets);
   });
 });
 
 describe('personas', () => {
-  it.runIf(present)('are filtered as recorded, but that commas separate and -name excludes', async () => {
-    type Case = { readonly persona: string | null; readonly tokens: readonly (string | null)[]; readonly output: boolean };
-    for (const { persona, tokens, output } of golden<{ readonly cases: readonly Case[] }>('persona_filter').cases) {
-      const registry = await withTools([{ name: 'a', persona: persona === '' ? null : persona }]);
-      const personas = tokens.map((token) => token ?? '');
-      const split = personas.includes('atlas,-shared');
-      const key = persona?.trim().toLowerCase() ?? '';
-      const isShared = key === '' || key === 'shared';
-      const expected = split ? key === 'atlas' : output;
-      expect(registry.tools({ personas }).length === 1, `${persona} ${tokens.join(' ')}`).toBe(personas.includes('-atlas') ? isShared || key !== 'atlas' : expected);
-    }
-  });
+  it.runIf(present)(
+    'are filtered as recorded, but that commas separate and -name excludes',
+    async () => {
+      type Case = {
+        readonly persona: string | null;
+        readonly tokens: readonly (string | null)[];
+        readonly output: boolean;
+      };
+      for (const { persona, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
+        'persona_filter',
+      ).cases) {
+        const registry = await withTools([{ name: 'a', persona: persona === '' ? null : persona }]);
+        const personas = tokens.map((token) => token ?? '');
+        const split = personas.includes('atlas,-shared');
+        const key = persona?.trim().toLowerCase() ?? '';
+        const isShared = key === '' || key === 'shared';
+        const expected = split ? key === 'atlas' : output;
+        expect(registry.tools({ personas }).length === 1, `${persona} ${tokens.join(' ')}`).toBe(
+          personas.includes('-atlas') ? isShared || key !== 'atlas' : expected,
+        );
+      }
+    },
+  );
 
   it.runIf(present)('schedule the jobs recorded', async () => {
-    type Case = { readonly personas: readonly string[]; readonly tokens: readonly string[]; readonly output: boolean };
-    for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>('job_persona_filter').cases) {
+    type Case = {
+      readonly personas: readonly string[];
+      readonly tokens: readonly string[];
+      readonly output: boolean;
+    };
+    for (const { personas, tokens, output } of golden<{ readonly cases: readonly Case[] }>(
+      'job_persona_filter',
+    ).cases) {
       // No job without personas passes its check, and the original was handed these names in lower case.
       if (personas.length === 0 || tokens.includes('ATLAS')) continue;
-      const tree = new ManifestTree({ 'functions.json': [], 'jobs.json': [jobEntry('Job', { personas })] });
+      const tree = new ManifestTree({
+        'functions.json': [],
+        'jobs.json': [jobEntry('Job', { personas })],
+      });
       const registry = await CapabilityRegistry.load({ root: tree.root });
       // The job is shared: without what is shared it is gone whatever its personas.
-      expect(registry.jobs({ personas: tokens }).length === 1, JSON.stringify({ personas, tokens })).toBe(output && !tokens.includes('-shared'));
+      expect(
+        registry.jobs({ personas: tokens }).length === 1,
+        JSON.stringify({ personas, tokens }),
+      ).toBe(output && !tokens.includes('-shared'));
       tree.remove('.');
     }
   });
@@ -168,19 +301,40 @@ describe('personas', () => {
 
 describe('skills, tasks and jobs are asked for', () => {
   const tree = new ManifestTree({
-    'functions.json': [toolEntry('there', { capabilities: ['web', 'Notes'] }), toolEntry('locked', { auth: { required: true, env: 'KEY' } })],
-    'skills.json': [skillEntry('Read', { required_tools: ['there'], required_capabilities: ['reading'], capability_tags: ['WEB', 'text'] }), skillEntry('Open', { required_tools: ['locked'] })],
-    'tasks.json': [taskEntry('Step', { required_skills: ['Read'], tags: ['Daily'] }), taskEntry('Other', { required_tools: ['gone'] })],
-    'jobs.json': [jobEntry('Good', { required_skills: ['Read'], required_tools: ['there'] }), jobEntry('Locked', { required_skills: ['Open'], personas: ['Nova'] }), jobEntry('Broken', { required_tools: ['gone'] })],
+    'functions.json': [
+      toolEntry('there', { capabilities: ['web', 'Notes'] }),
+      toolEntry('locked', { auth: { required: true, env: 'KEY' } }),
+    ],
+    'skills.json': [
+      skillEntry('Read', {
+        required_tools: ['there'],
+        required_capabilities: ['reading'],
+        capability_tags: ['WEB', 'text'],
+      }),
+      skillEntry('Open', { required_tools: ['locked'] }),
+    ],
+    'tasks.json': [
+      taskEntry('Step', { required_skills: ['Read'], tags: ['Daily'] }),
+      taskEntry('Other', { required_tools: ['gone'] }),
+    ],
+    'jobs.json': [
+      jobEntry('Good', { required_skills: ['Read'], required_tools: ['there'] }),
+      jobEntry('Locked', { required_skills: ['Open'], personas: ['Nova'] }),
+      jobEntry('Broken', { required_tools: ['gone'] }),
+    ],
   });
   const names = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
 
   it('by what they need and are', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(names(registry.skills({ capability: 'web' }))).toEqual(['Read']);
-    expect(names(registry.skills({ requiredCapability: 'READING', tool: 'There' }))).toEqual(['Read']);
+    expect(names(registry.skills({ requiredCapability: 'READING', tool: 'There' }))).toEqual([
+      'Read',
+    ]);
     expect(names(registry.tasks({ skill: 'read', tag: 'daily' }))).toEqual(['Step']);
-    expect(names(registry.jobs({ skill: 'READ', requiredCapability: ['web', 'notes'] }))).toEqual(['Good']);
+    expect(names(registry.jobs({ skill: 'READ', requiredCapability: ['web', 'notes'] }))).toEqual([
+      'Good',
+    ]);
     expect(names(registry.jobs({ personas: 'nova' }))).toEqual(['Locked']);
   });
 
@@ -196,33 +350,58 @@ describe('skills, tasks and jobs are asked for', () => {
 
   it('with the capabilities of jobs in order: of skills what they require and are, then of tools, each once in any case', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
-    expect(registry.jobs({ skill: 'read' })[0]!.requiredCapabilities).toEqual(['reading', 'WEB', 'text', 'Notes']);
+    expect(registry.jobs({ skill: 'read' })[0]!.requiredCapabilities).toEqual([
+      'reading',
+      'WEB',
+      'text',
+      'Notes',
+    ]);
   });
 
   it('and unknown conditions are refused', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(/Expected a known option, got "capability"\. Known are /);
-    expect(() => registry.skills({ skill: 'x' } as never)).toThrow(/Expected a known option, got "skill"\. Known are /);
-    expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(/Expected a known option, got "minSuccessRate"\. Known are /);
+    expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(
+      /Expected a known option, got "capability"\. Known are /,
+    );
+    expect(() => registry.skills({ skill: 'x' } as never)).toThrow(
+      /Expected a known option, got "skill"\. Known are /,
+    );
+    expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(
+      /Expected a known option, got "minSuccessRate"\. Known are /,
+    );
   });
 });
 
 describe('credentials', () => {
-  const statusOf = async (auth: object, env: Record<string, string>, providers: readonly object[] = []): Promise<CapabilityTool['authStatus']> => {
+  const statusOf = async (
+    auth: object,
+    env: Record<string, string>,
+    providers: readonly object[] = [],
+  ): Promise<CapabilityTool['authStatus']> => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { auth, providers })] });
     return (await CapabilityRegistry.load({ root: tree.root, env })).tool('a')!.authStatus;
   };
-  const google = { required: true, envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } } };
+  const google = {
+    required: true,
+    envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } },
+  };
 
   it('are there when every required variable is set, and no value is ever shown', async () => {
     const status = await statusOf(google, { KEY: 's3cret', ID: '' });
     expect(status).toEqual({ required: true, ready: false, missing: ['ID'] });
-    expect(await statusOf(google, { KEY: 's3cret', ID: 'x' })).toEqual({ required: true, ready: true, missing: [] });
+    expect(await statusOf(google, { KEY: 's3cret', ID: 'x' })).toEqual({
+      required: true,
+      ready: true,
+      missing: [],
+    });
     expect(JSON.stringify(status)).not.toContain('s3cret');
   });
 
   it('of a second provider are enough', async () => {
-    expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }, { name: 'b' }])).toMatchObject({ ready: true, missing: ['KEY', 'ID'] });
+    expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }, { name: 'b' }])).toMatchObject({
+      ready: true,
+      missing: ['KEY', 'ID'],
+    });
     expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }])).toMatchObject({ ready: false });
   });
 
@@ -233,25 +412,48 @@ describe('credentials', () => {
   });
 
   it('that are not required are not missing, and a variable called constructor is not set by itself', async () => {
-    expect(await statusOf({ required: false, env: 'KEY' }, {})).toEqual({ required: false, ready: true, missing: [] });
-    expect(await statusOf({ required: true, env: 'constructor' }, {})).toMatchObject({ ready: false });
+    expect(await statusOf({ required: false, env: 'KEY' }, {})).toEqual({
+      required: false,
+      ready: true,
+      missing: [],
+    });
+    expect(await statusOf({ required: true, env: 'constructor' }, {})).toMatchObject({
+      ready: false,
+    });
   });
 
   it('decide whether a tool is available, at the moment it is asked', async () => {
     const env: Record<string, string> = {};
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { auth: { required: true, env: 'KEY' } })] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a', { auth: { required: true, env: 'KEY' } })],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root, env });
     const [tool] = registry.tools({ available: false });
     env['KEY'] = 'x';
-    expect([tool!.available, tool!.authStatus.ready, registry.tools({ available: true }).length]).toEqual([true, true, 1]);
+    expect([
+      tool!.available,
+      tool!.authStatus.ready,
+      registry.tools({ available: true }).length,
+    ]).toEqual([true, true, 1]);
   });
 });
 
 describe('tags and scopes', () => {
   it('are trimmed, without blanks, and each once in the order declared', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { capabilities: ['Web', ' x ', 'web', ' '], auth: { required: true, scopes: ['read', ' write ', 'read', ''] } }), toolEntry('b', { auth: { required: true, scopes: 'a b  a' } })] });
+    const tree = new ManifestTree({
+      'functions.json': [
+        toolEntry('a', {
+          capabilities: ['Web', ' x ', 'web', ' '],
+          auth: { required: true, scopes: ['read', ' write ', 'read', ''] },
+        }),
+        toolEntry('b', { auth: { required: true, scopes: 'a b  a' } }),
+      ],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(registry.tool('a')).toMatchObject({ capabilityTags: ['Web', 'x'], authScopes: ['read', 'write'] });
+    expect(registry.tool('a')).toMatchObject({
+      capabilityTags: ['Web', 'x'],
+      authScopes: ['read', 'write'],
+    });
     expect(registry.tool('b')!.authScopes).toEqual(['a', 'b']);
     expect(Object.isFrozen(registry.tool('a'))).toBe(true);
   });

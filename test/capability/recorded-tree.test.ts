@@ -4,16 +4,34 @@ import { atlas, owned, present, readShared, warnIfAbsent } from './manifest-tree
 
 warnIfAbsent('the recorded manifest folder');
 
-type Item = Readonly<Record<string, unknown>> & { readonly name: string; readonly persona: string | null };
+type Item = Readonly<Record<string, unknown>> & {
+  readonly name: string;
+  readonly persona: string | null;
+};
 type Recorded = Readonly<Record<'tools' | 'skills' | 'tasks' | 'jobs', readonly Item[]>>;
 
 /** Entries that are wrong by their own schema: the original listed them all the same. */
 const QUARANTINED = new Set([
-  ...['log.event', 'trace.explain', 'eval.judge', 'memory_episodic_query'].map((name) => `${name}@shared`),
-  ...['context_tracker', 'get_current_info', 'policy_reference', 'priority_queue', 'api_connector', 'file_ingest', 'stream_monitor', 'schema_infer', 'data_bridge', 'hermes.compose_playbook', 'hermes.stage_pipeline'].map((name) => `${name}@Hermes`),
+  ...['log.event', 'trace.explain', 'eval.judge', 'memory_episodic_query'].map(
+    (name) => `${name}@shared`,
+  ),
+  ...[
+    'context_tracker',
+    'get_current_info',
+    'policy_reference',
+    'priority_queue',
+    'api_connector',
+    'file_ingest',
+    'stream_monitor',
+    'schema_infer',
+    'data_bridge',
+    'hermes.compose_playbook',
+    'hermes.stage_pipeline',
+  ].map((name) => `${name}@Hermes`),
   'log.event@Specter',
 ]);
-const keyOf = ({ name, persona }: { readonly name: string; readonly persona: string | null }) => `${name}@${persona ?? 'shared'}`;
+const keyOf = ({ name, persona }: { readonly name: string; readonly persona: string | null }) =>
+  `${name}@${persona ?? 'shared'}`;
 
 describe.runIf(present)('the recorded manifest folder', () => {
   const load = () => CapabilityRegistry.load({ root: atlas, env: {} });
@@ -22,15 +40,25 @@ describe.runIf(present)('the recorded manifest folder', () => {
     const registry = await load();
     expect(registry.tools()).toHaveLength(211);
     const errors = registry.findings.filter(({ severity }) => severity === 'error');
-    expect(new Set(errors.map(({ entryName, owner }) => `${entryName}@${owner ?? 'shared'}`))).toEqual(QUARANTINED);
+    expect(
+      new Set(errors.map(({ entryName, owner }) => `${entryName}@${owner ?? 'shared'}`)),
+    ).toEqual(QUARANTINED);
     expect(errors.every(({ line, path }) => (line ?? 0) > 0 && path.startsWith('/'))).toBe(true);
-    expect([registry.skills().length, registry.jobs().length, registry.tasks().length]).toEqual([30, 6, 36]);
+    expect([registry.skills().length, registry.jobs().length, registry.tasks().length]).toEqual([
+      30, 6, 36,
+    ]);
   });
 
   it('has the dangling references of skills that were recorded', async () => {
-    const recorded = (readShared('data/atlas/real-tree.json') as { readonly dangling: readonly (readonly [string, string | null, string, string, string])[] }).dangling;
+    const recorded = (
+      readShared('data/atlas/real-tree.json') as {
+        readonly dangling: readonly (readonly [string, string | null, string, string, string])[];
+      }
+    ).dangling;
     const expected = recorded.map(([, , skill, , tool]) => `${skill} ${tool}`);
-    const found = (await load()).skills().flatMap(({ name, unresolved }) => unresolved.tools.map((tool) => `${name} ${tool}`));
+    const found = (await load())
+      .skills()
+      .flatMap(({ name, unresolved }) => unresolved.tools.map((tool) => `${name} ${tool}`));
     expect(found.sort()).toEqual(expected.sort());
   });
 
@@ -44,31 +72,55 @@ describe.runIf(present)('the recorded manifest folder', () => {
     const tools = inOrder(recorded.tools.filter((tool) => !QUARANTINED.has(keyOf(tool))));
     expect(summary.tools.map(keyOf)).toEqual(tools.map(keyOf));
     summary.tools.forEach((tool, index) => {
-      const { name, version, capabilities, capability_tags, compatibility, providers } = tools[index]!;
-      expect({ ...tool, compatibility: undefined, providers: withoutRest(tool.providers) }).toMatchObject({ name, version, capabilities, capability_tags, compatibility: undefined, providers: withoutRest(providers) });
+      const { name, version, capabilities, capability_tags, compatibility, providers } =
+        tools[index]!;
+      expect({
+        ...tool,
+        compatibility: undefined,
+        providers: withoutRest(tool.providers),
+      }).toMatchObject({
+        name,
+        version,
+        capabilities,
+        capability_tags,
+        compatibility: undefined,
+        providers: withoutRest(providers),
+      });
       expect(tool.compatibility).toEqual(compatibility);
-      expect(Object.keys(tool.health.providers)).toEqual((providers as readonly { readonly name: string }[]).map((provider) => provider.name));
+      expect(Object.keys(tool.health.providers)).toEqual(
+        (providers as readonly { readonly name: string }[]).map((provider) => provider.name),
+      );
     });
     expect(summary.skills).toMatchObject(inOrder(recorded.skills));
-    expect(summary.jobs.map(withoutHealth)).toMatchObject(inOrder(recorded.jobs).map(withoutHealth));
+    expect(summary.jobs.map(withoutHealth)).toMatchObject(
+      inOrder(recorded.jobs).map(withoutHealth),
+    );
     // For nobody in particular the original listed the shared tasks alone.
-    const tasks = persona === null ? summary.tasks.filter((task) => task.persona === null) : summary.tasks;
+    const tasks =
+      persona === null ? summary.tasks.filter((task) => task.persona === null) : summary.tasks;
     // Here tasks are in the order of everything else, there by their names alone.
     expect([...tasks].sort(byName)).toMatchObject([...recorded.tasks].sort(byName));
   });
 
   it('has a registry for every persona, and names that are the same belong to different owners', async () => {
     const registry = await load();
-    for (const persona of registry.personas) expect(registry.registryFor(persona).size, persona).toBeGreaterThan(70);
+    for (const persona of registry.personas)
+      expect(registry.registryFor(persona).size, persona).toBeGreaterThan(70);
     expect(owned(registry.tools({ filter: { name: 'google_search' } })).length).toBeGreaterThan(1);
-    expect(registry.registryFor('Echo').get('context_tracker')).toBe(registry.tool('context_tracker', 'echo')!.entry);
-    expect(registry.registryFor('ATLAS').has('context_tracker')).toBe(registry.tool('context_tracker') !== undefined);
+    expect(registry.registryFor('Echo').get('context_tracker')).toBe(
+      registry.tool('context_tracker', 'echo')!.entry,
+    );
+    expect(registry.registryFor('ATLAS').has('context_tracker')).toBe(
+      registry.tool('context_tracker') !== undefined,
+    );
   });
 });
 
 function inOrder(items: readonly Item[]): readonly Item[] {
   const ownerOf = ({ persona }: Item) => persona?.toLowerCase() ?? '';
-  return [...items].sort((a, b) => (ownerOf(a) < ownerOf(b) ? -1 : ownerOf(a) > ownerOf(b) ? 1 : 0));
+  return [...items].sort((a, b) =>
+    ownerOf(a) < ownerOf(b) ? -1 : ownerOf(a) > ownerOf(b) ? 1 : 0,
+  );
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
@@ -81,5 +133,11 @@ function withoutHealth(item: object): object {
 
 /** The original wrote the intervals of providers as decimal numbers and left empty configurations out. */
 function withoutRest(providers: unknown): unknown {
-  return (providers as readonly Record<string, unknown>[]).map(({ name, priority, health_check_interval }) => ({ name, ...(priority === undefined ? {} : { priority }), ...(health_check_interval === undefined ? {} : { interval: Number(health_check_interval) }) }));
+  return (providers as readonly Record<string, unknown>[]).map(
+    ({ name, priority, health_check_interval }) => ({
+      name,
+      ...(priority === undefined ? {} : { priority }),
+      ...(health_check_interval === undefined ? {} : { interval: Number(health_check_interval) }),
+    }),
+  );
 }

@@ -2,13 +2,27 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CapabilityRegistry, ToolManifestValidationError, type CapabilityChange, type CapabilitySource, type SourceTools } from '../../src/capability.js';
+import {
+  CapabilityRegistry,
+  ToolManifestValidationError,
+  type CapabilityChange,
+  type CapabilitySource,
+  type SourceTools,
+} from '../../src/capability.js';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
-import { jobEntry, ManifestTree, owned, skillEntry, taskEntry, toolEntry } from './manifest-tree.js';
+import {
+  jobEntry,
+  ManifestTree,
+  owned,
+  skillEntry,
+  taskEntry,
+  toolEntry,
+} from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const definition = (name: string, description = 'A tool'): ToolDefinition => definitionOf({ name, description, inputSchema: { type: 'object' } });
+const definition = (name: string, description = 'A tool'): ToolDefinition =>
+  definitionOf({ name, description, inputSchema: { type: 'object' } });
 
 /** A source whose next answers a test decides. */
 class TestSource implements CapabilitySource {
@@ -33,19 +47,30 @@ describe('a refresh', () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.revision).toBe(1);
-    expect(await registry.refresh()).toMatchObject({ revision: 1, changed: false, added: [], edited: [], removed: [] });
+    expect(await registry.refresh()).toMatchObject({
+      revision: 1,
+      changed: false,
+      added: [],
+      edited: [],
+      removed: [],
+    });
 
     tree.write('functions.json', [toolEntry('a', { version: '2.0.0' }), toolEntry('c')]);
     tree.write('personas/Atlas/Jobs/jobs.json', [jobEntry('J')]);
     expect(await registry.refresh()).toMatchObject({
       revision: 2,
       changed: true,
-      added: [{ kind: 'tool', owner: null, name: 'c' }, { kind: 'job', owner: 'Atlas', name: 'J' }],
+      added: [
+        { kind: 'tool', owner: null, name: 'c' },
+        { kind: 'job', owner: 'Atlas', name: 'J' },
+      ],
       edited: [{ kind: 'tool', owner: null, name: 'a' }],
       removed: [{ kind: 'tool', owner: null, name: 'b' }],
     });
     tree.remove('personas');
-    expect(await registry.refresh()).toMatchObject({ removed: [{ kind: 'job', owner: 'Atlas', name: 'J' }] });
+    expect(await registry.refresh()).toMatchObject({
+      removed: [{ kind: 'job', owner: 'Atlas', name: 'J' }],
+    });
   });
 
   it('sees an edit that left date and size as they were', async () => {
@@ -70,16 +95,29 @@ describe('a refresh', () => {
   });
 
   it('keeps what a broken file said last, and says so; the next good content counts', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a')], 'personas/Nova/functions.json': [toolEntry('n')], 'skills.json': [skillEntry('S')] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a')],
+      'personas/Nova/functions.json': [toolEntry('n')],
+      'skills.json': [skillEntry('S')],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     tree.write('functions.json', '[{"name": "a", ');
     tree.write('skills.json', '{}');
     tree.write('personas/Nova/functions.json', [toolEntry('n', { version: '2.0.0' })]);
     const change = await registry.refresh();
     expect(change.edited).toEqual([{ kind: 'tool', owner: 'Nova', name: 'n' }]);
-    expect([owned(registry.tools()), owned(registry.skills())]).toEqual([['a@shared', 'n@Nova'], ['S@shared']]);
+    expect([owned(registry.tools()), owned(registry.skills())]).toEqual([
+      ['a@shared', 'n@Nova'],
+      ['S@shared'],
+    ]);
     expect(registry.findings).toMatchObject([
-      { severity: 'error', kind: 'unreadable', file: 'functions.json', line: 1, message: expect.stringMatching(/Its last good content stays in use\.$/) as string },
+      {
+        severity: 'error',
+        kind: 'unreadable',
+        file: 'functions.json',
+        line: 1,
+        message: expect.stringMatching(/Its last good content stays in use\.$/) as string,
+      },
       { severity: 'error', kind: 'unreadable', file: 'skills.json' },
     ]);
     // Broken in another way: still the content from before both.
@@ -93,14 +131,19 @@ describe('a refresh', () => {
   });
 
   it('keeps the findings of the content that stays in use', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('wrong', { default_timeout: -1 })] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a'), toolEntry('wrong', { default_timeout: -1 })],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const findings = registry.findings.length;
     expect(findings).toBeGreaterThan(0);
     for (const broken of ['[{', 'null']) {
       tree.write('functions.json', broken);
       await registry.refresh();
-      expect(registry.findings.map(({ kind }) => kind).sort()).toEqual([...Array<string>(findings).fill('invalid'), 'unreadable']);
+      expect(registry.findings.map(({ kind }) => kind).sort()).toEqual([
+        ...Array<string>(findings).fill('invalid'),
+        'unreadable',
+      ]);
     }
   });
 
@@ -109,11 +152,16 @@ describe('a refresh', () => {
     const registry = await CapabilityRegistry.load({ root: tree.root });
     tree.write('functions.json', 'null');
     await registry.refresh();
-    expect(registry.findings.map(({ message }) => message)).toEqual([expect.not.stringContaining('stays in use') as string]);
+    expect(registry.findings.map(({ message }) => message)).toEqual([
+      expect.not.stringContaining('stays in use') as string,
+    ]);
   });
 
   it('keeps everything when the folder is gone, and says so', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a')], 'personas/Nova/functions.json': [toolEntry('n')] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a')],
+      'personas/Nova/functions.json': [toolEntry('n')],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     tree.remove('.');
     await registry.refresh();
@@ -122,10 +170,22 @@ describe('a refresh', () => {
   });
 
   it('leaves out a wrong entry alone, with its line and place', async () => {
-    const tree = new ManifestTree({ 'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']' });
+    const tree = new ManifestTree({
+      'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']',
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(owned(registry.tools())).toEqual(['good@shared']);
-    expect(registry.findings).toContainEqual(expect.objectContaining({ severity: 'error', kind: 'invalid', owner: null, file: 'functions.json', line: 2, path: '/0/description', entryName: 'bad' }));
+    expect(registry.findings).toContainEqual(
+      expect.objectContaining({
+        severity: 'error',
+        kind: 'invalid',
+        owner: null,
+        file: 'functions.json',
+        line: 2,
+        path: '/0/description',
+        entryName: 'bad',
+      }),
+    );
   });
 
   it('is shared by those who ask while one runs, and sees what they changed before they asked', async () => {
@@ -143,27 +203,48 @@ describe('a refresh', () => {
 
   it('refuses unknown options', async () => {
     const registry = await CapabilityRegistry.load();
-    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(/Expected a known option, got "forced"\. Did you mean "force"\?/);
+    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(
+      /Expected a known option, got "forced"\. Did you mean "force"\?/,
+    );
   });
 
   it('gives, after any edits in any order, what a registry that is loaded afterwards has', async () => {
-    const file = fc.constantFrom('functions.json', 'personas/Atlas/functions.json', 'personas/Nova/Toolbox/functions.json');
-    const content = fc.option(fc.uniqueArray(fc.record({ name: fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__'), version: fc.constantFrom('1.0.0', '2.0.0') }), { selector: ({ name }) => name, maxLength: 3 }));
+    const file = fc.constantFrom(
+      'functions.json',
+      'personas/Atlas/functions.json',
+      'personas/Nova/Toolbox/functions.json',
+    );
+    const content = fc.option(
+      fc.uniqueArray(
+        fc.record({
+          name: fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__'),
+          version: fc.constantFrom('1.0.0', '2.0.0'),
+        }),
+        { selector: ({ name }) => name, maxLength: 3 },
+      ),
+    );
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(file, content), { minLength: 1, maxLength: 5 }), async (edits) => {
-        const tree = new ManifestTree({ 'functions.json': [] });
-        const registry = await CapabilityRegistry.load({ root: tree.root });
-        for (const [path, tools] of edits) {
-          if (tools !== null) tree.write(path, tools.map(({ name, version }) => toolEntry(name, { version })));
-          else if (registry.tools().some(({ source }) => source === path)) tree.remove(path);
-          await registry.refresh();
-        }
-        const fresh = await CapabilityRegistry.load({ root: tree.root });
-        const { revision: _, ...summary } = registry.summary();
-        const { revision: __, ...expected } = fresh.summary();
-        expect(summary).toEqual(expected);
-        expect(registry.findings).toEqual(fresh.findings);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(file, content), { minLength: 1, maxLength: 5 }),
+        async (edits) => {
+          const tree = new ManifestTree({ 'functions.json': [] });
+          const registry = await CapabilityRegistry.load({ root: tree.root });
+          for (const [path, tools] of edits) {
+            if (tools !== null)
+              tree.write(
+                path,
+                tools.map(({ name, version }) => toolEntry(name, { version })),
+              );
+            else if (registry.tools().some(({ source }) => source === path)) tree.remove(path);
+            await registry.refresh();
+          }
+          const fresh = await CapabilityRegistry.load({ root: tree.root });
+          const { revision: _, ...summary } = registry.summary();
+          const { revision: __, ...expected } = fresh.summary();
+          expect(summary).toEqual(expected);
+          expect(registry.findings).toEqual(fresh.findings);
+        },
+      ),
       { numRuns: 40 },
     );
   });
@@ -177,12 +258,19 @@ describe('a reader', () => {
     const view = registry.registryFor();
     tree.write('functions.json', []);
     await registry.refresh();
-    expect([before[0]!.entry.version, view.size, registry.registryFor().size]).toEqual(['1.0.0', 1, 0]);
+    expect([before[0]!.entry.version, view.size, registry.registryFor().size]).toEqual([
+      '1.0.0',
+      1,
+      0,
+    ]);
     expect(Object.isFrozen(before)).toBe(true);
   });
 
   it('never sees half of a change: two files that change together are seen together', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })], 'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a', { version: '1.0.0' })],
+      'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     tree.write('functions.json', [toolEntry('a', { version: '2.0.0' })]);
     tree.write('personas/Atlas/functions.json', [toolEntry('b', { version: '2.0.0' })]);
@@ -190,11 +278,21 @@ describe('a reader', () => {
     let done = false;
     const refreshing = registry.refresh().finally(() => (done = true));
     while (!done) {
-      seen.add(registry.tools().map(({ entry }) => entry.version).join());
+      seen.add(
+        registry
+          .tools()
+          .map(({ entry }) => entry.version)
+          .join(),
+      );
       await new Promise((resolve) => setImmediate(resolve));
     }
     await refreshing;
-    seen.add(registry.tools().map(({ entry }) => entry.version).join());
+    seen.add(
+      registry
+        .tools()
+        .map(({ entry }) => entry.version)
+        .join(),
+    );
     expect([...seen]).toEqual(['1.0.0,1.0.0', '2.0.0,2.0.0']);
   });
 });
@@ -206,9 +304,21 @@ describe('a source', () => {
     source.answer = () => {
       throw new Error('refused: token=abcdef123456');
     };
-    expect(await registry.refresh()).toMatchObject({ changed: true, added: [], edited: [], removed: [] });
+    expect(await registry.refresh()).toMatchObject({
+      changed: true,
+      added: [],
+      edited: [],
+      removed: [],
+    });
     expect(owned(registry.tools())).toEqual(['remote@shared']);
-    expect(registry.findings).toMatchObject([{ kind: 'unreadable', file: 'server', line: null, message: expect.stringMatching(/The last 1 tools stay/) as string }]);
+    expect(registry.findings).toMatchObject([
+      {
+        kind: 'unreadable',
+        file: 'server',
+        line: null,
+        message: expect.stringMatching(/The last 1 tools stay/) as string,
+      },
+    ]);
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
@@ -217,7 +327,10 @@ describe('a source', () => {
     source.answer = () => {
       throw new Error('down');
     };
-    const registry = await CapabilityRegistry.load({ sources: [source], tools: [definition('local')] });
+    const registry = await CapabilityRegistry.load({
+      sources: [source],
+      tools: [definition('local')],
+    });
     expect(owned(registry.tools())).toEqual(['local@shared']);
   });
 
@@ -225,7 +338,11 @@ describe('a source', () => {
     const source = new TestSource(definition('remote'));
     source.persona = 'Atlas';
     const registry = await CapabilityRegistry.load({ sources: [source] });
-    expect(registry.tool('remote', 'atlas')).toMatchObject({ owner: 'Atlas', source: 'server', manifest: null });
+    expect(registry.tool('remote', 'atlas')).toMatchObject({
+      owner: 'Atlas',
+      source: 'server',
+      manifest: null,
+    });
     expect(registry.tool('remote')).toBeUndefined();
   });
 
@@ -243,7 +360,9 @@ describe('a source', () => {
     const source = new TestSource();
     source.answer = () => [{ name: 'plain' } as never];
     const registry = await CapabilityRegistry.load({ sources: [source] });
-    expect(registry.findings).toMatchObject([{ kind: 'invalid', message: expect.stringMatching(/defineTool/) as string }]);
+    expect(registry.findings).toMatchObject([
+      { kind: 'invalid', message: expect.stringMatching(/defineTool/) as string },
+    ]);
     source.answer = () => 'tools' as never;
     await registry.refresh();
     expect(registry.findings).toMatchObject([{ kind: 'unreadable' }]);
@@ -251,8 +370,16 @@ describe('a source', () => {
 
   it('gives way to the program and to files where names are the same, and the loser is a finding', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('x'), toolEntry('y')] });
-    const registry = await CapabilityRegistry.load({ root: tree.root, tools: [definition('x')], sources: [new TestSource(definition('y'), definition('z'))] });
-    expect(registry.tools().map(({ name, source }) => `${name} ${source}`)).toEqual(['x code', 'y functions.json', 'z server']);
+    const registry = await CapabilityRegistry.load({
+      root: tree.root,
+      tools: [definition('x')],
+      sources: [new TestSource(definition('y'), definition('z'))],
+    });
+    expect(registry.tools().map(({ name, source }) => `${name} ${source}`)).toEqual([
+      'x code',
+      'y functions.json',
+      'z server',
+    ]);
     expect(registry.findings).toMatchObject([
       { kind: 'duplicate', file: 'functions.json', line: 1, entryName: 'x' },
       { kind: 'duplicate', file: 'server', entryName: 'y' },
@@ -272,7 +399,9 @@ describe('watching', () => {
     expect([source.asked.length, changes.length]).toEqual([3, 0]);
     source.answer = () => [definition('a', 'Another tool')];
     await clock.advanceAsync(500);
-    expect(changes).toMatchObject([{ revision: 2, edited: [{ kind: 'tool', owner: null, name: 'a' }] }]);
+    expect(changes).toMatchObject([
+      { revision: 2, edited: [{ kind: 'tool', owner: null, name: 'a' }] },
+    ]);
     stop();
     await clock.advanceAsync(5_000);
     expect([source.asked.length, clock.pending]).toEqual([4, 0]);
@@ -312,23 +441,43 @@ describe('watching', () => {
 
 describe('loading', () => {
   it('refuses wrong manifests as a whole when asked to, with every error', async () => {
-    const tree = new ManifestTree({ 'functions.json': [{ name: 'bad' }, toolEntry('good')], 'skills.json': [skillEntry('S', { version: 1 })], 'jobs.json': [jobEntry('J', { extends: 'nothing' })] });
+    const tree = new ManifestTree({
+      'functions.json': [{ name: 'bad' }, toolEntry('good')],
+      'skills.json': [skillEntry('S', { version: 1 })],
+      'jobs.json': [jobEntry('J', { extends: 'nothing' })],
+    });
     const refused = CapabilityRegistry.load({ root: tree.root, onInvalid: 'throw' });
     await expect(refused).rejects.toBeInstanceOf(ToolManifestValidationError);
     const error = await refused.catch((reason: unknown) => reason as ToolManifestValidationError);
-    expect((error as ToolManifestValidationError).errors.map(({ file, path }) => `${file}${path}`)).toEqual(expect.arrayContaining(['functions.json/0/description', 'functions.json/0/parameters', 'skills.json/0/version', 'jobs.json/0/extends']));
+    expect(
+      (error as ToolManifestValidationError).errors.map(({ file, path }) => `${file}${path}`),
+    ).toEqual(
+      expect.arrayContaining([
+        'functions.json/0/description',
+        'functions.json/0/parameters',
+        'skills.json/0/version',
+        'jobs.json/0/extends',
+      ]),
+    );
     expect((error as Error).message).not.toContain(tree.root);
   });
 
   it('does not refuse for what is only missing', async () => {
-    const tree = new ManifestTree({ 'functions.json': [], 'tasks.json': [taskEntry('T', { required_tools: ['gone'] })] });
+    const tree = new ManifestTree({
+      'functions.json': [],
+      'tasks.json': [taskEntry('T', { required_tools: ['gone'] })],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root, onInvalid: 'throw' });
     expect(registry.findings).toMatchObject([{ severity: 'warning', kind: 'dangling' }]);
   });
 
   it.each<[string, unknown, RegExp]>([
     ['a folder that is not there', { root: './no/such/folder' }, /root as a folder/],
-    ['an unknown option', { roots: '.' }, /Expected a known option, got "roots"\. Did you mean "root"\?/],
+    [
+      'an unknown option',
+      { roots: '.' },
+      /Expected a known option, got "roots"\. Did you mean "root"\?/,
+    ],
     ['tools that are none', { tools: [{}] }, /Expected a tool/],
     ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
     ['a source without a name', { sources: [{ load: () => undefined }] }, /a source with a name/],
@@ -340,21 +489,48 @@ describe('loading', () => {
   });
 
   it('refuses two sources of one name', async () => {
-    await expect(CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] })).rejects.toThrow(/different names/);
+    await expect(
+      CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] }),
+    ).rejects.toThrow(/different names/);
   });
 
   it('gives the tools of manifests their handlers, by reference or by name', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b', { handler_ref: 'shared.b' }), toolEntry('constructor')] });
+    const tree = new ManifestTree({
+      'functions.json': [
+        toolEntry('a'),
+        toolEntry('b', { handler_ref: 'shared.b' }),
+        toolEntry('constructor'),
+      ],
+    });
     const run = () => 1;
-    const registry = await CapabilityRegistry.load({ root: tree.root, handlers: { a: run, 'shared.b': run } });
-    expect(['a', 'b', 'constructor'].map((name) => registry.tool(name)!.entry.definition.execute === run)).toEqual([true, true, false]);
+    const registry = await CapabilityRegistry.load({
+      root: tree.root,
+      handlers: { a: run, 'shared.b': run },
+    });
+    expect(
+      ['a', 'b', 'constructor'].map(
+        (name) => registry.tool(name)!.entry.definition.execute === run,
+      ),
+    ).toEqual([true, true, false]);
     expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
   });
 
   it('finds a handler that answers no tool of the manifests, until there is one', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('forecast')] });
-    const registry = await CapabilityRegistry.load({ root: tree.root, handlers: { forecasts: () => 1 } });
-    expect(registry.findings).toMatchObject([{ kind: 'dangling', severity: 'warning', file: 'code', line: null, message: 'Expected handlers by the name or handler_ref of a tool in the manifests, got "forecasts". Did you mean "forecast"?' }]);
+    const registry = await CapabilityRegistry.load({
+      root: tree.root,
+      handlers: { forecasts: () => 1 },
+    });
+    expect(registry.findings).toMatchObject([
+      {
+        kind: 'dangling',
+        severity: 'warning',
+        file: 'code',
+        line: null,
+        message:
+          'Expected handlers by the name or handler_ref of a tool in the manifests, got "forecasts". Did you mean "forecast"?',
+      },
+    ]);
     tree.write('functions.json', [toolEntry('forecast'), toolEntry('forecasts')]);
     await registry.refresh();
     expect(registry.findings).toEqual([]);
@@ -373,7 +549,8 @@ class TellingSource extends TestSource {
 
   tell(...definitions: readonly ToolDefinition[]): void {
     this.answer = () => definitions;
-    for (const listener of this.listeners) listener({ definitions, ...(this.join && { join: this.join }) });
+    for (const listener of this.listeners)
+      listener({ definitions, ...(this.join && { join: this.join }) });
   }
 
   override async load(options: { readonly force: boolean }): Promise<SourceTools> {
@@ -391,8 +568,14 @@ describe('a source that tells of changes', () => {
     registry.onChange((change) => changes.push(change));
     for (const name of ['b', 'c', 'd']) source.tell(definition(name));
     await turn();
-    expect(changes).toMatchObject([{ revision: 2, added: [{ name: 'd' }], removed: [{ name: 'a' }] }]);
-    expect([owned(registry.tools()), registry.registryFor().has('d'), source.asked]).toEqual([['d@shared'], true, [true]]);
+    expect(changes).toMatchObject([
+      { revision: 2, added: [{ name: 'd' }], removed: [{ name: 'a' }] },
+    ]);
+    expect([owned(registry.tools()), registry.registryFor().has('d'), source.asked]).toEqual([
+      ['d@shared'],
+      true,
+      [true],
+    ]);
     source.tell(...source.answer());
     await turn();
     expect(registry.revision).toBe(2);
@@ -406,7 +589,11 @@ describe('a source that tells of changes', () => {
   it('is believed before the answer that it gave to a refresh still running, and to the first one', async () => {
     const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
     let answer: () => void = () => undefined;
-    const waiting = { name: 'slow', load: (options: { readonly force: boolean }) => new Promise<void>((resolve) => (answer = resolve)).then(() => slow.load(options)) };
+    const waiting = {
+      name: 'slow',
+      load: (options: { readonly force: boolean }) =>
+        new Promise<void>((resolve) => (answer = resolve)).then(() => slow.load(options)),
+    };
     const loading = CapabilityRegistry.load({ sources: [source, waiting] });
     await turn();
     source.tell(definition('b'));
@@ -429,25 +616,53 @@ describe('a source that tells of changes', () => {
     const registry = await CapabilityRegistry.load({ sources: [source] });
     for (const listener of source.listeners) listener({ definitions: 7 } as never);
     await turn();
-    expect([owned(registry.tools()), registry.findings]).toMatchObject([['a@shared'], [{ kind: 'unreadable', file: 'server' }]]);
+    expect([owned(registry.tools()), registry.findings]).toMatchObject([
+      ['a@shared'],
+      [{ kind: 'unreadable', file: 'server' }],
+    ]);
   });
 
   it('is no longer heard by a registry that could not be loaded, and refused when it cannot be heard', async () => {
     const source = new TellingSource();
     const tree = new ManifestTree({ 'functions.json': [{ name: 'a' }] });
-    await expect(CapabilityRegistry.load({ root: tree.root, sources: [source], onInvalid: 'throw' })).rejects.toBeInstanceOf(ToolManifestValidationError);
+    await expect(
+      CapabilityRegistry.load({ root: tree.root, sources: [source], onInvalid: 'throw' }),
+    ).rejects.toBeInstanceOf(ToolManifestValidationError);
     expect(source.listeners.size).toBe(0);
-    await expect(CapabilityRegistry.load({ sources: [{ name: 's', load: () => source.load({ force: false }), onChange: 1 }] as never })).rejects.toThrow(/onChange of the source "s" as a function, got 1/);
+    await expect(
+      CapabilityRegistry.load({
+        sources: [{ name: 's', load: () => source.load({ force: false }), onChange: 1 }] as never,
+      }),
+    ).rejects.toThrow(/onChange of the source "s" as a function, got 1/);
   });
 
   it('joins tools that stand for its own; one that cannot be joined stays as it is, with a finding', async () => {
     const source = new TellingSource(definition('a'), definition('b'));
     source.join = (declared) => {
       if (declared.name === 'b') throw new Error('odd');
-      return declared.name === 'a' ? defineTool({ ...declared, category: 'joined', execute: () => 1 }) : undefined;
+      return declared.name === 'a'
+        ? defineTool({ ...declared, category: 'joined', execute: () => 1 })
+        : undefined;
     };
-    const registry = await CapabilityRegistry.load({ sources: [source], tools: [definition('a'), definition('b'), definition('c')] });
-    expect(registry.tools().map(({ name, source: place, entry }) => [name, place, entry.category])).toEqual([['a', 'code', 'joined'], ['b', 'code', undefined], ['c', 'code', undefined]]);
-    expect(registry.findings).toMatchObject([{ kind: 'invalid', file: 'code', entryName: 'b', message: expect.stringContaining('odd') as string }, { kind: 'duplicate', file: 'server', entryName: 'b' }]);
+    const registry = await CapabilityRegistry.load({
+      sources: [source],
+      tools: [definition('a'), definition('b'), definition('c')],
+    });
+    expect(
+      registry.tools().map(({ name, source: place, entry }) => [name, place, entry.category]),
+    ).toEqual([
+      ['a', 'code', 'joined'],
+      ['b', 'code', undefined],
+      ['c', 'code', undefined],
+    ]);
+    expect(registry.findings).toMatchObject([
+      {
+        kind: 'invalid',
+        file: 'code',
+        entryName: 'b',
+        message: expect.stringContaining('odd') as string,
+      },
+      { kind: 'duplicate', file: 'server', entryName: 'b' },
+    ]);
   });
 });

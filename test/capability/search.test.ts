@@ -7,29 +7,51 @@ warnIfAbsent('the search of the recorded manifest folder');
 
 const tree = () =>
   new ManifestTree({
-    'functions.json': [toolEntry('sum_up', { description: 'Adds numbers' }), toolEntry('rain_radar', { description: 'Looks at the weather' })],
-    'personas/Atlas/functions.json': [toolEntry('rain_radar', { description: 'Looks at the weather of Atlas' }), toolEntry('map_out', { description: 'Draws a chart' })],
+    'functions.json': [
+      toolEntry('sum_up', { description: 'Adds numbers' }),
+      toolEntry('rain_radar', { description: 'Looks at the weather' }),
+    ],
+    'personas/Atlas/functions.json': [
+      toolEntry('rain_radar', { description: 'Looks at the weather of Atlas' }),
+      toolEntry('map_out', { description: 'Draws a chart' }),
+    ],
     'personas/Nova/functions.json': [toolEntry('glow', { description: 'Shines' })],
   });
 
-const found = async (capabilities: CapabilityRegistry, text: string, options: Parameters<CapabilityRegistry['search']>[1] = {}) => owned((await capabilities.search(text, options)).hits.map(({ tool }) => tool));
+const found = async (
+  capabilities: CapabilityRegistry,
+  text: string,
+  options: Parameters<CapabilityRegistry['search']>[1] = {},
+) => owned((await capabilities.search(text, options)).hits.map(({ tool }) => tool));
 
 describe('CapabilityRegistry.search', () => {
   it('finds the tools of all personas by what they are, and says whose each is', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     expect(await found(capabilities, 'draw a chart')).toEqual(['map_out@Atlas']);
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
-    expect(new Set(await found(capabilities, 'rain_radar'))).toEqual(new Set(['rain_radar@shared', 'rain_radar@Atlas']));
+    expect(new Set(await found(capabilities, 'rain_radar'))).toEqual(
+      new Set(['rain_radar@shared', 'rain_radar@Atlas']),
+    );
     const { hits } = await capabilities.search('shine');
-    expect(hits[0]).toMatchObject({ toolName: 'glow', matches: [{ word: 'shine', fields: ['description'] }] });
+    expect(hits[0]).toMatchObject({
+      toolName: 'glow',
+      matches: [{ word: 'shine', fields: ['description'] }],
+    });
     expect(hits[0]!.tool).toBe(capabilities.tool('glow', 'Nova'));
   });
 
   it('finds only what is accepted, as much as is wanted, and tells everything that has a word of the request', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
-    const { hits, having } = await capabilities.search('weather glow', { limit: 1, accepts: ({ owner }) => owner === 'Atlas' });
+    const { hits, having } = await capabilities.search('weather glow', {
+      limit: 1,
+      accepts: ({ owner }) => owner === 'Atlas',
+    });
     expect(owned(hits.map(({ tool }) => tool))).toEqual(['rain_radar@Atlas']);
-    expect([...owned(having)].sort()).toEqual(['glow@Nova', 'rain_radar@Atlas', 'rain_radar@shared']);
+    expect([...owned(having)].sort()).toEqual([
+      'glow@Nova',
+      'rain_radar@Atlas',
+      'rain_radar@shared',
+    ]);
     expect(await found(capabilities, 'weather', { limit: 0 })).toEqual([]);
   });
 
@@ -39,7 +61,10 @@ describe('CapabilityRegistry.search', () => {
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
     files.write('personas/Nova/functions.json', [toolEntry('dim', { description: 'Darkens' })]);
     await capabilities.refresh();
-    expect([await found(capabilities, 'glow'), await found(capabilities, 'darken')]).toEqual([[], ['dim@Nova']]);
+    expect([await found(capabilities, 'glow'), await found(capabilities, 'darken')]).toEqual([
+      [],
+      ['dim@Nova'],
+    ]);
   });
 
   it('answers from the latest content when that changes while the index is made', async () => {
@@ -53,44 +78,87 @@ describe('CapabilityRegistry.search', () => {
   });
 
   it('finds one definition with each of its owners', async () => {
-    const lamp = definitionOf({ name: 'lamp', description: 'Shines', inputSchema: { type: 'object' } });
-    const sources = ['Atlas', 'Nova'].map((persona) => ({ name: `lamps of ${persona}`, load: () => Promise.resolve({ persona, definitions: [lamp] }) }));
-    expect(await found(await CapabilityRegistry.load({ sources, env: {} }), 'lamp')).toEqual(['lamp@Atlas', 'lamp@Nova']);
+    const lamp = definitionOf({
+      name: 'lamp',
+      description: 'Shines',
+      inputSchema: { type: 'object' },
+    });
+    const sources = ['Atlas', 'Nova'].map((persona) => ({
+      name: `lamps of ${persona}`,
+      load: () => Promise.resolve({ persona, definitions: [lamp] }),
+    }));
+    expect(await found(await CapabilityRegistry.load({ sources, env: {} }), 'lamp')).toEqual([
+      'lamp@Atlas',
+      'lamp@Nova',
+    ]);
   });
 
   it('counts past use in the registry of the persona that asks', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
-    for (let use = 0; use < 5; use++) capabilities.registryFor('Atlas').recordUse({ text: 'paint the monthly revenue', toolName: 'map_out', outcome: 'success' });
-    const usageFor = async (persona?: string) => (await capabilities.search('paint the monthly revenue chart', { persona: persona ?? null })).hits.find(({ toolName }) => toolName === 'map_out')!.usage;
-    expect([await usageFor('Atlas'), await usageFor('Nova'), await usageFor()]).toEqual([expect.toSatisfy((votes: number) => votes > 0), 0, 0]);
+    for (let use = 0; use < 5; use++)
+      capabilities
+        .registryFor('Atlas')
+        .recordUse({ text: 'paint the monthly revenue', toolName: 'map_out', outcome: 'success' });
+    const usageFor = async (persona?: string) =>
+      (
+        await capabilities.search('paint the monthly revenue chart', { persona: persona ?? null })
+      ).hits.find(({ toolName }) => toolName === 'map_out')!.usage;
+    expect([await usageFor('Atlas'), await usageFor('Nova'), await usageFor()]).toEqual([
+      expect.toSatisfy((votes: number) => votes > 0),
+      0,
+      0,
+    ]);
   });
 
   it('finds tools of one name with each of their owners, also where past use counts', async () => {
-    const lamp = (description: string) => definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
+    const lamp = (description: string) =>
+      definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
     const sources = [
-      { name: 'shared lamps', load: () => Promise.resolve({ definitions: [lamp('Shines on a desk')] }) },
-      { name: 'lamps of Atlas', load: () => Promise.resolve({ persona: 'Atlas', definitions: [lamp('Shines in a hall')] }) },
+      {
+        name: 'shared lamps',
+        load: () => Promise.resolve({ definitions: [lamp('Shines on a desk')] }),
+      },
+      {
+        name: 'lamps of Atlas',
+        load: () => Promise.resolve({ persona: 'Atlas', definitions: [lamp('Shines in a hall')] }),
+      },
     ];
     const capabilities = await CapabilityRegistry.load({ sources, env: {} });
-    for (let use = 0; use < 5; use++) capabilities.registryFor('Atlas').recordUse({ text: 'shine in the hall', toolName: 'lamp', outcome: 'success' });
-    expect([...(await found(capabilities, 'shine', { persona: 'Atlas' }))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
+    for (let use = 0; use < 5; use++)
+      capabilities
+        .registryFor('Atlas')
+        .recordUse({ text: 'shine in the hall', toolName: 'lamp', outcome: 'success' });
+    expect([...(await found(capabilities, 'shine', { persona: 'Atlas' }))].sort()).toEqual([
+      'lamp@Atlas',
+      'lamp@shared',
+    ]);
   });
 
   it('refuses what is no text and unknown options', async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
-    await expect(capabilities.search(5 as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(capabilities.search('x', { limt: 3 } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(capabilities.search('x', { limit: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(capabilities.search(5 as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(capabilities.search('x', { limt: 3 } as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(capabilities.search('x', { limit: -1 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
-  it.runIf(present)('finds each of 211 real tools by its exact name before tools of other names, whoever owns it', async () => {
-    const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
-    const missed: string[] = [];
-    for (const tool of capabilities.tools()) {
-      const best = (await capabilities.search(tool.name, { limit: 25 })).hits;
-      const place = best.findIndex((hit) => hit.tool === tool);
-      if (place === -1 || best.slice(0, place).some(({ toolName }) => toolName !== tool.name)) missed.push(`${tool.name}@${tool.owner}: ${best.map(({ toolName }) => toolName).join()}`);
-    }
-    expect(missed).toEqual([]);
-  });
+  it.runIf(present)(
+    'finds each of 211 real tools by its exact name before tools of other names, whoever owns it',
+    async () => {
+      const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
+      const missed: string[] = [];
+      for (const tool of capabilities.tools()) {
+        const best = (await capabilities.search(tool.name, { limit: 25 })).hits;
+        const place = best.findIndex((hit) => hit.tool === tool);
+        if (place === -1 || best.slice(0, place).some(({ toolName }) => toolName !== tool.name))
+          missed.push(`${tool.name}@${tool.owner}: ${best.map(({ toolName }) => toolName).join()}`);
+      }
+      expect(missed).toEqual([]);
+    },
+  );
 });

@@ -1,76 +1,172 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { golden, jobEntry, ManifestTree, owned, present, skillEntry, taskEntry, toolEntry, warnIfAbsent } from './manifest-tree.js';
+import {
+  golden,
+  jobEntry,
+  ManifestTree,
+  owned,
+  present,
+  skillEntry,
+  taskEntry,
+  toolEntry,
+  warnIfAbsent,
+} from './manifest-tree.js';
 
 warnIfAbsent('skills, jobs and tasks');
 
 async function load(files: Readonly<Record<string, unknown>>): Promise<CapabilityRegistry> {
-  return CapabilityRegistry.load({ root: new ManifestTree({ 'functions.json': [], ...files }).root });
+  return CapabilityRegistry.load({
+    root: new ManifestTree({ 'functions.json': [], ...files }).root,
+  });
 }
 
 describe('a job or task that extends another', () => {
   it('has what it does not give itself from its base; what it gives replaces it as a whole', async () => {
     const registry = await load({
-      'jobs.json': [jobEntry('J', { personas: ['Atlas', 'Nova'], escalation_policy: { level: '1', contact: 'team', notes: 'n' } })],
-      'personas/Atlas/jobs.json': [{ name: 'J', extends: 'J', summary: 'mine', escalation_policy: { level: '2', contact: 'me' } }],
+      'jobs.json': [
+        jobEntry('J', {
+          personas: ['Atlas', 'Nova'],
+          escalation_policy: { level: '1', contact: 'team', notes: 'n' },
+        }),
+      ],
+      'personas/Atlas/jobs.json': [
+        {
+          name: 'J',
+          extends: 'J',
+          summary: 'mine',
+          escalation_policy: { level: '2', contact: 'me' },
+        },
+      ],
     });
     const [, own] = registry.jobs();
-    expect(own!.manifest).toMatchObject({ name: 'J', summary: 'mine', personas: ['Atlas', 'Nova'], escalation_policy: { level: '2', contact: 'me' } });
+    expect(own!.manifest).toMatchObject({
+      name: 'J',
+      summary: 'mine',
+      personas: ['Atlas', 'Nova'],
+      escalation_policy: { level: '2', contact: 'me' },
+    });
     expect(own!.manifest).not.toHaveProperty('extends');
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
   it('of a persona inherits from the shared one of its name without saying so; nothing else does', async () => {
-    const registry = await load({ 'tasks.json': [taskEntry('T', { tags: ['x'] })], 'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }], 'personas/Nova/tasks.json': [{ name: 'U', summary: 'mine' }] });
-    expect(registry.tasks({ personas: ['atlas', '-shared'] })[0]).toMatchObject({ name: 'T', owner: 'Atlas', tags: ['x'], manifest: { summary: 'mine' } });
+    const registry = await load({
+      'tasks.json': [taskEntry('T', { tags: ['x'] })],
+      'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],
+      'personas/Nova/tasks.json': [{ name: 'U', summary: 'mine' }],
+    });
+    expect(registry.tasks({ personas: ['atlas', '-shared'] })[0]).toMatchObject({
+      name: 'T',
+      owner: 'Atlas',
+      tags: ['x'],
+      manifest: { summary: 'mine' },
+    });
     expect(owned(registry.tasks())).toEqual(['T@shared', 'T@Atlas']);
-    expect(registry.findings.filter(({ entryName }) => entryName === 'U').length).toBeGreaterThan(0);
+    expect(registry.findings.filter(({ entryName }) => entryName === 'U').length).toBeGreaterThan(
+      0,
+    );
   });
 
   it('may extend what extends: the chain is followed, own entries before shared ones', async () => {
     const registry = await load({
-      'tasks.json': [taskEntry('Base', { priority: 'low', tags: ['base'] }), { name: 'Middle', extends: 'Base', priority: 'high' }],
-      'personas/Atlas/tasks.json': [{ name: 'Base', extends: 'Base', tags: ['own'] }, { name: 'Last', extends: 'Middle' }, { name: 'Own', extends: 'Base' }],
+      'tasks.json': [
+        taskEntry('Base', { priority: 'low', tags: ['base'] }),
+        { name: 'Middle', extends: 'Base', priority: 'high' },
+      ],
+      'personas/Atlas/tasks.json': [
+        { name: 'Base', extends: 'Base', tags: ['own'] },
+        { name: 'Last', extends: 'Middle' },
+        { name: 'Own', extends: 'Base' },
+      ],
     });
-    const find = (name: string) => registry.tasks({ personas: 'atlas' }).findLast((task) => task.name === name)!;
-    expect([find('Last').tags, find('Last').manifest.priority, find('Own').tags]).toEqual([['base'], 'high', ['own']]);
+    const find = (name: string) =>
+      registry.tasks({ personas: 'atlas' }).findLast((task) => task.name === name)!;
+    expect([find('Last').tags, find('Last').manifest.priority, find('Own').tags]).toEqual([
+      ['base'],
+      'high',
+      ['own'],
+    ]);
   });
 
   it.runIf(present)('merges as recorded', async () => {
-    type Case = { readonly entry: Record<string, unknown>; readonly known: Record<string, object>; readonly output: Record<string, unknown> | null };
+    type Case = {
+      readonly entry: Record<string, unknown>;
+      readonly known: Record<string, object>;
+      readonly output: Record<string, unknown> | null;
+    };
     const rest = { required_skills: [], required_tools: [], acceptance_criteria: ['done'] };
-    for (const { entry, known, output } of golden<{ readonly cases: readonly Case[] }>('merge_with_base').cases) {
+    for (const { entry, known, output } of golden<{ readonly cases: readonly Case[] }>(
+      'merge_with_base',
+    ).cases) {
       if (output?.['name'] === 'N') continue; // Without a base it lacks what a job must have.
       const shared = Object.values(known).map((base) => ({ ...base, ...rest }));
       // Recorded with half a policy, which is refused here.
-      const policy = (entry['escalation_policy'] as object | undefined) === undefined ? {} : { escalation_policy: { level: '2', contact: 'c' } };
-      const registry = await load({ 'jobs.json': shared, 'personas/A/jobs.json': [{ ...entry, ...policy }] });
+      const policy =
+        (entry['escalation_policy'] as object | undefined) === undefined
+          ? {}
+          : { escalation_policy: { level: '2', contact: 'c' } };
+      const registry = await load({
+        'jobs.json': shared,
+        'personas/A/jobs.json': [{ ...entry, ...policy }],
+      });
       const [job] = registry.jobs({ personas: ['a', '-shared'] });
-      expect(job?.manifest ?? null, JSON.stringify(entry)).toEqual(output === null ? null : { ...output, ...policy, ...rest });
+      expect(job?.manifest ?? null, JSON.stringify(entry)).toEqual(
+        output === null ? null : { ...output, ...policy, ...rest },
+      );
     }
   });
 
   it.each<[string, readonly object[]]>([
     ['itself', [{ name: 'A', extends: 'A' }]],
-    ['one that extends it', [{ name: 'A', extends: 'B' }, { name: 'B', extends: 'A' }]],
-    ['one that is in a circle', [{ name: 'A', extends: 'B' }, { name: 'B', extends: 'C' }, { name: 'C', extends: 'B' }]],
+    [
+      'one that extends it',
+      [
+        { name: 'A', extends: 'B' },
+        { name: 'B', extends: 'A' },
+      ],
+    ],
+    [
+      'one that is in a circle',
+      [
+        { name: 'A', extends: 'B' },
+        { name: 'B', extends: 'C' },
+        { name: 'C', extends: 'B' },
+      ],
+    ],
     ['one that is not there', [{ name: 'A', extends: 'Nowhere' }]],
     ['what is no name', [{ name: 'A', extends: 5 }]],
   ])('is left out when it extends %s, and nobody else is', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);
-    expect(registry.findings[0]).toMatchObject({ kind: 'dangling', severity: 'error', file: 'tasks.json', path: '/0/extends', entryName: 'A' });
+    expect(registry.findings[0]).toMatchObject({
+      kind: 'dangling',
+      severity: 'error',
+      file: 'tasks.json',
+      path: '/0/extends',
+      entryName: 'A',
+    });
   });
 
   it('in a circle is told the way round', async () => {
-    const registry = await load({ 'tasks.json': [{ name: 'A', extends: 'B' }, { name: 'B', extends: 'A' }] });
-    expect(registry.findings.map(({ message }) => message)).toEqual(['Expected tasks that extend others, got a circle: A → B → A.', 'Expected tasks that extend others, got a circle: B → A → B.']);
+    const registry = await load({
+      'tasks.json': [
+        { name: 'A', extends: 'B' },
+        { name: 'B', extends: 'A' },
+      ],
+    });
+    expect(registry.findings.map(({ message }) => message)).toEqual([
+      'Expected tasks that extend others, got a circle: A → B → A.',
+      'Expected tasks that extend others, got a circle: B → A → B.',
+    ]);
   });
 
   it('at the end of an endless chain is left out', async () => {
-    const chain = Array.from({ length: 999 }, (_, index) => ({ name: `T${index + 1}`, extends: `T${index}` }));
+    const chain = Array.from({ length: 999 }, (_, index) => ({
+      name: `T${index + 1}`,
+      extends: `T${index}`,
+    }));
     const registry = await load({ 'tasks.json': [taskEntry('T0'), ...chain] });
     expect(registry.tasks()).toHaveLength(65);
     expect(registry.findings).toHaveLength(935);
@@ -78,13 +174,25 @@ describe('a job or task that extends another', () => {
 
   it('ends, whoever extends whom', async () => {
     const names = ['a', 'b', 'c', 'd'];
-    const link = fc.record({ name: fc.constantFrom(...names), extends: fc.option(fc.constantFrom(...names), { nil: undefined }) });
+    const link = fc.record({
+      name: fc.constantFrom(...names),
+      extends: fc.option(fc.constantFrom(...names), { nil: undefined }),
+    });
     await fc.assert(
-      fc.asyncProperty(fc.array(link, { maxLength: 8 }), fc.array(link, { maxLength: 8 }), async (shared, own) => {
-        const registry = await load({ 'tasks.json': shared.map((each) => taskEntry(each.name, each)), 'personas/P/tasks.json': own.map((each) => taskEntry(each.name, each)) });
-        const { length } = registry.tasks();
-        expect(length + registry.findings.filter(({ severity }) => severity === 'error').length).toBe(shared.length + own.length);
-      }),
+      fc.asyncProperty(
+        fc.array(link, { maxLength: 8 }),
+        fc.array(link, { maxLength: 8 }),
+        async (shared, own) => {
+          const registry = await load({
+            'tasks.json': shared.map((each) => taskEntry(each.name, each)),
+            'personas/P/tasks.json': own.map((each) => taskEntry(each.name, each)),
+          });
+          const { length } = registry.tasks();
+          expect(
+            length + registry.findings.filter(({ severity }) => severity === 'error').length,
+          ).toBe(shared.length + own.length);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -92,25 +200,58 @@ describe('a job or task that extends another', () => {
 
 describe('an entry that is wrong', () => {
   it.each<[string, string, object, string]>([
-    ['skills.json', 'a skill without instructions', skillEntry('X', { instruction_prompt: undefined }), '/0'],
+    [
+      'skills.json',
+      'a skill without instructions',
+      skillEntry('X', { instruction_prompt: undefined }),
+      '/0',
+    ],
     ['skills.json', 'a skill with an unknown key', skillEntry('X', { colour: 'red' }), '/0'],
-    ['skills.json', 'a skill with a quorum above 1', skillEntry('X', { collaboration: { quorum: 2 } }), '/0/collaboration/quorum'],
+    [
+      'skills.json',
+      'a skill with a quorum above 1',
+      skillEntry('X', { collaboration: { quorum: 2 } }),
+      '/0/collaboration/quorum',
+    ],
     ['jobs.json', 'a job for no persona', jobEntry('X', { personas: [] }), '/0/personas'],
     ['jobs.json', 'a job without steps', jobEntry('X', { task_graph: [] }), '/0/task_graph'],
-    ['tasks.json', 'a task with a policy without contact', taskEntry('X', { escalation_policy: { level: '1' } }), '/0/escalation_policy/contact'],
+    [
+      'tasks.json',
+      'a task with a policy without contact',
+      taskEntry('X', { escalation_policy: { level: '1' } }),
+      '/0/escalation_policy/contact',
+    ],
     ['tasks.json', 'a blank name', taskEntry(' '), '/0/name'],
     ['tasks.json', 'no object', null as never, '/0'],
   ])('in %s is left out alone, with its place: %s', async (file, _, wrong, place) => {
-    const good = file === 'skills.json' ? skillEntry('Good') : file === 'jobs.json' ? jobEntry('Good') : taskEntry('Good');
+    const good =
+      file === 'skills.json'
+        ? skillEntry('Good')
+        : file === 'jobs.json'
+          ? jobEntry('Good')
+          : taskEntry('Good');
     const registry = await load({ [file]: [wrong, good] });
-    expect(owned([...registry.skills(), ...registry.jobs(), ...registry.tasks()])).toEqual(['Good@shared']);
-    expect(registry.findings.filter(({ severity }) => severity === 'error')).toMatchObject([{ kind: 'invalid', file, path: expect.stringContaining(place) as string, message: expect.stringMatching(/^Expected .*, got/) as string }]);
+    expect(owned([...registry.skills(), ...registry.jobs(), ...registry.tasks()])).toEqual([
+      'Good@shared',
+    ]);
+    expect(registry.findings.filter(({ severity }) => severity === 'error')).toMatchObject([
+      {
+        kind: 'invalid',
+        file,
+        path: expect.stringContaining(place) as string,
+        message: expect.stringMatching(/^Expected .*, got/) as string,
+      },
+    ]);
   });
 
   it('by its name, given twice, is the second', async () => {
-    const registry = await load({ 'skills.json': [skillEntry('S', { version: '1.0.0' }), skillEntry('S', { version: '2.0.0' })] });
+    const registry = await load({
+      'skills.json': [skillEntry('S', { version: '1.0.0' }), skillEntry('S', { version: '2.0.0' })],
+    });
     expect(registry.skills()[0]!.version).toBe('1.0.0');
-    expect(registry.findings).toMatchObject([{ kind: 'duplicate', severity: 'error', path: '/1/name' }]);
+    expect(registry.findings).toMatchObject([
+      { kind: 'duplicate', severity: 'error', path: '/1/name' },
+    ]);
   });
 
   it('has all its errors told', async () => {
@@ -126,19 +267,39 @@ describe('what is referred to and not there', () => {
       'functions.json': [toolEntry('web_search')],
       'personas/Atlas/functions.json': [toolEntry('own')],
       'skills.json': [skillEntry('S', { required_tools: ['web_serch', 'own'] })],
-      'jobs.json': [jobEntry('J', { required_skills: ['S', 'Ghost'], required_tools: ['constructor'], task_graph: [{ task: 'T', depends_on: ['U'] }] })],
+      'jobs.json': [
+        jobEntry('J', {
+          required_skills: ['S', 'Ghost'],
+          required_tools: ['constructor'],
+          task_graph: [{ task: 'T', depends_on: ['U'] }],
+        }),
+      ],
     });
-    expect(registry.skills()[0]!.unresolved).toEqual({ skills: [], tools: ['web_serch', 'own'], tasks: [] });
-    expect(registry.jobs()[0]!.unresolved).toEqual({ skills: ['Ghost'], tools: ['constructor'], tasks: ['T'] });
-    expect(registry.findings.every(({ severity, kind }) => severity === 'warning' && kind === 'dangling')).toBe(true);
-    expect(registry.findings.map(({ file, path, message }) => `${file}${path} ${message}`)).toEqual([
-      'skills.json/0/required_tools/0 Expected a tool that is shared, got "web_serch". Did you mean web_search?',
-      'skills.json/0/required_tools/1 Expected a tool that is shared, got "own", which only Atlas has.',
-      'jobs.json/0/required_skills/1 Expected a skill that is shared, got "Ghost".',
-      'jobs.json/0/required_tools/0 Expected a tool that is shared, got "constructor".',
-      'jobs.json/0/task_graph/0 Expected a task that is shared, got "T".',
-      'jobs.json/0/task_graph/0/depends_on/0 Expected a step of this job, got "U".',
-    ]);
+    expect(registry.skills()[0]!.unresolved).toEqual({
+      skills: [],
+      tools: ['web_serch', 'own'],
+      tasks: [],
+    });
+    expect(registry.jobs()[0]!.unresolved).toEqual({
+      skills: ['Ghost'],
+      tools: ['constructor'],
+      tasks: ['T'],
+    });
+    expect(
+      registry.findings.every(
+        ({ severity, kind }) => severity === 'warning' && kind === 'dangling',
+      ),
+    ).toBe(true);
+    expect(registry.findings.map(({ file, path, message }) => `${file}${path} ${message}`)).toEqual(
+      [
+        'skills.json/0/required_tools/0 Expected a tool that is shared, got "web_serch". Did you mean web_search?',
+        'skills.json/0/required_tools/1 Expected a tool that is shared, got "own", which only Atlas has.',
+        'jobs.json/0/required_skills/1 Expected a skill that is shared, got "Ghost".',
+        'jobs.json/0/required_tools/0 Expected a tool that is shared, got "constructor".',
+        'jobs.json/0/task_graph/0 Expected a task that is shared, got "T".',
+        'jobs.json/0/task_graph/0/depends_on/0 Expected a step of this job, got "U".',
+      ],
+    );
   });
 
   it('is looked up among what the owner has before what is shared', async () => {
@@ -148,11 +309,17 @@ describe('what is referred to and not there', () => {
       'jobs.json': [jobEntry('J', { required_tools: ['t'] })],
       'personas/Atlas/jobs.json': [{ name: 'J' }],
     });
-    expect(registry.jobs().map(({ requiredCapabilities }) => requiredCapabilities)).toEqual([['shared'], ['own']]);
+    expect(registry.jobs().map(({ requiredCapabilities }) => requiredCapabilities)).toEqual([
+      ['shared'],
+      ['own'],
+    ]);
   });
 
   it('is there as soon as it is added', async () => {
-    const tree = new ManifestTree({ 'functions.json': [], 'skills.json': [skillEntry('S', { required_tools: ['late'] })] });
+    const tree = new ManifestTree({
+      'functions.json': [],
+      'skills.json': [skillEntry('S', { required_tools: ['late'] })],
+    });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     tree.write('functions.json', [toolEntry('late')]);
     const change = await registry.refresh();

@@ -2,28 +2,92 @@ import { generateText, stepCountIs, tool, type ModelMessage } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, ExecutionCategory, ToolExecutor, ToolMetadataRegistry, type Approval } from '../../src/index.js';
-import { chat, scriptedModel, Session, SessionStore, type AssistantMessage, type ChatMessage, type ChatResult, type ScriptedAnswer } from '../../src/chat.js';
+import {
+  AccessMode,
+  DangerLevel,
+  ExecutionCategory,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Approval,
+} from '../../src/index.js';
+import {
+  chat,
+  scriptedModel,
+  Session,
+  SessionStore,
+  type AssistantMessage,
+  type ChatMessage,
+  type ChatResult,
+  type ScriptedAnswer,
+} from '../../src/chat.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { isSendable, outputsOf, results, toolOf } from './chat-cases.js';
 
 // Three faults of the AI SDK's own loop, first as they are there, so that the claim stays honest, and then what happens here.
 
 type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage: Step['usage'] = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
-const paying = (...ids: string[]): Step => ({ content: ids.map((toolCallId) => ({ type: 'tool-call', toolCallId, toolName: 'pay', input: JSON.stringify({ for: toolCallId }) })), finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] });
-const done: Step = { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] };
+const usage: Step['usage'] = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
+const paying = (...ids: string[]): Step => ({
+  content: ids.map((toolCallId) => ({
+    type: 'tool-call',
+    toolCallId,
+    toolName: 'pay',
+    input: JSON.stringify({ for: toolCallId }),
+  })),
+  finishReason: { unified: 'tool-calls', raw: undefined },
+  usage,
+  warnings: [],
+});
+const done: Step = {
+  content: [{ type: 'text', text: 'done' }],
+  finishReason: { unified: 'stop', raw: undefined },
+  usage,
+  warnings: [],
+};
 
 /** A chat of the SDK that waits for two approvals. */
 async function sdk() {
   const paid: string[] = [];
-  const tools = { pay: tool({ description: 'Pays', inputSchema: z.object({ for: z.string() }), needsApproval: true, execute: (input) => (paid.push(input.for), { ok: true }) }) };
+  const tools = {
+    pay: tool({
+      description: 'Pays',
+      inputSchema: z.object({ for: z.string() }),
+      needsApproval: true,
+      execute: (input) => (paid.push(input.for), { ok: true }),
+    }),
+  };
   const model = new MockLanguageModelV3({ doGenerate: [paying('a', 'b'), done, done] });
-  const { response } = await generateText({ model, tools, prompt: 'pay', stopWhen: stepCountIs(3) });
-  const requests = response.messages.flatMap((message) => (message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [])).filter((part) => part.type === 'tool-approval-request');
+  const { response } = await generateText({
+    model,
+    tools,
+    prompt: 'pay',
+    stopWhen: stepCountIs(3),
+  });
+  const requests = response.messages
+    .flatMap((message) =>
+      message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [],
+    )
+    .filter((part) => part.type === 'tool-approval-request');
   const messages: ModelMessage[] = [{ role: 'user', content: 'pay' }, ...response.messages];
-  const yes = (at: number): ModelMessage => ({ role: 'tool', content: [{ type: 'tool-approval-response', approvalId: requests[at]!.approvalId, approved: true }] });
-  const goOn = (added: readonly ModelMessage[]) => generateText({ model, tools, messages: [...messages, ...added], stopWhen: stepCountIs(3) }).then(() => 'resolved', (error: Error) => error.name);
+  const yes = (at: number): ModelMessage => ({
+    role: 'tool',
+    content: [
+      { type: 'tool-approval-response', approvalId: requests[at]!.approvalId, approved: true },
+    ],
+  });
+  const goOn = (added: readonly ModelMessage[]) =>
+    generateText({
+      model,
+      tools,
+      messages: [...messages, ...added],
+      stopWhen: stepCountIs(3),
+    }).then(
+      () => 'resolved',
+      (error: Error) => error.name,
+    );
   return { paid, model, yes, goOn };
 }
 
@@ -43,7 +107,9 @@ describe("the AI SDK's own loop", () => {
 
   it('runs an approved call again when the same messages are sent again', async () => {
     const { paid, yes, goOn } = await sdk();
-    const added: ModelMessage[] = [{ role: 'tool', content: [...(yes(0).content as []), ...(yes(1).content as [])] }];
+    const added: ModelMessage[] = [
+      { role: 'tool', content: [...(yes(0).content as []), ...(yes(1).content as [])] },
+    ];
     expect([await goOn(added), await goOn(added)]).toEqual(['resolved', 'resolved']);
     expect(paid).toEqual(['a', 'b', 'a', 'b']);
   });
@@ -53,42 +119,73 @@ function here(answers: readonly ScriptedAnswer[]) {
   const paid: string[] = [];
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    toolOf('pay', (input) => (paid.push(String(input['for'])), { ok: true }), { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.HIGH, executionCategory: ExecutionCategory.WRITE }),
+    toolOf('pay', (input) => (paid.push(String(input['for'])), { ok: true }), {
+      accessMode: AccessMode.WRITE,
+      dangerLevel: DangerLevel.HIGH,
+      executionCategory: ExecutionCategory.WRITE,
+    }),
     toolOf('person', undefined, { manual: true }),
   ]);
   const model = scriptedModel(answers);
   return { paid, model, engine: { model, executor: new ToolExecutor({ registry }) } };
 }
-const pay = (...ids: string[]): ScriptedAnswer => ({ calls: ids.map((id) => ({ id, name: id === 'p' ? 'person' : 'pay', input: { for: id } })) });
+const pay = (...ids: string[]): ScriptedAnswer => ({
+  calls: ids.map((id) => ({ id, name: id === 'p' ? 'person' : 'pay', input: { for: id } })),
+});
 
 /** Yeses to all that waits for one. */
-async function approvalsOf({ pending }: ChatResult, executor: ToolExecutor): Promise<readonly Approval[]> {
-  return Promise.all(pending.flatMap((each) => (each.kind === 'approval' ? [executor.approve(each)] : [])));
+async function approvalsOf(
+  { pending }: ChatResult,
+  executor: ToolExecutor,
+): Promise<readonly Approval[]> {
+  return Promise.all(
+    pending.flatMap((each) => (each.kind === 'approval' ? [executor.approve(each)] : [])),
+  );
 }
 
 describe('a chat here', () => {
   it('runs no approved call while another one is pending, and says which', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
-    expect(waiting).toMatchObject({ haltedReason: 'approval_required', pending: [{ callId: 'a' }, { callId: 'b' }] });
+    expect(waiting).toMatchObject({
+      haltedReason: 'approval_required',
+      pending: [{ callId: 'a' }, { callId: 'b' }],
+    });
     const [first] = await approvalsOf(waiting, engine.executor);
-    await expect(chat({ ...engine, messages: waiting.messages, approvals: [first!] })).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS', details: { callIds: ['b'] } });
+    await expect(
+      chat({ ...engine, messages: waiting.messages, approvals: [first!] }),
+    ).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS', details: { callIds: ['b'] } });
     expect([paid, model.requests.length]).toEqual([[], 1]);
   });
 
   it('runs an approved call beside a manual one that was answered, and keeps both results', async () => {
     const { paid, model, engine } = here([pay('a', 'p'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
-    const result = await chat({ ...engine, messages: [...waiting.messages, results(['p', 'person', 'by hand'])], approvals: await approvalsOf(waiting, engine.executor) });
+    const result = await chat({
+      ...engine,
+      messages: [...waiting.messages, results(['p', 'person', 'by hand'])],
+      approvals: await approvalsOf(waiting, engine.executor),
+    });
     expect(result).toMatchObject({ haltedReason: 'completed', text: 'thanks' });
     expect(paid).toEqual(['a']);
-    expect(outputsOf(model.requests[1]!.messages)).toEqual({ a: { type: 'json', value: { ok: true } }, p: { type: 'text', value: 'by hand' } });
+    expect(outputsOf(model.requests[1]!.messages)).toEqual({
+      a: { type: 'json', value: { ok: true } },
+      p: { type: 'text', value: 'by hand' },
+    });
   });
 
   it('joins results from several messages, in the order of the calls', async () => {
     const { paid, model, engine } = here([pay('a', 'p', 'b'), 'thanks']);
     const { messages } = await chat({ ...engine, prompt: 'pay' });
-    await chat({ ...engine, messages: [...messages, results(['b', 'pay', '2']), results(['p', 'person', '3']), results(['a', 'pay', '1'])] });
+    await chat({
+      ...engine,
+      messages: [
+        ...messages,
+        results(['b', 'pay', '2']),
+        results(['p', 'person', '3']),
+        results(['a', 'pay', '1']),
+      ],
+    });
     expect(Object.keys(outputsOf(model.requests[1]!.messages))).toEqual(['a', 'p', 'b']);
     expect(paid).toEqual([]);
   });
@@ -100,7 +197,10 @@ describe('a chat here', () => {
     const first = await chat({ ...engine, messages: waiting.messages, approvals });
     expect(first).toMatchObject({ haltedReason: 'completed', text: 'thanks' });
     const again = await chat({ ...engine, messages: waiting.messages, approvals });
-    expect(outputsOf(again.messages)).toMatchObject({ a: { type: 'error-text' }, b: { type: 'error-text' } });
+    expect(outputsOf(again.messages)).toMatchObject({
+      a: { type: 'error-text' },
+      b: { type: 'error-text' },
+    });
     expect(paid).toEqual(['a', 'b']);
   });
 
@@ -108,9 +208,18 @@ describe('a chat here', () => {
     const { paid, engine } = here([pay('a'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const [asked, answer] = waiting.messages as [ChatMessage, AssistantMessage];
-    const served = { type: 'tool-call', toolCallId: 's', toolName: 'pay', input: { for: 's' }, providerExecuted: true } as const;
+    const served = {
+      type: 'tool-call',
+      toolCallId: 's',
+      toolName: 'pay',
+      input: { for: 's' },
+      providerExecuted: true,
+    } as const;
     const messages = [asked, { ...answer, content: [served, ...(answer.content as [])] }];
-    expect((await chat({ ...engine, messages, approvals: await approvalsOf(waiting, engine.executor) })).haltedReason).toBe('completed');
+    expect(
+      (await chat({ ...engine, messages, approvals: await approvalsOf(waiting, engine.executor) }))
+        .haltedReason,
+    ).toBe('completed');
     expect(paid).toEqual(['a']);
   });
 
@@ -118,8 +227,16 @@ describe('a chat here', () => {
     const { paid, engine } = here([pay('a'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const approvals = await approvalsOf(waiting, engine.executor);
-    await expect(chat({ ...engine, messages: waiting.messages, prompt: 'and?', approvals })).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS', details: { callIds: ['a'] } });
-    await expect(chat({ ...engine, messages: [...waiting.messages, { role: 'assistant', content: 'hm' }], approvals })).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS' });
+    await expect(
+      chat({ ...engine, messages: waiting.messages, prompt: 'and?', approvals }),
+    ).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS', details: { callIds: ['a'] } });
+    await expect(
+      chat({
+        ...engine,
+        messages: [...waiting.messages, { role: 'assistant', content: 'hm' }],
+        approvals,
+      }),
+    ).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS' });
     expect(paid).toEqual([]);
   });
 });

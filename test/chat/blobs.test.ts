@@ -3,7 +3,14 @@ import { generateText } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chat, scriptedModel, Session, SessionStore, type ChatEngine, type ChatMessage } from '../../src/chat.js';
+import {
+  chat,
+  scriptedModel,
+  Session,
+  SessionStore,
+  type ChatEngine,
+  type ChatMessage,
+} from '../../src/chat.js';
 import { AccessMode, defineTool, fail, image, file, ok } from '../../src/index.js';
 import { MemoryBlobStore, MemoryStateStore, type BlobStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
@@ -11,10 +18,20 @@ import { ManualClock } from '../../src/testing.js';
 /** A screenshot of 700 kB, as the browsers' servers give it. */
 const PIXELS = randomBytes(700_140);
 const BASE64 = PIXELS.toString('base64');
-const screenshot = defineTool({ name: 'screenshot', description: 'Takes a screenshot', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => ok({ width: 2 }, { content: [image(PIXELS, 'image/png')] }) });
+const screenshot = defineTool({
+  name: 'screenshot',
+  description: 'Takes a screenshot',
+  inputSchema: z.object({}),
+  accessMode: AccessMode.READONLY,
+  execute: () => ok({ width: 2 }, { content: [image(PIXELS, 'image/png')] }),
+});
 const answers = [{ calls: [{ id: 'c', name: 'screenshot' }] }, 'A page.'];
-const shownTo = ({ requests }: ReturnType<typeof scriptedModel>) => JSON.stringify(requests.at(-1)!.messages);
-const contentOf = (messages: readonly ChatMessage[]) => messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).map(({ output }) => (output.type === 'content' ? output.value : output));
+const shownTo = ({ requests }: ReturnType<typeof scriptedModel>) =>
+  JSON.stringify(requests.at(-1)!.messages);
+const contentOf = (messages: readonly ChatMessage[]) =>
+  messages
+    .flatMap((message) => (message.role === 'tool' ? message.content : []))
+    .map(({ output }) => (output.type === 'content' ? output.value : output));
 
 async function withScreenshot(more: Partial<ChatEngine> = {}) {
   const model = scriptedModel(answers);
@@ -28,11 +45,28 @@ describe('content that is kept in a blob store', () => {
     const without = await withScreenshot();
     const [length, before] = [session, without.session].map((each) => JSON.stringify(each).length);
     expect([before! > BASE64.length, length! < 2_000]).toEqual([true, true]);
-    expect(contentOf(session.messages)).toEqual([[
-      { type: 'text', text: '{"width":2}' },
-      { type: 'text', text: '[image image/png, 684 KiB: stored apart]', providerOptions: { tooldex: expect.objectContaining({ blob: expect.stringMatching(/^[0-9a-f]{64}$/) as string, mediaType: 'image/png', size: 700_140 }) as object } },
-    ]]);
-    expect(contentOf(model.requests[1]!.messages)).toEqual([[{ type: 'text', text: '{"width":2}' }, { type: 'image-data', data: BASE64, mediaType: 'image/png' }]]);
+    expect(contentOf(session.messages)).toEqual([
+      [
+        { type: 'text', text: '{"width":2}' },
+        {
+          type: 'text',
+          text: '[image image/png, 684 KiB: stored apart]',
+          providerOptions: {
+            tooldex: expect.objectContaining({
+              blob: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+              mediaType: 'image/png',
+              size: 700_140,
+            }) as object,
+          },
+        },
+      ],
+    ]);
+    expect(contentOf(model.requests[1]!.messages)).toEqual([
+      [
+        { type: 'text', text: '{"width":2}' },
+        { type: 'image-data', data: BASE64, mediaType: 'image/png' },
+      ],
+    ]);
     expect(shownTo(model) === shownTo(without.model)).toBe(true);
   });
 
@@ -40,7 +74,10 @@ describe('content that is kept in a blob store', () => {
     const blobs = new MemoryBlobStore();
     const { session } = await withScreenshot({ blobs });
     const model = scriptedModel(['Still a page.']);
-    const again = await Session.fromJSON(JSON.parse(JSON.stringify(session))).start({ model, tools: [screenshot], blobs }, 'And now?');
+    const again = await Session.fromJSON(JSON.parse(JSON.stringify(session))).start(
+      { model, tools: [screenshot], blobs },
+      'And now?',
+    );
     expect(shownTo(model)).toContain(BASE64);
     expect(JSON.stringify(again.session)).not.toContain(BASE64);
   });
@@ -53,102 +90,248 @@ describe('content that is kept in a blob store', () => {
     for (const engine of [{ blobs }, {}]) {
       const model = scriptedModel(['Gone.']);
       await session.start({ model, tools: [screenshot], ...engine }, 'And now?');
-      expect(contentOf(model.requests[0]!.messages)).toEqual([[{ type: 'text', text: '{"width":2}' }, { type: 'text', text: '[image image/png, 684 KiB: no longer stored]' }]]);
+      expect(contentOf(model.requests[0]!.messages)).toEqual([
+        [
+          { type: 'text', text: '{"width":2}' },
+          { type: 'text', text: '[image image/png, 684 KiB: no longer stored]' },
+        ],
+      ]);
     }
   });
 
   it('stays in the message when the store fails to take it; one that fails to give it back ends the run, which can be retried', async () => {
-    const broken: BlobStore = { put: () => Promise.reject(new Error('disk full')), get: () => Promise.resolve(undefined), delete: () => Promise.resolve(false) };
+    const broken: BlobStore = {
+      put: () => Promise.reject(new Error('disk full')),
+      get: () => Promise.resolve(undefined),
+      delete: () => Promise.resolve(false),
+    };
     const { session, result } = await withScreenshot({ blobs: broken });
     expect([result.text, JSON.stringify(session).includes(BASE64)]).toEqual(['A page.', true]);
 
     const blobs = new MemoryBlobStore();
     const kept = await withScreenshot({ blobs });
-    const unread: BlobStore = { put: (bytes) => blobs.put(bytes), get: () => Promise.reject(new Error('no disk')), delete: () => Promise.resolve(false) };
-    const failed = await kept.session.start({ model: scriptedModel(['x']), tools: [screenshot], blobs: unread }, 'And now?');
-    expect([failed.session.status, failed.session.error]).toEqual(['error', { code: 'STATE_UNAVAILABLE', message: expect.stringContaining('no disk') as string }]);
-    const { result: retried } = await failed.session.retry({ model: scriptedModel(['Fine.']), tools: [screenshot], blobs });
+    const unread: BlobStore = {
+      put: (bytes) => blobs.put(bytes),
+      get: () => Promise.reject(new Error('no disk')),
+      delete: () => Promise.resolve(false),
+    };
+    const failed = await kept.session.start(
+      { model: scriptedModel(['x']), tools: [screenshot], blobs: unread },
+      'And now?',
+    );
+    expect([failed.session.status, failed.session.error]).toEqual([
+      'error',
+      { code: 'STATE_UNAVAILABLE', message: expect.stringContaining('no disk') as string },
+    ]);
+    const { result: retried } = await failed.session.retry({
+      model: scriptedModel(['Fine.']),
+      tools: [screenshot],
+      blobs,
+    });
     expect(retried.text).toBe('Fine.');
   });
 
   it('does not hold up a chat that is given up while the store answers nothing', async () => {
     const stop = new AbortController();
-    const blobs: BlobStore = { put: () => (stop.abort(), new Promise(() => undefined)), get: () => new Promise(() => undefined), delete: () => Promise.resolve(false) };
-    const result = await chat({ model: scriptedModel(answers), tools: [screenshot], prompt: 'Look', blobs, signal: stop.signal });
+    const blobs: BlobStore = {
+      put: () => (stop.abort(), new Promise(() => undefined)),
+      get: () => new Promise(() => undefined),
+      delete: () => Promise.resolve(false),
+    };
+    const result = await chat({
+      model: scriptedModel(answers),
+      tools: [screenshot],
+      prompt: 'Look',
+      blobs,
+      signal: stop.signal,
+    });
     expect(result.haltedReason).toBe('cancelled');
   });
 
   it('is what a manual call was answered with, too, from the next run on', async () => {
-    const sign = defineTool({ name: 'sign', description: 'Signs', inputSchema: z.object({}), manual: true });
-    const engine = { tools: [sign], model: scriptedModel([{ calls: [{ id: 'c', name: 'sign' }] }, 'Signed.']), blobs: new MemoryBlobStore() };
+    const sign = defineTool({
+      name: 'sign',
+      description: 'Signs',
+      inputSchema: z.object({}),
+      manual: true,
+    });
+    const engine = {
+      tools: [sign],
+      model: scriptedModel([{ calls: [{ id: 'c', name: 'sign' }] }, 'Signed.']),
+      blobs: new MemoryBlobStore(),
+    };
     const { session } = await Session.create().start(engine, 'Sign');
-    const answered = session.submitToolResult('c', ok(null, { content: [file(PIXELS, 'application/pdf', { name: 'signed.pdf' })] })).session;
+    const answered = session.submitToolResult(
+      'c',
+      ok(null, { content: [file(PIXELS, 'application/pdf', { name: 'signed.pdf' })] }),
+    ).session;
     const { session: done } = await answered.continue(engine);
-    expect(contentOf(done.messages)).toMatchObject([[{ type: 'text', text: '[file signed.pdf, application/pdf, 684 KiB: stored apart]' }]]);
-    expect(contentOf(engine.model.requests[1]!.messages)).toEqual([[{ type: 'file-data', data: BASE64, mediaType: 'application/pdf', filename: 'signed.pdf' }]]);
+    expect(contentOf(done.messages)).toMatchObject([
+      [{ type: 'text', text: '[file signed.pdf, application/pdf, 684 KiB: stored apart]' }],
+    ]);
+    expect(contentOf(engine.model.requests[1]!.messages)).toEqual([
+      [{ type: 'file-data', data: BASE64, mediaType: 'application/pdf', filename: 'signed.pdf' }],
+    ]);
     expect(JSON.stringify(done)).not.toContain(BASE64);
   });
 
   it('is what users attach, too; small parts and addresses stay in the message', async () => {
     const address = `https://example.com/${'a'.repeat(9_000)}.png`;
-    const attached = { role: 'user', content: [{ type: 'file', data: BASE64, mediaType: 'image/png' }, { type: 'image', image: BASE64 }, { type: 'image', image: address }, { type: 'file', data: 'AAAA', mediaType: 'image/png' }] } as const;
+    const attached = {
+      role: 'user',
+      content: [
+        { type: 'file', data: BASE64, mediaType: 'image/png' },
+        { type: 'image', image: BASE64 },
+        { type: 'image', image: address },
+        { type: 'file', data: 'AAAA', mediaType: 'image/png' },
+      ],
+    } as const;
     const model = scriptedModel(['Seen.']);
     const result = await chat({ model, messages: [attached], blobs: new MemoryBlobStore() });
-    expect(result.messages[0]!.content).toMatchObject([{ text: '[image image/png, 684 KiB: stored apart]' }, { text: '[image, 684 KiB: stored apart]' }, { image: address }, { data: 'AAAA' }]);
+    expect(result.messages[0]!.content).toMatchObject([
+      { text: '[image image/png, 684 KiB: stored apart]' },
+      { text: '[image, 684 KiB: stored apart]' },
+      { image: address },
+      { data: 'AAAA' },
+    ]);
     expect(model.requests[0]!.messages[0]).toEqual(attached);
   });
 
   it('stays in the message when the store gives no digest for it', async () => {
     for (const digest of ['../../etc/passwd', 'A'.repeat(64), '', undefined as never]) {
-      const careless: BlobStore = { put: () => Promise.resolve(digest), get: () => Promise.reject(new Error('asked')), delete: () => Promise.resolve(false) };
+      const careless: BlobStore = {
+        put: () => Promise.resolve(digest),
+        get: () => Promise.reject(new Error('asked')),
+        delete: () => Promise.resolve(false),
+      };
       const { session, result, model } = await withScreenshot({ blobs: careless });
-      expect([result.text, JSON.stringify(session).includes(BASE64), shownTo(model).includes(BASE64)]).toEqual(['A page.', true, true]);
+      expect([
+        result.text,
+        JSON.stringify(session).includes(BASE64),
+        shownTo(model).includes(BASE64),
+      ]).toEqual(['A page.', true, true]);
     }
   });
 
   it('is not put in place of a text whose options only look like a reference', async () => {
     const blobs = new MemoryBlobStore();
     const blob = await blobs.put(PIXELS);
-    const reference = { blob, size: 700_140, field: 'data', part: { type: 'file', data: '', mediaType: 'image/png' } };
+    const reference = {
+      blob,
+      size: 700_140,
+      field: 'data',
+      part: { type: 'file', data: '', mediaType: 'image/png' },
+    };
     const shown = async (options: object, store: BlobStore = blobs) => {
       const model = scriptedModel(['ok']);
-      await chat({ model, messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', providerOptions: { tooldex: options as never } }] }], blobs: store });
+      await chat({
+        model,
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'text', text: 'hi', providerOptions: { tooldex: options as never } }],
+          },
+        ],
+        blobs: store,
+      });
       return model.requests[0]!.messages[0]!.content as readonly { readonly type: string }[];
     };
-    expect(await shown(reference)).toEqual([{ type: 'file', data: BASE64, mediaType: 'image/png' }]);
-    for (const part of [{ type: 'tool-call', data: '' }, { type: 'text', text: 'hi', data: '' }, { type: 'file', data: 'AAAA' }, { type: 'file' }]) expect(await shown({ ...reference, part })).toMatchObject([{ type: 'text', text: 'hi' }]);
+    expect(await shown(reference)).toEqual([
+      { type: 'file', data: BASE64, mediaType: 'image/png' },
+    ]);
+    for (const part of [
+      { type: 'tool-call', data: '' },
+      { type: 'text', text: 'hi', data: '' },
+      { type: 'file', data: 'AAAA' },
+      { type: 'file' },
+    ])
+      expect(await shown({ ...reference, part })).toMatchObject([{ type: 'text', text: 'hi' }]);
     expect(await shown({ ...reference, size: 0.5 })).toMatchObject([{ text: 'hi' }]);
-    expect(await shown({ ...reference, size: 5 })).toEqual([{ type: 'text', text: '[image, 5 bytes: no longer stored]' }]);
-    const asked: BlobStore = { put: () => Promise.reject(new Error('put')), get: () => Promise.reject(new Error('asked')), delete: () => Promise.resolve(false) };
-    for (const forged of ['../../etc/passwd', 'A'.repeat(64), 7, [blob]]) expect(await shown({ ...reference, blob: forged }, asked)).toMatchObject([{ text: 'hi' }]);
+    expect(await shown({ ...reference, size: 5 })).toEqual([
+      { type: 'text', text: '[image, 5 bytes: no longer stored]' },
+    ]);
+    const asked: BlobStore = {
+      put: () => Promise.reject(new Error('put')),
+      get: () => Promise.reject(new Error('asked')),
+      delete: () => Promise.resolve(false),
+    };
+    for (const forged of ['../../etc/passwd', 'A'.repeat(64), 7, [blob]])
+      expect(await shown({ ...reference, blob: forged }, asked)).toMatchObject([{ text: 'hi' }]);
   });
 
   it('is not in the log of a session store', async () => {
     const store = new MemoryStateStore();
     const sessions = new SessionStore({ store });
     const session = sessions.create({ id: 's' });
-    await session.start({ model: scriptedModel(answers), tools: [screenshot], blobs: new MemoryBlobStore() }, 'Look');
+    await session.start(
+      { model: scriptedModel(answers), tools: [screenshot], blobs: new MemoryBlobStore() },
+      'Look',
+    );
     const keys = await store.list('session');
-    const texts = await Promise.all(keys.map((key) => store.read(key).then((items) => items.join(''), () => '')));
-    expect([texts.join('').includes('stored apart'), texts.join('').includes(BASE64.slice(0, 1_000))]).toEqual([true, false]);
+    const texts = await Promise.all(
+      keys.map((key) =>
+        store.read(key).then(
+          (items) => items.join(''),
+          () => '',
+        ),
+      ),
+    );
+    expect([
+      texts.join('').includes('stored apart'),
+      texts.join('').includes(BASE64.slice(0, 1_000)),
+    ]).toEqual([true, false]);
   });
 
   it('is words to the AI SDK itself, which takes such messages as they are', async () => {
     const { session } = await withScreenshot({ blobs: new MemoryBlobStore() });
-    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
-    const model = new MockLanguageModelV3({ doGenerate: { content: [{ type: 'text', text: 'ok' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] } });
-    await generateText({ model, messages: [...session.messages, { role: 'user', content: 'And?' }] as never });
-    expect(JSON.stringify(model.doGenerateCalls[0]!.prompt)).toContain('[image image/png, 684 KiB: stored apart]');
+    const usage = {
+      inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: 1, text: 1, reasoning: undefined },
+    };
+    const model = new MockLanguageModelV3({
+      doGenerate: {
+        content: [{ type: 'text', text: 'ok' }],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage,
+        warnings: [],
+      },
+    });
+    await generateText({
+      model,
+      messages: [...session.messages, { role: 'user', content: 'And?' }] as never,
+    });
+    expect(JSON.stringify(model.doGenerateCalls[0]!.prompt)).toContain(
+      '[image image/png, 684 KiB: stored apart]',
+    );
   });
 
   it('refuses what is no blob store', async () => {
-    await expect(chat({ model: scriptedModel(['x']), prompt: 'x', blobs: new Map() as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(
+      chat({ model: scriptedModel(['x']), prompt: 'x', blobs: new Map() as never }),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   it('is what onToolError gives in place of a failure, too', async () => {
     const model = scriptedModel([{ calls: [{ name: 'broken' }] }, 'ok']);
-    const broken = defineTool({ name: 'broken', description: 'Fails', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => fail('no camera') });
-    await chat({ model, tools: [broken], prompt: 'Look', blobs: new MemoryBlobStore(), onToolError: () => ({ continue: ok('a drawing', { content: [image(PIXELS, 'image/png')] }) }) });
-    expect(contentOf(model.requests[1]!.messages)).toEqual([[{ type: 'text', text: 'a drawing' }, { type: 'image-data', data: BASE64, mediaType: 'image/png' }]]);
+    const broken = defineTool({
+      name: 'broken',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => fail('no camera'),
+    });
+    await chat({
+      model,
+      tools: [broken],
+      prompt: 'Look',
+      blobs: new MemoryBlobStore(),
+      onToolError: () => ({ continue: ok('a drawing', { content: [image(PIXELS, 'image/png')] }) }),
+    });
+    expect(contentOf(model.requests[1]!.messages)).toEqual([
+      [
+        { type: 'text', text: 'a drawing' },
+        { type: 'image-data', data: BASE64, mediaType: 'image/png' },
+      ],
+    ]);
   });
 });

@@ -1,14 +1,48 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccessMode, DangerLevel, ExecutionCategory, fail, SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { chat, scriptedModel, streamChat, type ChatEvent, type ChatOptions, type ModelStep, type ScriptedAnswer } from '../../src/chat.js';
+import {
+  AccessMode,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  SafetyPolicy,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
+import {
+  chat,
+  scriptedModel,
+  streamChat,
+  type ChatEvent,
+  type ChatOptions,
+  type ModelStep,
+  type ScriptedAnswer,
+} from '../../src/chat.js';
 import { isSendable, outputsOf, toolOf } from './chat-cases.js';
 
 const SCRIPT: readonly ScriptedAnswer[] = [
-  { text: 'Let me see', calls: [{ id: 'a', name: 'echo', input: { n: 1 } }, { id: 'b', name: 'fails' }, { id: 'c', name: 'writes' }, { id: 'd', name: 'nobody' }] },
-  { calls: [{ id: 'e', name: 'pays' }, { id: 'f', name: 'echo', input: { n: 2 } }] },
-  { calls: [{ id: 'g', name: 'echo', input: { n: 3 } }, { id: 'h', name: 'charge' }] },
+  {
+    text: 'Let me see',
+    calls: [
+      { id: 'a', name: 'echo', input: { n: 1 } },
+      { id: 'b', name: 'fails' },
+      { id: 'c', name: 'writes' },
+      { id: 'd', name: 'nobody' },
+    ],
+  },
+  {
+    calls: [
+      { id: 'e', name: 'pays' },
+      { id: 'f', name: 'echo', input: { n: 2 } },
+    ],
+  },
+  {
+    calls: [
+      { id: 'g', name: 'echo', input: { n: 3 } },
+      { id: 'h', name: 'charge' },
+    ],
+  },
 ];
 
 /**
@@ -24,16 +58,39 @@ function chatThrough(point: (name: string) => unknown, signal: AbortSignal) {
     return does();
   };
   const registry = new ToolMetadataRegistry();
-  const writes = { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW, executionCategory: ExecutionCategory.WRITE };
+  const writes = {
+    accessMode: AccessMode.WRITE,
+    dangerLevel: DangerLevel.LOW,
+    executionCategory: ExecutionCategory.WRITE,
+  };
   registry.registerAll([
-    toolOf('echo', work('echo', () => 'echo')),
-    toolOf('fails', work('fails', () => fail('no luck'))),
-    toolOf('writes', work('writes', () => 'written'), writes),
-    toolOf('pays', work('pays', () => 'paid'), { ...writes, dangerLevel: DangerLevel.HIGH }),
+    toolOf(
+      'echo',
+      work('echo', () => 'echo'),
+    ),
+    toolOf(
+      'fails',
+      work('fails', () => fail('no luck')),
+    ),
+    toolOf(
+      'writes',
+      work('writes', () => 'written'),
+      writes,
+    ),
+    toolOf(
+      'pays',
+      work('pays', () => 'paid'),
+      { ...writes, dangerLevel: DangerLevel.HIGH },
+    ),
     toolOf('charge', undefined, { manual: true }),
   ]);
   const own = new SafetyPolicy({ registry });
-  const policy = { decide: async (...args: Parameters<typeof own.decide>) => (await point('policy'), own.decide(...args)) };
+  const policy = {
+    decide: async (...args: Parameters<typeof own.decide>) => (
+      await point('policy'),
+      own.decide(...args)
+    ),
+  };
   const scripted = scriptedModel(SCRIPT);
   const model: ModelStep = async function* (request) {
     for await (const part of scripted(request)) {
@@ -47,7 +104,16 @@ function chatThrough(point: (name: string) => unknown, signal: AbortSignal) {
     executor: new ToolExecutor({ registry, policy, confirm }),
     prompt: 'please',
     signal,
-    selectTools: async ({ index }) => (await point(`selectTools ${index}`), { tools: [...registry].map(({ name }) => ({ toolName: name, level: 'full', rendered: { name, description: '', inputSchema: {} } })) } as never),
+    selectTools: async ({ index }) => (
+      await point(`selectTools ${index}`),
+      {
+        tools: [...registry].map(({ name }) => ({
+          toolName: name,
+          level: 'full',
+          rendered: { name, description: '', inputSchema: {} },
+        })),
+      } as never
+    ),
     haltWhen: async () => (await point('haltWhen'), false),
     onToolError: async () => (await point('onToolError'), 'continue' as const),
   };
@@ -57,7 +123,13 @@ function chatThrough(point: (name: string) => unknown, signal: AbortSignal) {
 const ENDS = ['cancelled', 'manual_tool_calls'];
 
 /** Cancels a chat when it is told to, and looks at all that must hold then. */
-async function cancelledChat(arrange: (cancel: () => void) => { readonly point?: (name: string) => unknown; readonly onEvent?: (event: ChatEvent) => void }, stream: boolean) {
+async function cancelledChat(
+  arrange: (cancel: () => void) => {
+    readonly point?: (name: string) => unknown;
+    readonly onEvent?: (event: ChatEvent) => void;
+  },
+  stream: boolean,
+) {
   const controller = new AbortController();
   let atCancel: number | undefined;
   const late: string[] = [];
@@ -72,10 +144,17 @@ async function cancelledChat(arrange: (cancel: () => void) => { readonly point?:
   started = through.started;
   const options: ChatOptions = { ...through.options, ...(onEvent && { onEvent }) };
   let result = stream ? undefined : await chat(options);
-  if (stream) for await (const event of streamChat(options)) if (event.type === 'chat-completed') ({ result } = event);
+  if (stream)
+    for await (const event of streamChat(options))
+      if (event.type === 'chat-completed') ({ result } = event);
   await new Promise((resolve) => setImmediate(resolve));
   late.push(...(atCancel === undefined ? [] : started.slice(atCancel)));
-  return { result: result!, wasCancelled: atCancel !== undefined, late, listeners: getEventListeners(controller.signal, 'abort').length };
+  return {
+    result: result!,
+    wasCancelled: atCancel !== undefined,
+    late,
+    listeners: getEventListeners(controller.signal, 'abort').length,
+  };
 }
 
 function expectSound({ result, late, listeners }: Awaited<ReturnType<typeof cancelledChat>>) {
@@ -92,7 +171,14 @@ describe('a chat that is given up', () => {
     for (let at = 1; at <= told; at += 1) {
       for (const stream of [true, false]) {
         let seen = 0;
-        const cancelled = await cancelledChat((cancel) => ({ onEvent: () => { if ((seen += 1) === at) cancel(); } }), stream);
+        const cancelled = await cancelledChat(
+          (cancel) => ({
+            onEvent: () => {
+              if ((seen += 1) === at) cancel();
+            },
+          }),
+          stream,
+        );
         expectSound(cancelled);
       }
     }
@@ -101,7 +187,9 @@ describe('a chat that is given up', () => {
   it('at any point at which it waits has ended soundly, also when what it waits for never ends', async () => {
     const names: string[] = [];
     await cancelledChat(() => ({ point: (name) => void names.push(name) }), false);
-    expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(new Set(['model', 'policy', 'confirm', 'tool', 'selectTools', 'haltWhen', 'onToolError']));
+    expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(
+      new Set(['model', 'policy', 'confirm', 'tool', 'selectTools', 'haltWhen', 'onToolError']),
+    );
     for (let at = 1; at <= names.length; at += 1) {
       for (const hangs of [true, false]) {
         let seen = 0;
@@ -138,26 +226,62 @@ describe('a chat that is given up', () => {
       reasons = new Set([...reasons, cancelled.result.haltedReason]);
     }
     expect(ticks).toBeGreaterThan(100);
-    await fc.assert(fc.asyncProperty(fc.nat(2 * ticks), fc.boolean(), async (at, stream) => expectSound(await cancelAfter(at, stream))), { numRuns: 100 });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(2 * ticks), fc.boolean(), async (at, stream) =>
+        expectSound(await cancelAfter(at, stream)),
+      ),
+      { numRuns: 100 },
+    );
   });
 
   it('before it began asks and runs nothing, and keeps what the user said', async () => {
-    const { options, started } = chatThrough(() => { throw new Error('nothing is asked'); }, AbortSignal.abort());
-    expect(await chat(options)).toMatchObject({ haltedReason: 'cancelled', messages: [{ role: 'user', content: 'please' }], turns: [] });
+    const { options, started } = chatThrough(() => {
+      throw new Error('nothing is asked');
+    }, AbortSignal.abort());
+    expect(await chat(options)).toMatchObject({
+      haltedReason: 'cancelled',
+      messages: [{ role: 'user', content: 'please' }],
+      turns: [],
+    });
     expect(started).toEqual([]);
   });
 
   it('says in the place of results what became of its calls', async () => {
     const controller = new AbortController();
-    const tools = [toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), { allowParallel: false }), toolOf('charge', undefined, { manual: true })];
-    const result = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 'hangs' }, { id: 'b', name: 'hangs' }, { id: 'c', name: 'charge' }] }]), tools, prompt: 'x', signal: controller.signal });
-    expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('not known') }, b: { type: 'error-text', value: expect.stringContaining('Not run') } });
-    expect(result).toMatchObject({ haltedReason: 'cancelled', pending: [{ callId: 'c', kind: 'manual' }] });
+    const tools = [
+      toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), {
+        allowParallel: false,
+      }),
+      toolOf('charge', undefined, { manual: true }),
+    ];
+    const result = await chat({
+      model: scriptedModel([
+        {
+          calls: [
+            { id: 'a', name: 'hangs' },
+            { id: 'b', name: 'hangs' },
+            { id: 'c', name: 'charge' },
+          ],
+        },
+      ]),
+      tools,
+      prompt: 'x',
+      signal: controller.signal,
+    });
+    expect(outputsOf(result.messages)).toMatchObject({
+      a: { type: 'error-text', value: expect.stringContaining('not known') },
+      b: { type: 'error-text', value: expect.stringContaining('Not run') },
+    });
+    expect(result).toMatchObject({
+      haltedReason: 'cancelled',
+      pending: [{ callId: 'c', kind: 'manual' }],
+    });
   });
 
   it('leaves nothing behind on a signal that a thousand chats share', async () => {
     const { signal } = new AbortController();
-    for (let round = 0; round < 1_000; round += 1) await chat({ model: scriptedModel(['hi']), prompt: 'x', signal });
+    for (let round = 0; round < 1_000; round += 1)
+      await chat({ model: scriptedModel(['hi']), prompt: 'x', signal });
     expect(getEventListeners(signal, 'abort').length).toBe(0);
   });
 
@@ -166,8 +290,17 @@ describe('a chat that is given up', () => {
     const listen = (warning: Error) => void warnings.push(warning);
     process.on('warning', listen);
     onTestFinished(() => void process.off('warning', listen));
-    const script = Array.from({ length: 30 }, (_, at): ScriptedAnswer => ({ calls: [{ name: 'echo', input: { at } }] }));
-    await chat({ model: scriptedModel(script), tools: [toolOf('echo', (input) => input)], prompt: 'x', maxTurns: 30, signal: new AbortController().signal, haltWhen: () => false });
+    const script = Array.from({ length: 30 }, (_, at): ScriptedAnswer => ({
+      calls: [{ name: 'echo', input: { at } }],
+    }));
+    await chat({
+      model: scriptedModel(script),
+      tools: [toolOf('echo', (input) => input)],
+      prompt: 'x',
+      maxTurns: 30,
+      signal: new AbortController().signal,
+      haltWhen: () => false,
+    });
     await new Promise((resolve) => setImmediate(resolve));
     expect(warnings).toEqual([]);
   });

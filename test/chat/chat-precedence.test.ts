@@ -1,15 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chat, scriptedModel, streamChat, type ChatEvent, type ChatResult } from '../../src/chat.js';
+import {
+  chat,
+  scriptedModel,
+  streamChat,
+  type ChatEvent,
+  type ChatResult,
+} from '../../src/chat.js';
 import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
 
 /** The tools of one turn, and the reason that each would give if it were alone. */
-const REASONS = { asks: 'ask_user', fails: 'tool_error', stops: 'all_done', charge: 'manual_tool_calls', pays: 'approval_required', echo: undefined } as const;
+const REASONS = {
+  asks: 'ask_user',
+  fails: 'tool_error',
+  stops: 'all_done',
+  charge: 'manual_tool_calls',
+  pays: 'approval_required',
+  echo: undefined,
+} as const;
 type Name = keyof typeof REASONS;
-const ORDER = ['ask_user', 'tool_error', 'all_done', 'manual_tool_calls', 'approval_required', 'halt_when', 'max_turns'] as const;
+const ORDER = [
+  'ask_user',
+  'tool_error',
+  'all_done',
+  'manual_tool_calls',
+  'approval_required',
+  'halt_when',
+  'max_turns',
+] as const;
 
-async function runTurn(names: readonly Name[], { haltWhen = false, maxTurns = 8, stream = false } = {}): Promise<ChatResult> {
+async function runTurn(
+  names: readonly Name[],
+  { haltWhen = false, maxTurns = 8, stream = false } = {},
+): Promise<ChatResult> {
   const options = {
     model: scriptedModel([{ calls: names.map((name, at) => ({ id: `c${at}`, name })) }, 'done']),
     tools: sampleTools().tools,
@@ -20,12 +44,17 @@ async function runTurn(names: readonly Name[], { haltWhen = false, maxTurns = 8,
   };
   if (!stream) return chat(options);
   let result: ChatResult | undefined;
-  for await (const event of streamChat(options)) if (event.type === 'chat-completed') ({ result } = event);
+  for await (const event of streamChat(options))
+    if (event.type === 'chat-completed') ({ result } = event);
   return result!;
 }
 
 const expected = (names: readonly Name[], { haltWhen = false, maxTurns = 8 }) => {
-  const reasons = new Set<string | undefined>([...names.map((name) => REASONS[name]), haltWhen ? 'halt_when' : undefined, maxTurns === 1 ? 'max_turns' : undefined]);
+  const reasons = new Set<string | undefined>([
+    ...names.map((name) => REASONS[name]),
+    haltWhen ? 'halt_when' : undefined,
+    maxTurns === 1 ? 'max_turns' : undefined,
+  ]);
   return ORDER.find((reason) => reasons.has(reason)) ?? 'completed';
 };
 
@@ -34,47 +63,83 @@ describe('of several reasons to stand still', () => {
   const pairs = names.flatMap((one) => names.map((other) => [one, other] as const));
 
   it.each(pairs)('%s beside %s gives the one that comes first in the order', async (one, other) => {
-    for (const limits of [{}, { haltWhen: true }, { maxTurns: 1 }, { haltWhen: true, maxTurns: 1 }]) expect((await runTurn([one, other], limits)).haltedReason).toBe(expected([one, other], limits));
+    for (const limits of [{}, { haltWhen: true }, { maxTurns: 1 }, { haltWhen: true, maxTurns: 1 }])
+      expect((await runTurn([one, other], limits)).haltedReason).toBe(
+        expected([one, other], limits),
+      );
   });
 
   // Not more than four calls: the fifth equal one is taken for a loop.
   it('the order holds for any calls in any order, streamed or not; nothing pending is lost', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }), fc.boolean(), fc.boolean(), fc.boolean(), async (calls, haltWhen, once, stream) => {
-        const limits = { haltWhen, maxTurns: once ? 1 : 8 };
-        const result = await runTurn(calls, { ...limits, stream });
-        expect(result.haltedReason).toBe(expected(calls, limits));
-        expect(isSendable(result)).toBe(true);
-        expect(result.pending.map(({ callId }) => callId)).toEqual(calls.flatMap((name, at) => (['asks', 'charge', 'pays'].includes(name) ? [`c${at}`] : [])));
-        const first = calls.findIndex((name) => REASONS[name] === 'ask_user');
-        expect(result.pendingToolCallId).toBe(first === -1 ? undefined : `c${first}`);
-        const ending = calls.includes('fails') ? calls.indexOf('fails') : calls.indexOf('stops');
-        expect(result.metadata.haltToolCallId).toBe(ending === -1 ? undefined : `c${ending}`);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        fc.boolean(),
+        fc.boolean(),
+        async (calls, haltWhen, once, stream) => {
+          const limits = { haltWhen, maxTurns: once ? 1 : 8 };
+          const result = await runTurn(calls, { ...limits, stream });
+          expect(result.haltedReason).toBe(expected(calls, limits));
+          expect(isSendable(result)).toBe(true);
+          expect(result.pending.map(({ callId }) => callId)).toEqual(
+            calls.flatMap((name, at) =>
+              ['asks', 'charge', 'pays'].includes(name) ? [`c${at}`] : [],
+            ),
+          );
+          const first = calls.findIndex((name) => REASONS[name] === 'ask_user');
+          expect(result.pendingToolCallId).toBe(first === -1 ? undefined : `c${first}`);
+          const ending = calls.includes('fails') ? calls.indexOf('fails') : calls.indexOf('stops');
+          expect(result.metadata.haltToolCallId).toBe(ending === -1 ? undefined : `c${ending}`);
+        },
+      ),
       { numRuns: 150 },
     );
   });
 
   it('completed comes before halt_when and max_turns, which are asked after calls', async () => {
     const script = { model: scriptedModel(['Hello!']), prompt: 'please' };
-    expect(await chat({ ...script, haltWhen: () => true, maxTurns: 1 })).toMatchObject({ haltedReason: 'completed' });
+    expect(await chat({ ...script, haltWhen: () => true, maxTurns: 1 })).toMatchObject({
+      haltedReason: 'completed',
+    });
   });
 
   it('that the caller gave up comes first', () => {
-    const pending = { kind: 'manual', id: 'm', callId: 'a', toolName: 't', input: {}, definitionDigest: '', createdAt: 0 } as const;
-    const openTurn = { index: 0, message: { role: 'assistant', content: [] } as const, calls: [{ callId: 'a', toolName: 't', input: {}, progress: { state: 'waiting', pending } as const }], tools: [] };
+    const pending = {
+      kind: 'manual',
+      id: 'm',
+      callId: 'a',
+      toolName: 't',
+      input: {},
+      definitionDigest: '',
+      createdAt: 0,
+    } as const;
+    const openTurn = {
+      index: 0,
+      message: { role: 'assistant', content: [] } as const,
+      calls: [
+        { callId: 'a', toolName: 't', input: {}, progress: { state: 'waiting', pending } as const },
+      ],
+      tools: [],
+    };
     expect(haltedReason({ messages: [], offered: [], openTurn })).toBe('manual_tool_calls');
-    expect(haltedReason({ messages: [], offered: [], openTurn, end: { reason: 'cancelled' } })).toBe('cancelled');
+    expect(
+      haltedReason({ messages: [], offered: [], openTurn, end: { reason: 'cancelled' } }),
+    ).toBe('cancelled');
   });
 
   it('all that the loop gives itself are reserved', () => {
-    for (const reason of [...ORDER, 'completed', 'cancelled', 'error'].filter((each) => each !== 'all_done')) expect(RESERVED_REASONS.has(reason)).toBe(true);
+    for (const reason of [...ORDER, 'completed', 'cancelled', 'error'].filter(
+      (each) => each !== 'all_done',
+    ))
+      expect(RESERVED_REASONS.has(reason)).toBe(true);
   });
 });
 
 describe('what goes with the reason', () => {
   it('is only what belongs to it', async () => {
-    const keysOf = async (calls: readonly Name[], limits = {}) => Object.keys((await runTurn(calls, limits)).metadata).sort();
+    const keysOf = async (calls: readonly Name[], limits = {}) =>
+      Object.keys((await runTurn(calls, limits)).metadata).sort();
     expect(await keysOf(['echo'])).toEqual([]);
     expect(await keysOf(['echo'], { maxTurns: 1 })).toEqual(['maxTurns']);
     expect(await keysOf(['echo'], { haltWhen: true })).toEqual(['haltWhenTurnIndex']);
@@ -82,14 +147,27 @@ describe('what goes with the reason', () => {
     expect(await keysOf(['fails'])).toEqual(['error', 'haltToolCallId']);
     expect(await keysOf(['charge'])).toEqual(['manualToolCalls', 'manualTurnIndex']);
     expect(await keysOf(['pays'])).toEqual([]);
-    expect(await keysOf(['charge', 'stops', 'asks'])).toEqual(['haltResult', 'haltToolCallId', 'manualToolCalls', 'manualTurnIndex']);
+    expect(await keysOf(['charge', 'stops', 'asks'])).toEqual([
+      'haltResult',
+      'haltToolCallId',
+      'manualToolCalls',
+      'manualTurnIndex',
+    ]);
   });
 
   it('is frozen to the leaves', async () => {
-    const isFrozen = (value: unknown): boolean => typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
-    for (const calls of [['charge', 'stops', 'asks', 'echo', 'fails', 'pays'], ['echo']] as const) expect(isFrozen(await runTurn(calls))).toBe(true);
+    const isFrozen = (value: unknown): boolean =>
+      typeof value !== 'object' ||
+      value === null ||
+      (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+    for (const calls of [['charge', 'stops', 'asks', 'echo', 'fails', 'pays'], ['echo']] as const)
+      expect(isFrozen(await runTurn(calls))).toBe(true);
     const events: ChatEvent[] = [];
-    for await (const event of streamChat({ model: scriptedModel([{ error: new Error('x') }]), prompt: 'x' })) events.push(event);
+    for await (const event of streamChat({
+      model: scriptedModel([{ error: new Error('x') }]),
+      prompt: 'x',
+    }))
+      events.push(event);
     expect(isFrozen((events.at(-1) as { result?: unknown }).result)).toBe(true);
   });
 });

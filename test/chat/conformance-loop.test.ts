@@ -1,19 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ToolExecutor, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
-import { chat, scriptedModel, streamChat, type ChatEngine, type ChatEvent, type ChatOptions, type ScriptedAnswer } from '../../src/chat.js';
+import {
+  chat,
+  scriptedModel,
+  streamChat,
+  type ChatEngine,
+  type ChatEvent,
+  type ChatOptions,
+  type ScriptedAnswer,
+} from '../../src/chat.js';
 import { gate, isSendable, outputsOf, results, sampleTools, toolOf } from './chat-cases.js';
 
 // What the system that this one continues does, case by case: the loop, tools of other people, questions, events.
 
 type Calls = readonly (readonly [id: string, name: string])[];
-const calling = (...calls: Calls): ScriptedAnswer => ({ calls: calls.map(([id, name]) => ({ id, name })) });
+const calling = (...calls: Calls): ScriptedAnswer => ({
+  calls: calls.map(([id, name]) => ({ id, name })),
+});
 
 function setUp(answers: readonly ScriptedAnswer[], tools?: readonly ToolDefinition[]) {
   const sample = sampleTools();
   const model = scriptedModel(answers);
   const all = tools ?? sample.tools;
-  return { ...sample, model, run: (options: Partial<ChatOptions> = {}) => chat({ model, tools: all, prompt: 'please', ...options }), engine: { model, tools: all } satisfies ChatEngine };
+  return {
+    ...sample,
+    model,
+    run: (options: Partial<ChatOptions> = {}) =>
+      chat({ model, tools: all, prompt: 'please', ...options }),
+    engine: { model, tools: all } satisfies ChatEngine,
+  };
 }
 
 async function eventsOf(options: ChatOptions): Promise<ChatEvent[]> {
@@ -25,7 +41,13 @@ async function eventsOf(options: ChatOptions): Promise<ChatEvent[]> {
 describe('the tools of one turn', () => {
   it('an answer without calls is the whole chat', async () => {
     const { run } = setUp(['Hello!']);
-    expect(await run()).toMatchObject({ haltedReason: 'completed', text: 'Hello!', turns: [{ index: 0, text: 'Hello!' }], pending: [], metadata: {} });
+    expect(await run()).toMatchObject({
+      haltedReason: 'completed',
+      text: 'Hello!',
+      turns: [{ index: 0, text: 'Hello!' }],
+      pending: [],
+      metadata: {},
+    });
   });
 
   it('give their results in the order of the calls, whichever is done first', async () => {
@@ -57,58 +79,105 @@ describe('the tools of one turn', () => {
     const registry = new ToolMetadataRegistry();
     registry.register(busy);
     const calls = Array.from({ length: 20 }, (_, at) => ({ name: 'busy', input: { at } }));
-    const { turns } = await chat({ model: scriptedModel([{ calls }, 'done']), executor: new ToolExecutor({ registry, maxConcurrent: 2 }), prompt: 'please' });
+    const { turns } = await chat({
+      model: scriptedModel([{ calls }, 'done']),
+      executor: new ToolExecutor({ registry, maxConcurrent: 2 }),
+      prompt: 'please',
+    });
     expect({ most, results: turns[0]!.toolResults.length }).toEqual({ most: 2, results: 20 });
   });
 
   it('that take too long fail, are told so, and keep no other waiting', async () => {
     let signal: AbortSignal | undefined;
-    const hangs = toolOf('hangs', (_input, context) => ((signal = context.signal), new Promise(() => undefined)), { timeoutMs: 5 });
-    const { run } = setUp([calling(['a', 'hangs'], ['b', 'quick']), 'done'], [hangs, toolOf('quick', () => 'here')]);
+    const hangs = toolOf(
+      'hangs',
+      (_input, context) => ((signal = context.signal), new Promise(() => undefined)),
+      { timeoutMs: 5 },
+    );
+    const { run } = setUp(
+      [calling(['a', 'hangs'], ['b', 'quick']), 'done'],
+      [hangs, toolOf('quick', () => 'here')],
+    );
     const { messages, haltedReason } = await run();
-    expect(outputsOf(messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('5 ms') }, b: { type: 'text', value: 'here' } });
-    expect({ haltedReason, aborted: signal?.aborted }).toEqual({ haltedReason: 'completed', aborted: true });
+    expect(outputsOf(messages)).toMatchObject({
+      a: { type: 'error-text', value: expect.stringContaining('5 ms') },
+      b: { type: 'text', value: 'here' },
+    });
+    expect({ haltedReason, aborted: signal?.aborted }).toEqual({
+      haltedReason: 'completed',
+      aborted: true,
+    });
   });
 
   it('that fail are read by the model, which goes on', async () => {
     const { run, model } = setUp([calling(['a', 'fails'], ['b', 'throws']), 'sorry']);
     const { haltedReason, messages } = await run();
     expect(haltedReason).toBe('completed');
-    expect(outputsOf(messages)).toEqual({ a: { type: 'error-text', value: 'no luck today' }, b: { type: 'error-text', value: 'broken' } });
+    expect(outputsOf(messages)).toEqual({
+      a: { type: 'error-text', value: 'no luck today' },
+      b: { type: 'error-text', value: 'broken' },
+    });
     expect(model.requests[1]!.messages.at(-1)).toEqual(messages[2]);
   });
 
   it('that fail end the run when the caller says so, after the others are done', async () => {
     const { run, ran } = setUp([calling(['a', 'fails'], ['b', 'weather'])]);
     const result = await run({ onToolError: 'halt' });
-    expect(result).toMatchObject({ haltedReason: 'tool_error', metadata: { haltToolCallId: 'a', error: { code: 'EXECUTION_FAILED', message: 'no luck today' } } });
+    expect(result).toMatchObject({
+      haltedReason: 'tool_error',
+      metadata: {
+        haltToolCallId: 'a',
+        error: { code: 'EXECUTION_FAILED', message: 'no luck today' },
+      },
+    });
     expect(Object.keys(outputsOf(result.messages))).toEqual(['a', 'b']);
     expect(ran).toEqual(['fails', 'weather']);
   });
 
   it('that fail give what the caller says instead', async () => {
     const { run } = setUp([calling(['a', 'fails']), 'fine']);
-    const { messages } = await run({ onToolError: (call, { code }) => ({ continue: { was: [call.id, call.name, code] } }) });
-    expect(outputsOf(messages)).toEqual({ a: { type: 'json', value: { was: ['a', 'fails', 'EXECUTION_FAILED'] } } });
+    const { messages } = await run({
+      onToolError: (call, { code }) => ({ continue: { was: [call.id, call.name, code] } }),
+    });
+    expect(outputsOf(messages)).toEqual({
+      a: { type: 'json', value: { was: ['a', 'fails', 'EXECUTION_FAILED'] } },
+    });
   });
 
   it.each<readonly [string, () => unknown, string]>([
-    ['throws', () => { throw new Error('in the hook'); }, 'in the hook'],
+    [
+      'throws',
+      () => {
+        throw new Error('in the hook');
+      },
+      'in the hook',
+    ],
     ['rejects', () => Promise.reject(new Error('in the hook')), 'in the hook'],
     ['says what is no decision', () => 'perhaps', 'perhaps'],
     ['says nothing', () => undefined, 'undefined'],
-  ])('end the run when the function for failed calls %s; it is asked once', async (_what, decide, message) => {
-    let asked = 0;
-    const { run } = setUp([calling(['a', 'fails'])]);
-    const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
-    expect(result).toMatchObject({ haltedReason: 'tool_error', metadata: { haltToolCallId: 'a', error: { message: expect.stringContaining(message) } } });
-    expect(asked).toBe(1);
-    expect(outputsOf(result.messages)).toEqual({ a: { type: 'error-text', value: 'no luck today' } });
-  });
+  ])(
+    'end the run when the function for failed calls %s; it is asked once',
+    async (_what, decide, message) => {
+      let asked = 0;
+      const { run } = setUp([calling(['a', 'fails'])]);
+      const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
+      expect(result).toMatchObject({
+        haltedReason: 'tool_error',
+        metadata: { haltToolCallId: 'a', error: { message: expect.stringContaining(message) } },
+      });
+      expect(asked).toBe(1);
+      expect(outputsOf(result.messages)).toEqual({
+        a: { type: 'error-text', value: 'no luck today' },
+      });
+    },
+  );
 
   it('do not run when the option for failed calls is of a wrong type', async () => {
     const { run, ran, model } = setUp([calling(['a', 'fails'])]);
-    await expect(run({ onToolError: 42 as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('onToolError') });
+    await expect(run({ onToolError: 42 as never })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('onToolError'),
+    });
     expect([ran, model.requests]).toEqual([[], []]);
   });
 
@@ -117,27 +186,67 @@ describe('the tools of one turn', () => {
     const slow = toolOf('slow', () => halted.opened.then(() => 'late'));
     const { tools } = sampleTools();
     const { run } = setUp([calling(['a', 'slow'], ['b', 'stops'])], [...tools, slow]);
-    const result = await run({ onEvent: (event) => { if (event.type === 'tool-encoded' && event.callId === 'b') halted.open(); } });
-    expect(result).toMatchObject({ haltedReason: 'all_done', metadata: { haltToolCallId: 'b', haltResult: { left: 0 } }, turns: [{ index: 0 }] });
-    expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'late' }, b: { type: 'json', value: { left: 0 } } });
+    const result = await run({
+      onEvent: (event) => {
+        if (event.type === 'tool-encoded' && event.callId === 'b') halted.open();
+      },
+    });
+    expect(result).toMatchObject({
+      haltedReason: 'all_done',
+      metadata: { haltToolCallId: 'b', haltResult: { left: 0 } },
+      turns: [{ index: 0 }],
+    });
+    expect(outputsOf(result.messages)).toEqual({
+      a: { type: 'text', value: 'late' },
+      b: { type: 'json', value: { left: 0 } },
+    });
   });
 
-  it.each(['ask_user', 'max_turns', 'halt_when', 'tool_error', 'cancelled', 'completed', 'manual_tool_calls', 'approval_required', 'error'])('that halt with the reserved reason %s have failed', async (reason) => {
+  it.each([
+    'ask_user',
+    'max_turns',
+    'halt_when',
+    'tool_error',
+    'cancelled',
+    'completed',
+    'manual_tool_calls',
+    'approval_required',
+    'error',
+  ])('that halt with the reserved reason %s have failed', async (reason) => {
     const { halt } = await import('../../src/index.js');
-    const { run } = setUp([calling(['a', 'wrong']), 'go on'], [toolOf('wrong', () => halt(reason, 1))]);
+    const { run } = setUp(
+      [calling(['a', 'wrong']), 'go on'],
+      [toolOf('wrong', () => halt(reason, 1))],
+    );
     const { haltedReason, messages } = await run();
     expect(haltedReason).toBe('completed');
-    expect(outputsOf(messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('reserved') } });
+    expect(outputsOf(messages)).toMatchObject({
+      a: { type: 'error-text', value: expect.stringContaining('reserved') },
+    });
   });
 
   it('of which two halt end it as the first in the order of calls says, also when the other was faster', async () => {
     const other = gate();
     const { halt } = await import('../../src/index.js');
-    const tools = [toolOf('slow', () => other.opened.then(() => halt('slow'))), toolOf('fast', () => halt('fast'))];
-    const options = { tools, prompt: 'please', onEvent: (event: ChatEvent) => { if (event.type === 'tool-encoded' && event.callId === 'b') other.open(); } };
+    const tools = [
+      toolOf('slow', () => other.opened.then(() => halt('slow'))),
+      toolOf('fast', () => halt('fast')),
+    ];
+    const options = {
+      tools,
+      prompt: 'please',
+      onEvent: (event: ChatEvent) => {
+        if (event.type === 'tool-encoded' && event.callId === 'b') other.open();
+      },
+    };
     const script = [calling(['a', 'slow'], ['b', 'fast'])];
-    expect(await chat({ ...options, model: scriptedModel(script) })).toMatchObject({ haltedReason: 'slow', metadata: { haltToolCallId: 'a' } });
-    expect((await eventsOf({ ...options, model: scriptedModel(script) })).at(-1)).toMatchObject({ result: { haltedReason: 'slow', metadata: { haltToolCallId: 'a' } } });
+    expect(await chat({ ...options, model: scriptedModel(script) })).toMatchObject({
+      haltedReason: 'slow',
+      metadata: { haltToolCallId: 'a' },
+    });
+    expect((await eventsOf({ ...options, model: scriptedModel(script) })).at(-1)).toMatchObject({
+      result: { haltedReason: 'slow', metadata: { haltToolCallId: 'a' } },
+    });
   });
 
   it('are asked through the given executor, and their values made text by the given encoder', async () => {
@@ -151,7 +260,12 @@ describe('the tools of one turn', () => {
       }
     }
     const executor = new Counting({ registry });
-    const { messages } = await chat({ model: scriptedModel([calling(['a', 'weather']), 'ok']), executor, encode: (value) => ({ type: 'text', value: `<${String(value)}>` }), prompt: 'please' });
+    const { messages } = await chat({
+      model: scriptedModel([calling(['a', 'weather']), 'ok']),
+      executor,
+      encode: (value) => ({ type: 'text', value: `<${String(value)}>` }),
+      prompt: 'please',
+    });
     expect(executor.asked).toEqual(['weather']);
     expect(outputsOf(messages)).toEqual({ a: { type: 'text', value: '<sunny>' } });
   });
@@ -161,60 +275,132 @@ describe('the loop', () => {
   it('goes on until the model answers without calls', async () => {
     const { run, model } = setUp([{ calls: [{ id: 'a', name: 'echo', input: { x: 1 } }] }, 'done']);
     const { haltedReason, turns, messages, text } = await run();
-    expect({ haltedReason, text, turns: turns.map(({ index }) => index), roles: messages.map(({ role }) => role) }).toEqual({ haltedReason: 'completed', text: 'done', turns: [0, 1], roles: ['user', 'assistant', 'tool', 'assistant'] });
+    expect({
+      haltedReason,
+      text,
+      turns: turns.map(({ index }) => index),
+      roles: messages.map(({ role }) => role),
+    }).toEqual({
+      haltedReason: 'completed',
+      text: 'done',
+      turns: [0, 1],
+      roles: ['user', 'assistant', 'tool', 'assistant'],
+    });
     expect(model.requests[1]!.messages).toEqual(messages.slice(0, 3));
   });
 
   it('asks the model at most maxTurns times, 8 without a word about it', async () => {
-    const script = Array.from({ length: 10 }, (_, at): ScriptedAnswer => ({ calls: [{ name: 'echo', input: { at } }] }));
+    const script = Array.from({ length: 10 }, (_, at): ScriptedAnswer => ({
+      calls: [{ name: 'echo', input: { at } }],
+    }));
     const limited = setUp(script);
-    expect(await limited.run({ maxTurns: 2 })).toMatchObject({ haltedReason: 'max_turns', turns: [{}, {}], metadata: { maxTurns: 2 } });
+    expect(await limited.run({ maxTurns: 2 })).toMatchObject({
+      haltedReason: 'max_turns',
+      turns: [{}, {}],
+      metadata: { maxTurns: 2 },
+    });
     const usual = setUp(script);
-    expect(await usual.run()).toMatchObject({ haltedReason: 'max_turns', metadata: { maxTurns: 8 } });
+    expect(await usual.run()).toMatchObject({
+      haltedReason: 'max_turns',
+      metadata: { maxTurns: 8 },
+    });
     expect([limited.model.requests.length, usual.model.requests.length]).toEqual([2, 8]);
-    expect(await setUp([...script.slice(0, 7), 'done']).run({ maxTurns: undefined as never })).toMatchObject({ haltedReason: 'completed' });
+    expect(
+      await setUp([...script.slice(0, 7), 'done']).run({ maxTurns: undefined as never }),
+    ).toMatchObject({ haltedReason: 'completed' });
   });
 
-  it.each([0, -1, 1.5, '8', null, Number.NaN, Infinity])('refuses %s turns before the model is asked', async (maxTurns) => {
-    const { run, model } = setUp(['Hello!']);
-    await expect(run({ maxTurns: maxTurns as number })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('maxTurns') });
-    expect(model.requests).toEqual([]);
-  });
+  it.each([0, -1, 1.5, '8', null, Number.NaN, Infinity])(
+    'refuses %s turns before the model is asked',
+    async (maxTurns) => {
+      const { run, model } = setUp(['Hello!']);
+      await expect(run({ maxTurns: maxTurns as number })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('maxTurns'),
+      });
+      expect(model.requests).toEqual([]);
+    },
+  );
 
   it('ends after a turn that the caller calls the last', async () => {
     const seen: unknown[] = [];
     const { run } = setUp([calling(['a', 'weather']), calling(['b', 'weather']), 'no more']);
-    const result = await run({ haltWhen: ({ index, toolResults }) => (seen.push([index, toolResults.length]), index === 1) });
-    expect(result).toMatchObject({ haltedReason: 'halt_when', metadata: { haltWhenTurnIndex: 1 }, turns: [{}, {}] });
-    expect(seen).toEqual([[0, 1], [1, 1]]);
+    const result = await run({
+      haltWhen: ({ index, toolResults }) => (seen.push([index, toolResults.length]), index === 1),
+    });
+    expect(result).toMatchObject({
+      haltedReason: 'halt_when',
+      metadata: { haltWhenTurnIndex: 1 },
+      turns: [{}, {}],
+    });
+    expect(seen).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
   });
 
   it('throws what the caller throws in haltWhen', async () => {
     const { run } = setUp([calling(['a', 'weather']), 'no more']);
-    await expect(run({ haltWhen: () => { throw new RangeError('mine'); } })).rejects.toThrow(new RangeError('mine'));
-    await expect(setUp([calling(['a', 'weather']), 'no more']).run({ haltWhen: () => Promise.reject(new RangeError('mine')) })).rejects.toThrow(new RangeError('mine'));
+    await expect(
+      run({
+        haltWhen: () => {
+          throw new RangeError('mine');
+        },
+      }),
+    ).rejects.toThrow(new RangeError('mine'));
+    await expect(
+      setUp([calling(['a', 'weather']), 'no more']).run({
+        haltWhen: () => Promise.reject(new RangeError('mine')),
+      }),
+    ).rejects.toThrow(new RangeError('mine'));
   });
 
   it('tells of a model that fails in a later turn, and keeps what was done', async () => {
-    const { run, ran } = setUp([calling(['a', 'weather']), { error: new Error('429 too many requests') }]);
+    const { run, ran } = setUp([
+      calling(['a', 'weather']),
+      { error: new Error('429 too many requests') },
+    ]);
     const result = await run();
-    expect(result).toMatchObject({ haltedReason: 'error', metadata: { error: { code: 'MODEL_FAILED', message: '429 too many requests' } } });
+    expect(result).toMatchObject({
+      haltedReason: 'error',
+      metadata: { error: { code: 'MODEL_FAILED', message: '429 too many requests' } },
+    });
     expect(isSendable(result)).toBe(true);
     expect(ran).toEqual(['weather']);
-    expect(await chat({ model: scriptedModel(['sunny']), messages: result.messages })).toMatchObject({ haltedReason: 'completed', text: 'sunny' });
+    expect(
+      await chat({ model: scriptedModel(['sunny']), messages: result.messages }),
+    ).toMatchObject({ haltedReason: 'completed', text: 'sunny' });
   });
 
   it('refuses an empty thread, and asks nobody', async () => {
     const { run, model } = setUp(['Hello!']);
-    await expect(run({ prompt: undefined as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(run({ prompt: undefined as never, messages: [] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(run({ prompt: undefined as never })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(run({ prompt: undefined as never, messages: [] })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     expect(model.requests).toEqual([]);
   });
 
   it('gives the turns in their order, and the text and calls of the last', async () => {
-    const { run } = setUp([{ text: 'one', calls: [{ id: 'a', name: 'weather' }] }, { text: 'two', calls: [{ id: 'b', name: 'echo' }] }, 'three']);
+    const { run } = setUp([
+      { text: 'one', calls: [{ id: 'a', name: 'weather' }] },
+      { text: 'two', calls: [{ id: 'b', name: 'echo' }] },
+      'three',
+    ]);
     const { turns, text, toolCalls } = await run();
-    expect({ texts: turns.map((turn) => turn.text), indexes: turns.map(({ index }) => index), text, toolCalls }).toEqual({ texts: ['one', 'two', 'three'], indexes: [0, 1, 2], text: 'three', toolCalls: [] });
+    expect({
+      texts: turns.map((turn) => turn.text),
+      indexes: turns.map(({ index }) => index),
+      text,
+      toolCalls,
+    }).toEqual({
+      texts: ['one', 'two', 'three'],
+      indexes: [0, 1, 2],
+      text: 'three',
+      toolCalls: [],
+    });
   });
 });
 
@@ -222,15 +408,25 @@ describe('the mode manual', () => {
   it('runs nothing, and gives all calls to the caller', async () => {
     const { run, ran } = setUp([calling(['a', 'weather'], ['b', 'charge'])]);
     const result = await run({ mode: 'manual' });
-    expect(result).toMatchObject({ haltedReason: 'manual_tool_calls', metadata: { manualTurnIndex: 0 }, toolCalls: [{ toolCallId: 'a' }, { toolCallId: 'b' }] });
+    expect(result).toMatchObject({
+      haltedReason: 'manual_tool_calls',
+      metadata: { manualTurnIndex: 0 },
+      toolCalls: [{ toolCallId: 'a' }, { toolCallId: 'b' }],
+    });
     expect(Object.keys(result.metadata)).toEqual(['manualTurnIndex']);
-    expect(result.pending.map(({ kind, callId }) => [kind, callId])).toEqual([['manual', 'a'], ['manual', 'b']]);
+    expect(result.pending.map(({ kind, callId }) => [kind, callId])).toEqual([
+      ['manual', 'a'],
+      ['manual', 'b'],
+    ]);
     expect(ran).toEqual([]);
     expect(isSendable(result)).toBe(true);
   });
 
   it('completes when the model only talks', async () => {
-    expect(await setUp(['Hello!']).run({ mode: 'manual' })).toMatchObject({ haltedReason: 'completed', metadata: {} });
+    expect(await setUp(['Hello!']).run({ mode: 'manual' })).toMatchObject({
+      haltedReason: 'completed',
+      metadata: {},
+    });
   });
 });
 
@@ -242,17 +438,37 @@ describe('manual tools', () => {
   });
 
   it('wait, while the others of the turn run at once', async () => {
-    const { run, ran } = setUp([{ calls: [{ id: 'w', name: 'weather' }, { id: 'c', name: 'charge', input: { cents: 5 } }] }]);
+    const { run, ran } = setUp([
+      {
+        calls: [
+          { id: 'w', name: 'weather' },
+          { id: 'c', name: 'charge', input: { cents: 5 } },
+        ],
+      },
+    ]);
     const result = await run();
     expect(ran).toEqual(['weather']);
-    expect(result).toMatchObject({ haltedReason: 'manual_tool_calls', metadata: { manualToolCalls: [{ type: 'tool-call', toolCallId: 'c', toolName: 'charge', input: { cents: 5 } }], manualTurnIndex: 0 } });
+    expect(result).toMatchObject({
+      haltedReason: 'manual_tool_calls',
+      metadata: {
+        manualToolCalls: [
+          { type: 'tool-call', toolCallId: 'c', toolName: 'charge', input: { cents: 5 } },
+        ],
+        manualTurnIndex: 0,
+      },
+    });
     expect(Object.keys(result.metadata).sort()).toEqual(['manualToolCalls', 'manualTurnIndex']);
     expect(outputsOf(result.messages)).toEqual({ w: { type: 'text', value: 'sunny' } });
-    expect(result.turns[0]).toMatchObject({ manualToolCalls: [{ toolCallId: 'c' }], toolResults: [{ callId: 'w' }] });
+    expect(result.turns[0]).toMatchObject({
+      manualToolCalls: [{ toolCallId: 'c' }],
+      toolResults: [{ callId: 'w' }],
+    });
   });
 
   it('wait in the order of the calls', async () => {
-    const { metadata, pending } = await setUp([calling(['m1', 'refund'], ['a', 'weather'], ['m2', 'charge'])]).run();
+    const { metadata, pending } = await setUp([
+      calling(['m1', 'refund'], ['a', 'weather'], ['m2', 'charge']),
+    ]).run();
     expect(metadata.manualToolCalls!.map(({ toolCallId }) => toolCallId)).toEqual(['m1', 'm2']);
     expect(pending.map(({ callId }) => callId)).toEqual(['m1', 'm2']);
   });
@@ -260,20 +476,33 @@ describe('manual tools', () => {
   it('alone in a turn end it without any event of a run, and with their message in the thread', async () => {
     const { engine, ran } = setUp([calling(['c', 'charge'])]);
     const events = await eventsOf({ ...engine, prompt: 'please' });
-    expect(events.map(({ type }) => type)).toEqual(['turn-started', 'model-answered', 'tool-pending', 'turn-completed', 'chat-completed']);
-    expect(events.at(-1)).toMatchObject({ result: { messages: [{ role: 'user' }, { role: 'assistant' }], turns: [{ toolResults: [] }] } });
+    expect(events.map(({ type }) => type)).toEqual([
+      'turn-started',
+      'model-answered',
+      'tool-pending',
+      'turn-completed',
+      'chat-completed',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      result: { messages: [{ role: 'user' }, { role: 'assistant' }], turns: [{ toolResults: [] }] },
+    });
     expect(ran).toEqual([]);
   });
 
   it('are not told apart from others in the mode manual', async () => {
-    const { metadata, toolCalls } = await setUp([calling(['a', 'weather'], ['c', 'charge'])]).run({ mode: 'manual' });
+    const { metadata, toolCalls } = await setUp([calling(['a', 'weather'], ['c', 'charge'])]).run({
+      mode: 'manual',
+    });
     expect(Object.hasOwn(metadata, 'manualToolCalls')).toBe(false);
     expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['a', 'c']);
   });
 
   it('are not run, also when they have a function that could', async () => {
     let ran = 0;
-    const { run } = setUp([calling(['a', 'both'])], [toolOf('both', () => (ran += 1), { manual: true })]);
+    const { run } = setUp(
+      [calling(['a', 'both'])],
+      [toolOf('both', () => (ran += 1), { manual: true })],
+    );
     expect(await run()).toMatchObject({ haltedReason: 'manual_tool_calls' });
     expect(ran).toBe(0);
   });
@@ -281,21 +510,47 @@ describe('manual tools', () => {
   it('get their result as a message, and the chat goes on', async () => {
     const { messages } = await setUp([calling(['w', 'weather'], ['c', 'charge'])]).run();
     const { model, engine, ran } = setUp(['paid']);
-    expect(await chat({ ...engine, messages: [...messages, results(['c', 'charge', 'done'])] })).toMatchObject({ haltedReason: 'completed', text: 'paid' });
-    expect(model.requests[0]!.messages.at(-1)).toMatchObject({ role: 'tool', content: [{ toolCallId: 'w' }, { toolCallId: 'c' }] });
+    expect(
+      await chat({ ...engine, messages: [...messages, results(['c', 'charge', 'done'])] }),
+    ).toMatchObject({ haltedReason: 'completed', text: 'paid' });
+    expect(model.requests[0]!.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: [{ toolCallId: 'w' }, { toolCallId: 'c' }],
+    });
     expect(ran).toEqual([]);
   });
 
   it('without their result are named before any model is asked', async () => {
-    const { messages } = await setUp([calling(['w', 'weather'], ['c', 'charge'], ['d', 'refund'])]).run();
+    const { messages } = await setUp([
+      calling(['w', 'weather'], ['c', 'charge'], ['d', 'refund']),
+    ]).run();
     const { model, engine } = setUp(['never']);
-    await expect(chat({ ...engine, messages: [...messages, results(['d', 'refund', 'done'])], prompt: 'and?' })).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS', message: expect.stringContaining('c (charge)'), details: { callIds: ['c'] } });
+    await expect(
+      chat({
+        ...engine,
+        messages: [...messages, results(['d', 'refund', 'done'])],
+        prompt: 'and?',
+      }),
+    ).rejects.toMatchObject({
+      code: 'OPEN_TOOL_CALLS',
+      message: expect.stringContaining('c (charge)'),
+      details: { callIds: ['c'] },
+    });
     expect(model.requests).toEqual([]);
   });
 
-  it.each([['asks', 'ask_user'], ['stops', 'all_done'], ['fails', 'tool_error']])('are not lost beside one that %s', async (name, haltedReason) => {
-    const result = await setUp([calling(['a', name], ['c', 'charge'])]).run({ onToolError: 'halt' });
-    expect(result).toMatchObject({ haltedReason, metadata: { manualToolCalls: [{ toolCallId: 'c' }] } });
+  it.each([
+    ['asks', 'ask_user'],
+    ['stops', 'all_done'],
+    ['fails', 'tool_error'],
+  ])('are not lost beside one that %s', async (name, haltedReason) => {
+    const result = await setUp([calling(['a', name], ['c', 'charge'])]).run({
+      onToolError: 'halt',
+    });
+    expect(result).toMatchObject({
+      haltedReason,
+      metadata: { manualToolCalls: [{ toolCallId: 'c' }] },
+    });
     expect(result.pending.map(({ callId }) => callId)).toContain('c');
     expect(isSendable(result)).toBe(true);
   });
@@ -303,17 +558,32 @@ describe('manual tools', () => {
   it('are not lost beside a tool that there is not', async () => {
     const result = await setUp([calling(['c', 'charge'], ['x', 'wether'], ['w', 'weather'])]).run();
     expect(result.pending.map(({ callId }) => callId)).toEqual(['c']);
-    expect(outputsOf(result.messages)).toMatchObject({ x: { type: 'error-text', value: expect.stringContaining('weather') }, w: { value: 'sunny' } });
+    expect(outputsOf(result.messages)).toMatchObject({
+      x: { type: 'error-text', value: expect.stringContaining('weather') },
+      w: { value: 'sunny' },
+    });
   });
 });
 
 describe('the events of a chat', () => {
-  const kinds = (events: readonly ChatEvent[]) => events.map((event) => ('callId' in event ? `${event.type} ${event.callId}` : event.type));
+  const kinds = (events: readonly ChatEvent[]) =>
+    events.map((event) => ('callId' in event ? `${event.type} ${event.callId}` : event.type));
 
   it('tell of each call that it started, completed, and was encoded; of each turn and of the chat that it is done', async () => {
     const { engine } = setUp([calling(['a', 'weather']), 'done']);
     const events = kinds(await eventsOf({ ...engine, prompt: 'please' }));
-    expect(events.filter((kind) => kind !== 'text-delta')).toEqual(['turn-started', 'model-answered', 'tool-started a', 'tool-completed a', 'tool-encoded a', 'turn-completed', 'turn-started', 'model-answered', 'turn-completed', 'chat-completed']);
+    expect(events.filter((kind) => kind !== 'text-delta')).toEqual([
+      'turn-started',
+      'model-answered',
+      'tool-started a',
+      'tool-completed a',
+      'tool-encoded a',
+      'turn-completed',
+      'turn-started',
+      'model-answered',
+      'turn-completed',
+      'chat-completed',
+    ]);
   });
 
   it('tell of a run only where there is one', async () => {
@@ -321,8 +591,14 @@ describe('the events of a chat', () => {
     const events = await eventsOf({ ...engine, prompt: 'please' });
     const runs = kinds(events).filter((kind) => kind.startsWith('tool-'));
     expect(runs.filter((kind) => kind.endsWith('c'))).toEqual(['tool-pending c']);
-    expect(runs.filter((kind) => kind.endsWith('a'))).toEqual(['tool-started a', 'tool-completed a', 'tool-encoded a']);
-    expect(events.find(({ type }) => type === 'turn-completed')).toMatchObject({ turn: { manualToolCalls: [{ toolCallId: 'c' }] } });
+    expect(runs.filter((kind) => kind.endsWith('a'))).toEqual([
+      'tool-started a',
+      'tool-completed a',
+      'tool-encoded a',
+    ]);
+    expect(events.find(({ type }) => type === 'turn-completed')).toMatchObject({
+      turn: { manualToolCalls: [{ toolCallId: 'c' }] },
+    });
   });
 
   it('tell that a slow call has started while it runs', async () => {
@@ -342,8 +618,13 @@ describe('whatever the script', () => {
   it('the input of a tool is checked before it runs', async () => {
     let ran = 0;
     const strict = toolOf('strict', () => (ran += 1), { inputSchema: z.object({ n: z.number() }) });
-    const { run } = setUp([{ calls: [{ id: 'a', name: 'strict', input: { n: 'one' } }] }, 'oh'], [strict]);
-    expect(outputsOf((await run()).messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('n: ') } });
+    const { run } = setUp(
+      [{ calls: [{ id: 'a', name: 'strict', input: { n: 'one' } }] }, 'oh'],
+      [strict],
+    );
+    expect(outputsOf((await run()).messages)).toMatchObject({
+      a: { type: 'error-text', value: expect.stringContaining('n: ') },
+    });
     expect(ran).toBe(0);
   });
 });

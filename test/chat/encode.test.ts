@@ -10,12 +10,18 @@ import { outputsOf, toolOf } from './chat-cases.js';
 
 async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra: object = {}) {
   const tools = [toolOf('t', () => value, extra)];
-  const result = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']), tools, prompt: 'x', ...options });
+  const result = await chat({
+    model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']),
+    tools,
+    prompt: 'x',
+    ...options,
+  });
   expect(messageSchema.array().safeParse(result.messages).success).toBe(true);
   return { output: outputsOf(result.messages)['a'] as { type: string; value: unknown }, result };
 }
 
-const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+const nested = (levels: number): unknown =>
+  JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
 describe('a result', () => {
   it('of any plain data is read as JSON that parses back to it, and twice the same', () => {
@@ -30,7 +36,10 @@ describe('a result', () => {
   });
 
   it('is as JSON would have it: dates as text, nothing for undefined, −0 as 0', () => {
-    expect(encodeValue({ at: new Date(0), gone: undefined, zero: -0, list: [undefined] })).toEqual({ type: 'json', value: { at: '1970-01-01T00:00:00.000Z', zero: 0, list: [null] } });
+    expect(encodeValue({ at: new Date(0), gone: undefined, zero: -0, list: [undefined] })).toEqual({
+      type: 'json',
+      value: { at: '1970-01-01T00:00:00.000Z', zero: 0, list: [null] },
+    });
   });
 
   it.each<readonly [string, unknown]>([
@@ -48,27 +57,44 @@ describe('a result', () => {
 
   it('that cannot be shown says so to the model; the tool has run, and the chat goes on', async () => {
     const { output, result } = await readOf(new Map());
-    expect(output).toEqual({ type: 'error-text', value: expect.stringContaining('t ran, but its result cannot be shown') });
+    expect(output).toEqual({
+      type: 'error-text',
+      value: expect.stringContaining('t ran, but its result cannot be shown'),
+    });
     expect(result.haltedReason).toBe('completed');
   });
 
   it('tells no secrets of a value that fails when it is read', async () => {
-    const { output } = await readOf({ toJSON: () => { throw new Error('cannot read /home/ada/keys.txt with token=abcdefgh12345678'); } });
+    const { output } = await readOf({
+      toJSON: () => {
+        throw new Error('cannot read /home/ada/keys.txt with token=abcdefgh12345678');
+      },
+    });
     expect(JSON.stringify(output)).not.toMatch(/ada|abcdefgh/);
   });
 
   it('of more than 64 KiB is its beginning, its end and its size', async () => {
     const { output } = await readOf('ä'.repeat(LONGEST_RESULT + 5));
-    expect(output).toMatchObject({ type: 'text', value: expect.stringMatching(/^ä{24576}\n\[… 65546 of 131082 bytes are not shown: ask for less at once …\]\nä{8192}$/) });
+    expect(output).toMatchObject({
+      type: 'text',
+      value: expect.stringMatching(
+        /^ä{24576}\n\[… 65546 of 131082 bytes are not shown: ask for less at once …\]\nä{8192}$/,
+      ),
+    });
     const data = await readOf({ list: Array.from({ length: 20_000 }, (_, at) => at) });
-    expect(data.output).toMatchObject({ type: 'text', value: expect.stringMatching(/^\{"list":\[0,1,2.*bytes are not shown.*19999\]\}$/s) });
+    expect(data.output).toMatchObject({
+      type: 'text',
+      value: expect.stringMatching(/^\{"list":\[0,1,2.*bytes are not shown.*19999\]\}$/s),
+    });
     const { output: whole } = await readOf('x'.repeat(LONGEST_RESULT));
     expect(whole).toEqual({ type: 'text', value: 'x'.repeat(LONGEST_RESULT) });
   });
 
   it('is never cut in the middle of a character', () => {
     for (let shift = 0; shift < 4; shift += 1) {
-      const { value } = encodeValue('x'.repeat(shift) + '😀'.repeat(LONGEST_RESULT)) as { value: string };
+      const { value } = encodeValue('x'.repeat(shift) + '😀'.repeat(LONGEST_RESULT)) as {
+        value: string;
+      };
       expect(value).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
     }
   });
@@ -84,39 +110,84 @@ describe('a result', () => {
 
   it('of any depth is in a session that can be stored and read', async () => {
     for (const levels of [40, 43, 44, 60]) {
-      const tools = [toolOf('t', () => nested(levels)), toolOf('charge', undefined, { manual: true })];
-      const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }, { id: 'b', name: 'charge' }] }]), tools }, 'x');
+      const tools = [
+        toolOf('t', () => nested(levels)),
+        toolOf('charge', undefined, { manual: true }),
+      ];
+      const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
+        {
+          model: scriptedModel([
+            {
+              calls: [
+                { id: 'a', name: 't' },
+                { id: 'b', name: 'charge' },
+              ],
+            },
+          ]),
+          tools,
+        },
+        'x',
+      );
       expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).pending.length).toBe(1);
     }
   });
 
   it('of a failed tool is its message, however long', async () => {
     const { output } = await readOf(fail('no '.repeat(LONGEST_RESULT)));
-    expect(output).toMatchObject({ type: 'error-text', value: expect.stringMatching(/^no no .*bytes are not shown.*no $/s) });
+    expect(output).toMatchObject({
+      type: 'error-text',
+      value: expect.stringMatching(/^no no .*bytes are not shown.*no $/s),
+    });
   });
 
   it('of a tool that halts is read, and given to the caller', async () => {
     const { output, result } = await readOf(halt('done', { a: [1] }));
-    expect([output, result.metadata.haltResult]).toEqual([{ type: 'json', value: { a: [1] } }, { a: [1] }]);
+    expect([output, result.metadata.haltResult]).toEqual([
+      { type: 'json', value: { a: [1] } },
+      { a: [1] },
+    ]);
     const strange = await readOf(halt('done', new Map()));
-    expect([strange.output.type, strange.result.haltedReason, strange.result.metadata.haltResult]).toEqual(['error-text', 'done', null]);
+    expect([
+      strange.output.type,
+      strange.result.haltedReason,
+      strange.result.metadata.haltResult,
+    ]).toEqual(['error-text', 'done', null]);
   });
 });
 
 describe('a tool that halts with what its output schema refuses', () => {
   it('ends the run, and the model reads that it ran and nothing of its value', async () => {
-    const { output, result } = await readOf(halt('done', { secret: 'x' }), {}, { outputSchema: { type: 'object', required: ['count'] } });
-    expect([output.type, result.haltedReason, result.metadata.haltResult]).toEqual(['error-text', 'done', null]);
+    const { output, result } = await readOf(
+      halt('done', { secret: 'x' }),
+      {},
+      { outputSchema: { type: 'object', required: ['count'] } },
+    );
+    expect([output.type, result.haltedReason, result.metadata.haltResult]).toEqual([
+      'error-text',
+      'done',
+      null,
+    ]);
     expect(JSON.stringify(result.messages)).not.toContain('secret');
   });
 });
 
 describe('an encoder of the caller', () => {
   it('makes what the model reads of values, and of what onToolError gives instead', async () => {
-    const encode = (value: unknown) => ({ type: 'text' as const, value: `<${JSON.stringify(value)}>` });
-    expect((await readOf({ a: 1 }, { encode })).output).toEqual({ type: 'text', value: '<{"a":1}>' });
-    expect((await readOf(fail('x'), { encode, onToolError: () => ({ continue: 7 }) })).output).toEqual({ type: 'text', value: '<7>' });
-    expect((await readOf(fail('x'), { encode })).output).toEqual({ type: 'error-text', value: 'x' });
+    const encode = (value: unknown) => ({
+      type: 'text' as const,
+      value: `<${JSON.stringify(value)}>`,
+    });
+    expect((await readOf({ a: 1 }, { encode })).output).toEqual({
+      type: 'text',
+      value: '<{"a":1}>',
+    });
+    expect(
+      (await readOf(fail('x'), { encode, onToolError: () => ({ continue: 7 }) })).output,
+    ).toEqual({ type: 'text', value: '<7>' });
+    expect((await readOf(fail('x'), { encode })).output).toEqual({
+      type: 'error-text',
+      value: 'x',
+    });
   });
 
   it('that fails is asked of onToolError, as the failure of a tool that ran', async () => {
@@ -126,28 +197,57 @@ describe('an encoder of the caller', () => {
       return { type: 'text' as const, value: 'fine' };
     };
     const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), { continue: 7 });
-    expect((await readOf('x', { encode, onToolError })).output).toEqual({ type: 'text', value: 'fine' });
-    expect(heard).toMatchObject([{ status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' }]);
+    expect((await readOf('x', { encode, onToolError })).output).toEqual({
+      type: 'text',
+      value: 'fine',
+    });
+    expect(heard).toMatchObject([
+      { status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' },
+    ]);
   });
 
   it('that fails tells programs why, and the model only that the tool ran', async () => {
     const heard: unknown[] = [];
-    const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), 'continue' as const);
-    const failing = { throws: () => { throw new Error('cannot encode for db.internal.corp'); }, gives: () => 'db.internal.corp' as never };
+    const onToolError = (_: unknown, outcome: unknown) => (
+      heard.push(outcome),
+      'continue' as const
+    );
+    const failing = {
+      throws: () => {
+        throw new Error('cannot encode for db.internal.corp');
+      },
+      gives: () => 'db.internal.corp' as never,
+    };
     for (const encode of Object.values(failing)) {
-      for (const value of ['x', halt('enough', 'x')]) expect((await readOf(value, { encode, onToolError })).output).toEqual({ type: 'error-text', value: 't ran, but its result cannot be shown: it could not be encoded' });
+      for (const value of ['x', halt('enough', 'x')])
+        expect((await readOf(value, { encode, onToolError })).output).toEqual({
+          type: 'error-text',
+          value: 't ran, but its result cannot be shown: it could not be encoded',
+        });
     }
     expect(heard).toHaveLength(4);
-    for (const outcome of heard) expect(outcome).toMatchObject({ code: 'INVALID_RESULT', details: { ran: true, reason: expect.stringContaining('db.internal.corp') as string } });
+    for (const outcome of heard)
+      expect(outcome).toMatchObject({
+        code: 'INVALID_RESULT',
+        details: { ran: true, reason: expect.stringContaining('db.internal.corp') as string },
+      });
   });
 
   it('may give parts such as pictures', async () => {
-    const picture = { type: 'content' as const, value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }] };
+    const picture = {
+      type: 'content' as const,
+      value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }],
+    };
     expect((await readOf('x', { encode: () => picture })).output).toEqual(picture);
   });
 
   it.each<readonly [string, () => unknown]>([
-    ['throws', () => { throw new Error('broken'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
     ['gives nothing', () => undefined],
     ['gives text', () => 'text'],
     ['gives a promise', () => Promise.resolve({ type: 'text', value: 'x' })],
@@ -157,7 +257,9 @@ describe('an encoder of the caller', () => {
     ['gives more fields', () => ({ type: 'text', value: 'x', secret: 1 })],
   ])('that %s makes the result an error; it is asked once', async (_what, encode) => {
     let asked = 0;
-    const { output, result } = await readOf('x', { encode: () => ((asked += 1), encode() as never) });
+    const { output, result } = await readOf('x', {
+      encode: () => ((asked += 1), encode() as never),
+    });
     expect(output).toEqual({ type: 'error-text', value: expect.stringContaining('t ran') });
     expect([asked, result.haltedReason]).toEqual([1, 'completed']);
   });

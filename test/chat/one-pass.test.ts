@@ -1,16 +1,37 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { defineTool, ToolExecutor, ToolMetadataRegistry, type Decision, type Policy } from '../../src/index.js';
+import {
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Decision,
+  type Policy,
+} from '../../src/index.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
 function counting(verdict: Decision['verdict']) {
   const counts = { checks: 0, decisions: 0, runs: 0 };
   const inputSchema = z.object({ key: z.string() }).refine(() => ++counts.checks > 0);
   const registry = new ToolMetadataRegistry();
-  registry.register(defineTool({ name: 'note', description: 'Notes a text', inputSchema, accessMode: 'write', allowParallel: true, conflictKeys: ({ key }) => [key], execute: ({ key }) => (counts.runs++, key) }));
-  const policy: Policy = { decide: () => (counts.decisions++, { verdict, reason: 'a test', rule: 'test', danger: 'low' }) };
-  const engine = { model: scriptedModel([{ calls: [{ id: '1', name: 'note', input: { key: 'a' } }] }, 'done']), executor: new ToolExecutor({ registry, policy }) };
+  registry.register(
+    defineTool({
+      name: 'note',
+      description: 'Notes a text',
+      inputSchema,
+      accessMode: 'write',
+      allowParallel: true,
+      conflictKeys: ({ key }) => [key],
+      execute: ({ key }) => (counts.runs++, key),
+    }),
+  );
+  const policy: Policy = {
+    decide: () => (counts.decisions++, { verdict, reason: 'a test', rule: 'test', danger: 'low' }),
+  };
+  const engine = {
+    model: scriptedModel([{ calls: [{ id: '1', name: 'note', input: { key: 'a' } }] }, 'done']),
+    executor: new ToolExecutor({ registry, policy }),
+  };
   return { engine, counts };
 }
 

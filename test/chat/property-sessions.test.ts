@@ -1,13 +1,29 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Session, SessionStore, type ChatPending, type DecisionResult, type ToolOutput } from '../../src/chat.js';
+import {
+  Session,
+  SessionStore,
+  type ChatPending,
+  type DecisionResult,
+  type ToolOutput,
+} from '../../src/chat.js';
 import { isToolError, type ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
 import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { WRITES, watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
-import { assertSendable, callId, KINDS, kindOf, newExecutor, scriptOf, World, type Kind, type Script } from './session-world.js';
+import {
+  assertSendable,
+  callId,
+  KINDS,
+  kindOf,
+  newExecutor,
+  scriptOf,
+  World,
+  type Kind,
+  type Script,
+} from './session-world.js';
 
 /** Kinds whose work is never begun. */
 const NEVER_BEGUN: ReadonlySet<Kind> = new Set(['manual', 'unknown', 'invalid']);
@@ -74,7 +90,11 @@ interface Stage {
 }
 
 /** Plays a script in one process after the other, with random people and accidents, until the model has said its last word. */
-async function play(script: Script, seed: number, { shared = new MemoryStateStore(), world = new World(), id = 's', key }: Stage = {}): Promise<Played> {
+async function play(
+  script: Script,
+  seed: number,
+  { shared = new MemoryStateStore(), world = new World(), id = 's', key }: Stage = {},
+): Promise<Played> {
   const random = seededRandom(seed);
   const chance = (of: number) => random() < of;
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
@@ -89,7 +109,8 @@ async function play(script: Script, seed: number, { shared = new MemoryStateStor
 
   for (let step = 0; step < 500; step += 1) {
     assertHealthy(session, script, world);
-    if (session.status === 'completed' && session.haltedReason === 'completed') return { session, world, uncertain, ...counts };
+    if (session.status === 'completed' && session.haltedReason === 'completed')
+      return { session, world, uncertain, ...counts };
     if (session.pending.length > 0 && !chance(0.1)) {
       session = decide(session, pick(session.pending));
       if (chance(0.5)) session = await session.save(); // Without it the decision is lost with the process.
@@ -110,8 +131,15 @@ async function play(script: Script, seed: number, { shared = new MemoryStateStor
     expect(twice).toMatchObject({ ok: true, applied: false });
     expect(twice.session).toBe(once.session);
     expect(from.pending).toContainEqual(pending);
-    expect(once.session.submitToolResult('nobody', 1)).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
-    if (pending.kind !== 'uncertain') expect(once.session.submitToolResult(callId, { other: seed })).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED' } });
+    expect(once.session.submitToolResult('nobody', 1)).toMatchObject({
+      ok: false,
+      error: { code: 'UNKNOWN_CALL' },
+    });
+    if (pending.kind !== 'uncertain')
+      expect(once.session.submitToolResult(callId, { other: seed })).toMatchObject({
+        ok: false,
+        error: { code: 'ALREADY_RESOLVED' },
+      });
     return once.session;
   }
 
@@ -125,7 +153,11 @@ async function play(script: Script, seed: number, { shared = new MemoryStateStor
         return (on) => on.answer(callId, pending.options?.[0] ?? `answer to ${callId}`);
       case 'approval': {
         const amount = pick([undefined, 5, 5000]);
-        return (on) => on.approve(callId, amount === undefined ? {} : { input: { of: callId, amount }, pendingId: pending.id });
+        return (on) =>
+          on.approve(
+            callId,
+            amount === undefined ? {} : { input: { of: callId, amount }, pendingId: pending.id },
+          );
       }
       case 'uncertain': {
         if (chance(0.5)) return (on) => on.submitToolResult(callId, { by: 'hand', callId });
@@ -148,7 +180,12 @@ async function play(script: Script, seed: number, { shared = new MemoryStateStor
       },
     };
     const options = { signal: givenUp.signal };
-    const go = () => (from.status === 'error' ? from.retry(engine, options) : from.messages.length === 0 ? from.start(engine, 'Go', options) : from.continue(engine, options));
+    const go = () =>
+      from.status === 'error'
+        ? from.retry(engine, options)
+        : from.messages.length === 0
+          ? from.start(engine, 'Go', options)
+          : from.continue(engine, options);
     try {
       const ended = await here.run(go, dies ? 1 + Math.floor(random() * 8) : Infinity, chance(0.5));
       if (givenUp.signal.aborted) counts.cancels += 1;
@@ -170,13 +207,20 @@ function assertHealthy(session: Session, script: Script, world: World): void {
   expect(JSON.parse(JSON.stringify(Session.fromJSON(copy)))).toEqual(copy);
   for (const [id, starts] of world.starts) {
     const kind = kindOf(script, id);
-    if (kind !== 'idempotent' && starts > 1 + (world.reruns.get(id) ?? 0)) throw new Error(`${id} (${kind}) ran ${starts} times`);
+    if (kind !== 'idempotent' && starts > 1 + (world.reruns.get(id) ?? 0))
+      throw new Error(`${id} (${kind}) ran ${starts} times`);
     if (NEVER_BEGUN.has(kind)) throw new Error(`${id} (${kind}) ran`);
   }
 }
 
 /** What the model may read of a call, by what it does and by what people may have said. */
-function assertResult(script: Script, id: string, output: ToolOutput, byHand: ReadonlySet<string>, world: World): void {
+function assertResult(
+  script: Script,
+  id: string,
+  output: ToolOutput,
+  byHand: ReadonlySet<string>,
+  world: World,
+): void {
   const expected: Readonly<Record<Kind, readonly unknown[]>> = {
     auto: [world.deed(id)],
     idempotent: [world.deed(id)],
@@ -193,9 +237,15 @@ function assertResult(script: Script, id: string, output: ToolOutput, byHand: Re
     invalid: [expect.stringContaining('of')],
   };
   const said = byHand.has(id) ? [{ by: 'hand', callId: id }] : [];
-  const denied = output.type === 'execution-denied' || (output.type === 'error-text' && output.value.includes('the user decided not to run it again'));
+  const denied =
+    output.type === 'execution-denied' ||
+    (output.type === 'error-text' && output.value.includes('the user decided not to run it again'));
   if (denied) return;
-  expect('value' in output && [...expected[kindOf(script, id)], ...said].some((each) => matches(output.value, each)), `${id} ${kindOf(script, id)} ${JSON.stringify(output)}`).toBe(true);
+  expect(
+    'value' in output &&
+      [...expected[kindOf(script, id)], ...said].some((each) => matches(output.value, each)),
+    `${id} ${kindOf(script, id)} ${JSON.stringify(output)}`,
+  ).toBe(true);
 }
 
 function matches(found: unknown, expected: unknown): boolean {
@@ -207,7 +257,10 @@ function matches(found: unknown, expected: unknown): boolean {
   }
 }
 
-const scripts: fc.Arbitrary<Script> = fc.array(fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
+const scripts: fc.Arbitrary<Script> = fc.array(
+  fc.array(fc.constantFrom(...KINDS), { minLength: 1, maxLength: 6 }),
+  { minLength: 1, maxLength: 4 },
+);
 
 describe('any conversation', () => {
   it('comes to its end through deaths, cancels and users: each call has one result, in order, and each effect happened at most once', async () => {
@@ -218,8 +271,11 @@ describe('any conversation', () => {
       fc.asyncProperty(scripts, fc.integer(), async (script, seed) => {
         const played = await play(script, seed);
         const results = resultsIn(played.session.messages);
-        expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-        for (const [id, output] of results) assertResult(script, id, output, played.uncertain, played.world);
+        expect(results.map(([id]) => id)).toEqual(
+          script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+        );
+        for (const [id, output] of results)
+          assertResult(script, id, output, played.uncertain, played.world);
         deaths += played.deaths;
         cancels += played.cancels;
         uncertain += played.uncertain.size;
@@ -244,28 +300,40 @@ describe.each([
   });
   afterAll(() => server?.stop());
 
-  it.skipIf(!present)('lose nothing, also while a log that has become long is written afresh', async () => {
-    const redis = server && (await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }));
-    const random = seededRandom(3);
-    const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
-    let deaths = 0;
-    let rewritten = 0;
-    for (let round = 0; deaths < 100; round += 1) {
-      const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
-      const shared = watched(redis ?? new MemoryStateStore(), (operation, given, go) => {
-        if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
-        return go();
-      });
-      // Results so long that a few of them are more than the session was.
-      const played = await play(script, round, { shared, world: new World('x'.repeat(20_000)), id: `s${round}`, key: KEY });
-      const results = resultsIn(played.session.messages);
-      expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-      for (const [id, output] of results) assertResult(script, id, output, played.uncertain, played.world);
-      const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
-      expect(stored!.toJSON()).toEqual(played.session.toJSON());
-      deaths += played.deaths;
-    }
-    expect(rewritten).toBeGreaterThan(20);
-    await redis?.close();
-  });
+  it.skipIf(!present)(
+    'lose nothing, also while a log that has become long is written afresh',
+    async () => {
+      const redis =
+        server && (await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }));
+      const random = seededRandom(3);
+      const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
+      let deaths = 0;
+      let rewritten = 0;
+      for (let round = 0; deaths < 100; round += 1) {
+        const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
+        const shared = watched(redis ?? new MemoryStateStore(), (operation, given, go) => {
+          if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
+          return go();
+        });
+        // Results so long that a few of them are more than the session was.
+        const played = await play(script, round, {
+          shared,
+          world: new World('x'.repeat(20_000)),
+          id: `s${round}`,
+          key: KEY,
+        });
+        const results = resultsIn(played.session.messages);
+        expect(results.map(([id]) => id)).toEqual(
+          script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+        );
+        for (const [id, output] of results)
+          assertResult(script, id, output, played.uncertain, played.world);
+        const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
+        expect(stored!.toJSON()).toEqual(played.session.toJSON());
+        deaths += played.deaths;
+      }
+      expect(rewritten).toBeGreaterThan(20);
+      await redis?.close();
+    },
+  );
 });

@@ -13,8 +13,19 @@ export interface Case {
 }
 
 /** An engine whose model gives these answers; its tools count their starts in `world`. */
-export function newCase(answers: readonly ScriptedAnswer[], more: Partial<ChatEngine> = {}, world = new World()): Case {
-  return { world, engine: { model: scriptedModel(answers), ...more, executor: more.executor ?? newExecutor(world) } };
+export function newCase(
+  answers: readonly ScriptedAnswer[],
+  more: Partial<ChatEngine> = {},
+  world = new World(),
+): Case {
+  return {
+    world,
+    engine: {
+      model: scriptedModel(answers),
+      ...more,
+      executor: more.executor ?? newExecutor(world),
+    },
+  };
 }
 
 /** The code with which something is refused; `fine` when it is not. */

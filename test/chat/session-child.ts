@@ -40,10 +40,20 @@ await store.close();
 
 async function step(from: Session): Promise<Session> {
   let session = from;
-  for (const { kind, callId } of session.pending) session = sessionOf(kind === 'approval' ? session.approve(callId) : kind === 'question' ? session.answer(callId, 'red') : session.submitToolResult(callId, kind === 'uncertain' ? 'may have run' : 'by hand'));
+  for (const { kind, callId } of session.pending)
+    session = sessionOf(
+      kind === 'approval'
+        ? session.approve(callId)
+        : kind === 'question'
+          ? session.answer(callId, 'red')
+          : session.submitToolResult(callId, kind === 'uncertain' ? 'may have run' : 'by hand'),
+    );
   session = await session.save();
   console.log('decided');
-  ({ session } = session.messages.length === 0 ? await session.start(engine, 'Go', options) : await session.continue(engine, options));
+  ({ session } =
+    session.messages.length === 0
+      ? await session.start(engine, 'Go', options)
+      : await session.continue(engine, options));
   return session;
 }
 

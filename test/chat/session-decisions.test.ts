@@ -2,12 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel, Session, type DecisionResult } from '../../src/chat.js';
-import { AccessMode, askUser, defineTool, fail, halt, ok, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  fail,
+  halt,
+  ok,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+} from '../../src/index.js';
 import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
-const codeIn = (decided: DecisionResult): string => (decided.ok ? (decided.applied ? 'applied' : 'no change') : decided.error.code);
+const codeIn = (decided: DecisionResult): string =>
+  decided.ok ? (decided.applied ? 'applied' : 'no change') : decided.error.code;
 
 function sessionOf(decided: DecisionResult): Session {
   if (!decided.ok) throw decided.error;
@@ -25,12 +36,24 @@ describe('calls that wait', () => {
     const kinds = ['manual', 'pay', 'auto', 'ask', 'manual'] as const;
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 3, 4], { minLength: 4 }), async (order) => {
-        const { engine, session: first, world } = await waiting(...kinds.map((kind, at): Parameters<typeof call> => [`c${at}`, kind]));
+        const {
+          engine,
+          session: first,
+          world,
+        } = await waiting(...kinds.map((kind, at): Parameters<typeof call> => [`c${at}`, kind]));
         expect(first.pending.map(({ callId }) => callId)).toEqual(['c0', 'c1', 'c3', 'c4']);
         let session = copyOf(first);
         for (const at of order) {
           const id = `c${at}`;
-          session = copyOf(sessionOf(kinds[at] === 'pay' ? session.approve(id) : kinds[at] === 'ask' ? session.answer(id, 'blue') : session.submitToolResult(id, { by: id })));
+          session = copyOf(
+            sessionOf(
+              kinds[at] === 'pay'
+                ? session.approve(id)
+                : kinds[at] === 'ask'
+                  ? session.answer(id, 'blue')
+                  : session.submitToolResult(id, { by: id }),
+            ),
+          );
         }
         const { session: last, result } = await session.continue(engine);
         expect(result.text).toBe('done');
@@ -48,7 +71,12 @@ describe('calls that wait', () => {
   });
 
   it('take the same decision twice as one, and no other, also when their turn is closed', async () => {
-    const { engine, session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose'], ['d', 'pay']);
+    const { engine, session } = await waiting(
+      ['m', 'manual'],
+      ['p', 'pay'],
+      ['q', 'choose'],
+      ['d', 'pay'],
+    );
     const decide: Readonly<Record<string, (on: Session) => DecisionResult>> = {
       m: (on) => on.submitToolResult('m', { b: 1, a: [2] }),
       p: (on) => on.approve('p'),
@@ -63,49 +91,137 @@ describe('calls that wait', () => {
     }
     const { session: closed } = await decided.continue(engine);
     for (const on of [decided, closed, copyOf(closed)]) {
-      for (const [id, take] of Object.entries(decide)) expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
+      for (const [id, take] of Object.entries(decide))
+        expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
       expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // Equal data, whatever the order of keys.
-      const others = [on.submitToolResult('m', { b: 2 }), on.deny('m'), on.deny('p'), on.approve('p', { input: { of: 'x' } }), on.submitToolResult('p', 1), on.answer('q', 'blue'), on.deny('d', 'another reason'), on.approve('d')];
+      const others = [
+        on.submitToolResult('m', { b: 2 }),
+        on.deny('m'),
+        on.deny('p'),
+        on.approve('p', { input: { of: 'x' } }),
+        on.submitToolResult('p', 1),
+        on.answer('q', 'blue'),
+        on.deny('d', 'another reason'),
+        on.approve('d'),
+      ];
       expect(others.map(codeIn)).toEqual(others.map(() => 'ALREADY_RESOLVED'));
       for (const other of others) expect(other.session).toBe(on);
     }
   });
 
   it('are known by their ids, also by those that every object has', async () => {
-    const { session } = await waiting(['__proto__', 'manual'], ['constructor', 'manual'], ['a', 'auto']);
+    const { session } = await waiting(
+      ['__proto__', 'manual'],
+      ['constructor', 'manual'],
+      ['a', 'auto'],
+    );
     expect(session.pending.map(({ callId }) => callId)).toEqual(['__proto__', 'constructor']);
     for (const id of ['toString', '', 'a', 'b', 'hasOwnProperty']) {
-      for (const decided of [session.submitToolResult(id, 1), session.answer(id, 'x'), session.approve(id), session.deny(id), session.rerun(id)]) {
+      for (const decided of [
+        session.submitToolResult(id, 1),
+        session.answer(id, 'x'),
+        session.approve(id),
+        session.deny(id),
+        session.rerun(id),
+      ]) {
         expect(decided).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
         expect(decided.session).toBe(session);
       }
     }
-    const resolved = sessionOf(copyOf(sessionOf(session.submitToolResult('__proto__', 1))).submitToolResult('constructor', 2));
-    expect(resultsIn(resolved.messages).map(([id, output]) => [id, 'value' in output && output.value])).toEqual([['__proto__', 1], ['constructor', 2], ['a', { did: 'a' }]]);
+    const resolved = sessionOf(
+      copyOf(sessionOf(session.submitToolResult('__proto__', 1))).submitToolResult(
+        'constructor',
+        2,
+      ),
+    );
+    expect(
+      resultsIn(resolved.messages).map(([id, output]) => [id, 'value' in output && output.value]),
+    ).toEqual([
+      ['__proto__', 1],
+      ['constructor', 2],
+      ['a', { did: 'a' }],
+    ]);
   });
 
   it('refuse what they do not wait for, and say what they do', async () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
-    const wrong = [session.approve('m'), session.answer('m', 'x'), session.submitToolResult('p', 1), session.answer('p', 'yes'), session.submitToolResult('q', 'red'), session.approve('q'), session.answer('q', 'green'), session.answer('q', 7 as never), session.deny('q', 7 as never), session.submitToolResult('m', () => 1), session.submitToolResult('m', askUser('?')), session.submitToolResult('m', halt('x', 1)), session.approve('p', { input: () => 1 })];
+    const wrong = [
+      session.approve('m'),
+      session.answer('m', 'x'),
+      session.submitToolResult('p', 1),
+      session.answer('p', 'yes'),
+      session.submitToolResult('q', 'red'),
+      session.approve('q'),
+      session.answer('q', 'green'),
+      session.answer('q', 7 as never),
+      session.deny('q', 7 as never),
+      session.submitToolResult('m', () => 1),
+      session.submitToolResult('m', askUser('?')),
+      session.submitToolResult('m', halt('x', 1)),
+      session.approve('p', { input: () => 1 }),
+    ];
     expect(wrong.map(codeIn)).toEqual(wrong.map(() => 'INVALID_INPUT'));
     for (const each of wrong) expect(each.session).toBe(session);
-    expect(session.submitToolResult('p', 1)).toMatchObject({ error: { message: expect.stringContaining('approve, deny') as string } });
-    expect(() => session.approve('p', { edited: 1 } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+    expect(session.submitToolResult('p', 1)).toMatchObject({
+      error: { message: expect.stringContaining('approve, deny') as string },
+    });
+    expect(() => session.approve('p', { edited: 1 } as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
   });
 
   it('take values, ok and fail as results', async () => {
-    const { session } = await waiting(['a', 'manual'], ['b', 'manual'], ['c', 'manual'], ['d', 'manual']);
-    const resolved = sessionOf(session.submitToolResults([{ callId: 'a', result: undefined }, { callId: 'b', result: 'text' }, { callId: 'c', result: ok({ x: 1 }) }, { callId: 'd', result: fail('no') }]));
-    expect(resultsIn(resolved.messages).map(([, output]) => output)).toEqual([{ type: 'json', value: null }, { type: 'text', value: 'text' }, { type: 'json', value: { x: 1 } }, { type: 'error-text', value: 'no' }]);
+    const { session } = await waiting(
+      ['a', 'manual'],
+      ['b', 'manual'],
+      ['c', 'manual'],
+      ['d', 'manual'],
+    );
+    const resolved = sessionOf(
+      session.submitToolResults([
+        { callId: 'a', result: undefined },
+        { callId: 'b', result: 'text' },
+        { callId: 'c', result: ok({ x: 1 }) },
+        { callId: 'd', result: fail('no') },
+      ]),
+    );
+    expect(resultsIn(resolved.messages).map(([, output]) => output)).toEqual([
+      { type: 'json', value: null },
+      { type: 'text', value: 'text' },
+      { type: 'json', value: { x: 1 } },
+      { type: 'error-text', value: 'no' },
+    ]);
   });
 
   it('take several results at once, or none of them', async () => {
     const { session } = await waiting(['a', 'manual'], ['b', 'manual']);
-    expect(session.submitToolResults([{ callId: 'a', result: 1 }, { callId: 'z', result: 1 }])).toMatchObject({ ok: false, session, error: { code: 'UNKNOWN_CALL', details: { callId: 'z' } } });
-    expect(session.submitToolResults([{ callId: 'a', result: 1 }, { callId: 'a', result: 2 }])).toMatchObject({ ok: false, session, error: { code: 'ALREADY_RESOLVED' } });
+    expect(
+      session.submitToolResults([
+        { callId: 'a', result: 1 },
+        { callId: 'z', result: 1 },
+      ]),
+    ).toMatchObject({
+      ok: false,
+      session,
+      error: { code: 'UNKNOWN_CALL', details: { callId: 'z' } },
+    });
+    expect(
+      session.submitToolResults([
+        { callId: 'a', result: 1 },
+        { callId: 'a', result: 2 },
+      ]),
+    ).toMatchObject({ ok: false, session, error: { code: 'ALREADY_RESOLVED' } });
     expect(session.submitToolResults([])).toEqual({ ok: true, session, applied: false });
-    for (const junk of [null, 'a', [null], [1], [{ callId: 'a' }], { callId: 'a', result: 1 }]) expect(() => session.submitToolResults(junk as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
-    const one = sessionOf(session.submitToolResults([{ callId: 'b', result: 2 }, { callId: 'a', result: 1 }]));
+    for (const junk of [null, 'a', [null], [1], [{ callId: 'a' }], { callId: 'a', result: 1 }])
+      expect(() => session.submitToolResults(junk as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+      );
+    const one = sessionOf(
+      session.submitToolResults([
+        { callId: 'b', result: 2 },
+        { callId: 'a', result: 1 },
+      ]),
+    );
     const other = sessionOf(sessionOf(session.submitToolResult('b', 2)).submitToolResult('a', 1));
     expect(one.toJSON()).toEqual(other.toJSON());
   });
@@ -114,7 +230,9 @@ describe('calls that wait', () => {
 describe('an approval', () => {
   it('to other arguments is checked as any call is', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
-    const { session: refused } = await sessionOf(session.approve('p', { input: { of: 1 } })).continue(engine);
+    const { session: refused } = await sessionOf(
+      session.approve('p', { input: { of: 1 } }),
+    ).continue(engine);
     // The model did not make this mistake, and reads nothing of it.
     expect(resultsIn(refused.messages)).toEqual([]);
     expect(refused.pending).toMatchObject([{ kind: 'approval', callId: 'p' }]);
@@ -123,10 +241,14 @@ describe('an approval', () => {
 
   it('of arguments of more danger is asked for again, as edited, and the call runs after another approval with just these', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
-    const { session: again, result } = await sessionOf(session.approve('p', { input: { of: 'p', amount: 5000 } })).continue(engine);
+    const { session: again, result } = await sessionOf(
+      session.approve('p', { input: { of: 'p', amount: 5000 } }),
+    ).continue(engine);
     expect(result.haltedReason).toBe('approval_required');
     expect(world.starts.size).toBe(0);
-    expect(again.pending).toMatchObject([{ kind: 'approval', input: { of: 'p', amount: 5000 }, danger: 'critical' }]);
+    expect(again.pending).toMatchObject([
+      { kind: 'approval', input: { of: 'p', amount: 5000 }, danger: 'critical' },
+    ]);
     const { session: last } = await sessionOf(copyOf(again).approve('p')).continue(engine);
     expect(last.status).toBe('completed');
     expect(world.inputs).toEqual([{ of: 'p', amount: 5000 }]);
@@ -136,27 +258,65 @@ describe('an approval', () => {
     const { engine, session } = await waiting(['p', 'pay']);
     const shown = session.pending[0]!;
     const pendingId = 'id' in shown ? shown.id : '';
-    const { session: again } = await sessionOf(session.approve('p', { input: { of: 'p', amount: 5000 }, pendingId })).continue(engine);
-    expect(again.approve('p', { pendingId })).toMatchObject({ ok: false, error: { code: 'INVALID_APPROVAL' } });
-    expect(codeIn(again.approve('p', { pendingId: (again.pending[0] as { id: string }).id }))).toBe('applied');
+    const { session: again } = await sessionOf(
+      session.approve('p', { input: { of: 'p', amount: 5000 }, pendingId }),
+    ).continue(engine);
+    expect(again.approve('p', { pendingId })).toMatchObject({
+      ok: false,
+      error: { code: 'INVALID_APPROVAL' },
+    });
+    expect(codeIn(again.approve('p', { pendingId: (again.pending[0] as { id: string }).id }))).toBe(
+      'applied',
+    );
   });
 
   it('does not run a tool that is declared otherwise by now; when that is accepted, it is asked for again', async () => {
     const ran: string[] = [];
-    const executorOf = (description: string, names: { readonly name?: string; readonly aliases?: readonly string[] } = {}) => {
+    const executorOf = (
+      description: string,
+      names: { readonly name?: string; readonly aliases?: readonly string[] } = {},
+    ) => {
       const registry = new ToolMetadataRegistry();
-      registry.register(defineTool({ name: 'pay', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, ...names, description, execute: () => void ran.push(description) }));
+      registry.register(
+        defineTool({
+          name: 'pay',
+          inputSchema: { type: 'object' },
+          accessMode: AccessMode.WRITE,
+          ...names,
+          description,
+          execute: () => void ran.push(description),
+        }),
+      );
       return new ToolExecutor({ registry });
     };
-    const { engine } = newCase([{ calls: [{ id: 'p', name: 'pay', input: {} }] }, 'done'], { executor: executorOf('Pays') });
+    const { engine } = newCase([{ calls: [{ id: 'p', name: 'pay', input: {} }] }, 'done'], {
+      executor: executorOf('Pays'),
+    });
     const { session } = await Session.create({ id: 's' }).start(engine, 'Go');
     const approved = sessionOf(session.approve('p'));
     const changed = { ...engine, executor: executorOf('Pays twice') };
-    expect(approved.changedTools(changed.executor.registry)).toEqual([{ toolName: 'pay', change: 'changed' }]);
-    expect(approved.changedTools(new ToolMetadataRegistry())).toEqual([{ toolName: 'pay', change: 'missing' }]);
-    expect(approved.changedTools(executorOf('Steals', { name: 'steal', aliases: ['pay'] }).registry)).toEqual([{ toolName: 'steal', change: 'changed' }]);
-    await expect(approved.continue(changed)).rejects.toMatchObject({ code: 'TOOL_CHANGED', message: 'Expected the tools of the calls to be run as the model knew them, got pay changed. Nothing was run. Go on with `continue(engine, { acceptChangedTools: true })`: calls of changed tools are judged again, and an approval of what a tool was does not count.' });
-    expect(approved.deny('p')).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED', message: 'Expected the decision on record about the call "p", got another. What was decided first stays.' } });
+    expect(approved.changedTools(changed.executor.registry)).toEqual([
+      { toolName: 'pay', change: 'changed' },
+    ]);
+    expect(approved.changedTools(new ToolMetadataRegistry())).toEqual([
+      { toolName: 'pay', change: 'missing' },
+    ]);
+    expect(
+      approved.changedTools(executorOf('Steals', { name: 'steal', aliases: ['pay'] }).registry),
+    ).toEqual([{ toolName: 'steal', change: 'changed' }]);
+    await expect(approved.continue(changed)).rejects.toMatchObject({
+      code: 'TOOL_CHANGED',
+      message:
+        'Expected the tools of the calls to be run as the model knew them, got pay changed. Nothing was run. Go on with `continue(engine, { acceptChangedTools: true })`: calls of changed tools are judged again, and an approval of what a tool was does not count.',
+    });
+    expect(approved.deny('p')).toMatchObject({
+      ok: false,
+      error: {
+        code: 'ALREADY_RESOLVED',
+        message:
+          'Expected the decision on record about the call "p", got another. What was decided first stays.',
+      },
+    });
     const { session: again } = await approved.continue(changed, { acceptChangedTools: true });
     expect(again.status).toBe('awaiting_approval');
     expect(ran).toEqual([]);
@@ -167,18 +327,48 @@ describe('an approval', () => {
 
   it('does not stop the policy from forbidding the call when it is to run', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
-    const forbidding = new ToolExecutor({ registry: engine.executor.registry, policy: { decide: () => ({ verdict: 'deny', rule: 'closed', reason: 'closed for today', danger: 'low' }) } });
-    const { session: last } = await sessionOf(session.approve('p')).continue({ ...engine, executor: forbidding });
-    expect(resultsIn(last.messages)).toEqual([['p', { type: 'execution-denied', reason: 'pay was not run: closed for today. Do not repeat the call; do something else, or ask the user.' }]]);
+    const forbidding = new ToolExecutor({
+      registry: engine.executor.registry,
+      policy: {
+        decide: () => ({
+          verdict: 'deny',
+          rule: 'closed',
+          reason: 'closed for today',
+          danger: 'low',
+        }),
+      },
+    });
+    const { session: last } = await sessionOf(session.approve('p')).continue({
+      ...engine,
+      executor: forbidding,
+    });
+    expect(resultsIn(last.messages)).toEqual([
+      [
+        'p',
+        {
+          type: 'execution-denied',
+          reason:
+            'pay was not run: closed for today. Do not repeat the call; do something else, or ask the user.',
+        },
+      ],
+    ]);
     expect(world.starts.size).toBe(0);
   });
 
   it('does not get round a budget', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['q', 'pay']);
     const { registry } = engine.executor;
-    const policy: Policy = { decide: () => ({ verdict: 'confirm', rule: 'test', reason: 'it pays', danger: 'medium' }) };
-    const poor = new ToolExecutor({ registry, policy, budgets: [{ per: 'conversation', calls: 1 }] });
-    const { session: last } = await sessionOf(sessionOf(session.approve('p')).approve('q')).continue({ ...engine, executor: poor });
+    const policy: Policy = {
+      decide: () => ({ verdict: 'confirm', rule: 'test', reason: 'it pays', danger: 'medium' }),
+    };
+    const poor = new ToolExecutor({
+      registry,
+      policy,
+      budgets: [{ per: 'conversation', calls: 1 }],
+    });
+    const { session: last } = await sessionOf(
+      sessionOf(session.approve('p')).approve('q'),
+    ).continue({ ...engine, executor: poor });
     expect(resultsIn(last.messages).map(([, { type }]) => type)).toEqual(['json', 'error-text']);
     expect([...world.starts]).toEqual([['p', 1]]);
   });
@@ -187,7 +377,9 @@ describe('an approval', () => {
 describe('a denial', () => {
   it('settles a call without running it', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
-    const { session: last } = await sessionOf(sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q')).continue(engine);
+    const { session: last } = await sessionOf(
+      sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
+    ).continue(engine);
     expect(resultsIn(last.messages).map(([, output]) => output)).toEqual([
       { type: 'execution-denied', reason: 'the user denied this call' },
       { type: 'execution-denied', reason: 'not here' },
@@ -198,22 +390,44 @@ describe('a denial', () => {
 
   it('keeps a call from beginning that a run left when it was given up', async () => {
     const stop = new AbortController();
-    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], { onEvent: ({ type }) => type === 'model-answered' && stop.abort() });
+    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], {
+      onEvent: ({ type }) => type === 'model-answered' && stop.abort(),
+    });
     const { session } = await Session.create().start(engine, 'Go', { signal: stop.signal });
-    expect([session.status, session.haltedReason, session.pending]).toEqual(['idle', 'cancelled', []]);
-    const { session: last } = await sessionOf(session.deny('a', 'no need')).continue({ ...engine, onEvent: () => undefined });
+    expect([session.status, session.haltedReason, session.pending]).toEqual([
+      'idle',
+      'cancelled',
+      [],
+    ]);
+    const { session: last } = await sessionOf(session.deny('a', 'no need')).continue({
+      ...engine,
+      onEvent: () => undefined,
+    });
     expect([...world.starts.keys()]).toEqual(['b']);
-    expect(resultsIn(last.messages)[0]).toEqual(['a', { type: 'execution-denied', reason: 'no need' }]);
+    expect(resultsIn(last.messages)[0]).toEqual([
+      'a',
+      { type: 'execution-denied', reason: 'no need' },
+    ]);
   });
 });
 
 describe('arguments that the user changed', () => {
   it('are those of a call whose outcome nobody knows, and those it runs with again', async () => {
     const paid: number[] = [];
-    const pay = (execute: (input: { amount: number }) => unknown) => defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ amount: z.number() }), accessMode: AccessMode.WRITE, execute });
+    const pay = (execute: (input: { amount: number }) => unknown) =>
+      defineTool({
+        name: 'pay',
+        description: 'Pays',
+        inputSchema: z.object({ amount: z.number() }),
+        accessMode: AccessMode.WRITE,
+        execute,
+      });
     const dying = new Error('the process is gone');
     const script = [{ calls: [{ id: 'c1', name: 'pay', input: { amount: 9 } }] }, 'Paid.'];
-    const { session } = await Session.create().start({ tools: [pay(() => 'never')], model: scriptedModel(script) }, 'Pay 9');
+    const { session } = await Session.create().start(
+      { tools: [pay(() => 'never')], model: scriptedModel(script) },
+      'Pay 9',
+    );
     const approved = session.approve('c1', { input: { amount: 5 } }).session;
     let lost: unknown;
     await approved
@@ -231,19 +445,40 @@ describe('arguments that the user changed', () => {
       .catch((error: unknown) => expect(error).toBe(dying));
     const resumed = Session.fromJSON(lost);
     expect(resumed.pending).toMatchObject([{ kind: 'uncertain', input: { amount: 5 } }]);
-    const engine = { tools: [pay(({ amount }) => void paid.push(amount))], model: scriptedModel(['Paid.']) };
+    const engine = {
+      tools: [pay(({ amount }) => void paid.push(amount))],
+      model: scriptedModel(['Paid.']),
+    };
     const asked = (await resumed.rerun('c1').session.continue(engine)).session;
     expect(asked.pending).toMatchObject([{ kind: 'approval', input: { amount: 5 } }]);
-    await Session.fromJSON(JSON.parse(JSON.stringify(asked.approve('c1').session))).continue(engine);
+    await Session.fromJSON(JSON.parse(JSON.stringify(asked.approve('c1').session))).continue(
+      engine,
+    );
     expect(paid).toEqual([5]);
   });
 });
 
 it('the model reads the arguments that the user changed, beside the result that they led to', async () => {
-  const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => `paid ${cents}` })];
-  const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 500 } }] }]) }, 'Pay');
+  const tools = [
+    defineTool({
+      name: 'pay',
+      description: 'Pays',
+      inputSchema: z.object({ cents: z.number() }),
+      accessMode: AccessMode.WRITE,
+      execute: ({ cents }) => `paid ${cents}`,
+    }),
+  ];
+  const { session } = await Session.create().start(
+    {
+      tools,
+      model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 500 } }] }]),
+    },
+    'Pay',
+  );
   const model = scriptedModel(['Paid.']);
-  await Session.fromJSON(JSON.parse(JSON.stringify(session.approve('c1', { input: { cents: 1 } }).session))).continue({ tools, model });
+  await Session.fromJSON(
+    JSON.parse(JSON.stringify(session.approve('c1', { input: { cents: 1 } }).session)),
+  ).continue({ tools, model });
   expect(model.requests[0]!.messages.slice(1)).toMatchObject([
     { role: 'assistant', content: [{ type: 'tool-call', input: { cents: 1 } }] },
     { role: 'tool', content: [{ output: { value: 'paid 1' } }] },

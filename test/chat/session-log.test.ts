@@ -29,10 +29,17 @@ async function forged({ key, items }: Log, id = 's'): Promise<StateStore> {
 }
 
 /** A session with a log of many items, some decisions among them. */
-async function written(key?: Uint8Array): Promise<{ readonly store: MemoryStateStore; readonly log: Log; readonly session: Session }> {
+async function written(
+  key?: Uint8Array,
+): Promise<{ readonly store: MemoryStateStore; readonly log: Log; readonly session: Session }> {
   const store = new MemoryStateStore();
-  const { engine } = newCase([{ calls: [call('a', 'auto'), call('p', 'pay'), call('q', 'pay'), call('m', 'manual')] }, 'done']);
-  let { session } = await new SessionStore({ store, ...(key && { key }) }).create({ id: 's' }).start(engine, 'Go');
+  const { engine } = newCase([
+    { calls: [call('a', 'auto'), call('p', 'pay'), call('q', 'pay'), call('m', 'manual')] },
+    'done',
+  ]);
+  let { session } = await new SessionStore({ store, ...(key && { key }) })
+    .create({ id: 's' })
+    .start(engine, 'Go');
   session = await session.approve('p').session.save();
   session = await session.deny('q').session.save();
   ({ session } = await session.submitToolResult('m', 1).session.continue(engine));
@@ -46,30 +53,60 @@ describe('the log of a session, signed with a key', () => {
     const sessions = new SessionStore({ store, key });
     key.fill(0);
     expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
-    expect(await codeOf(new SessionStore({ store, key: new Uint8Array(32) }).open('s'))).toBe('INVALID_SNAPSHOT');
+    expect(await codeOf(new SessionStore({ store, key: new Uint8Array(32) }).open('s'))).toBe(
+      'INVALID_SNAPSHOT',
+    );
     const unsigned = await written();
-    expect(await codeOf(new SessionStore({ store: unsigned.store, key: KEY }).open('s'))).toBe('INVALID_SNAPSHOT');
+    expect(await codeOf(new SessionStore({ store: unsigned.store, key: KEY }).open('s'))).toBe(
+      'INVALID_SNAPSHOT',
+    );
   });
 
   it('is refused with any item changed, left out, twice, or in another place', async () => {
     const { log } = await written(KEY);
     expect(log.items.length).toBeGreaterThan(8);
-    const refused = async (items: readonly string[]) => expect(await codeOf(new SessionStore({ store: await forged({ ...log, items }), key: KEY }).open('s'))).toBe('INVALID_SNAPSHOT');
+    const refused = async (items: readonly string[]) =>
+      expect(
+        await codeOf(
+          new SessionStore({ store: await forged({ ...log, items }), key: KEY }).open('s'),
+        ),
+      ).toBe('INVALID_SNAPSHOT');
     for (const [at, item] of log.items.entries()) {
-      const others = (...between: readonly string[]) => [...log.items.slice(0, at), ...between, ...log.items.slice(at + 1)];
-      for (const changed of [item.slice(0, -1), `${item} `, item.replace(':', ''), `é${item.slice(1)}`, item.slice(65)]) await refused(others(changed));
+      const others = (...between: readonly string[]) => [
+        ...log.items.slice(0, at),
+        ...between,
+        ...log.items.slice(at + 1),
+      ];
+      for (const changed of [
+        item.slice(0, -1),
+        `${item} `,
+        item.replace(':', ''),
+        `é${item.slice(1)}`,
+        item.slice(65),
+      ])
+        await refused(others(changed));
       await refused(others(item, item));
       if (at < log.items.length - 1) await refused(others());
-      if (at > 0) await refused([...log.items.slice(0, at - 1), item, log.items[at - 1]!, ...log.items.slice(at + 1)]);
+      if (at > 0)
+        await refused([
+          ...log.items.slice(0, at - 1),
+          item,
+          log.items[at - 1]!,
+          ...log.items.slice(at + 1),
+        ]);
     }
   });
 
   it('is refused under another id, and as another log of the same session', async () => {
     const { log } = await written(KEY);
     const other = { ...log, key: log.key.replace('/s/', '/t/') };
-    expect(await codeOf(new SessionStore({ store: await forged(other, 't'), key: KEY }).open('t'))).toBe('INVALID_SNAPSHOT');
+    expect(
+      await codeOf(new SessionStore({ store: await forged(other, 't'), key: KEY }).open('t')),
+    ).toBe('INVALID_SNAPSHOT');
     const again = { ...log, key: `session-log/s/${crypto.randomUUID()}` };
-    expect(await codeOf(new SessionStore({ store: await forged(again), key: KEY }).open('s'))).toBe('INVALID_SNAPSHOT');
+    expect(await codeOf(new SessionStore({ store: await forged(again), key: KEY }).open('s'))).toBe(
+      'INVALID_SNAPSHOT',
+    );
   });
 
   it('cut off at its end opens as the session was then, which no signature can tell from now', async () => {
@@ -90,17 +127,41 @@ describe('the log of a session, without a key', () => {
   it('is refused when its changes do not fit the session, or are no changes', async () => {
     const { log } = await written();
     const [header, snapshot, ...changes] = log.items as [string, string, ...string[]];
-    const open = async (items: readonly string[]) => codeOf(new SessionStore({ store: await forged({ ...log, items }) }).open('s'));
+    const open = async (items: readonly string[]) =>
+      codeOf(new SessionStore({ store: await forged({ ...log, items }) }).open('s'));
     expect(await open(log.items)).toBe('fine');
-    const junk = ['', ':', ':5', ':null', ':[]', ':{}', ':{"rev":-1}', ':{"rev":1e9,"extra":1}', ':{"rev":1e9,"calls":[[0,{"state":"approved"}]]}', ':{"rev":1e9,"messages":{"from":99,"items":[]}}', ':{"rev":1e9,"turnEnd":{}}', ':{"moved":"x"}'];
-    for (const item of junk) expect([item, await open([...log.items, item])]).toEqual([item, 'INVALID_SNAPSHOT']);
-    for (const [at, item] of junk.entries()) expect([at, await open([item, snapshot, ...changes]), await open([header, item, ...changes])]).toEqual([at, 'INVALID_SNAPSHOT', 'INVALID_SNAPSHOT']);
+    const junk = [
+      '',
+      ':',
+      ':5',
+      ':null',
+      ':[]',
+      ':{}',
+      ':{"rev":-1}',
+      ':{"rev":1e9,"extra":1}',
+      ':{"rev":1e9,"calls":[[0,{"state":"approved"}]]}',
+      ':{"rev":1e9,"messages":{"from":99,"items":[]}}',
+      ':{"rev":1e9,"turnEnd":{}}',
+      ':{"moved":"x"}',
+    ];
+    for (const item of junk)
+      expect([item, await open([...log.items, item])]).toEqual([item, 'INVALID_SNAPSHOT']);
+    for (const [at, item] of junk.entries())
+      expect([
+        at,
+        await open([item, snapshot, ...changes]),
+        await open([header, item, ...changes]),
+      ]).toEqual([at, 'INVALID_SNAPSHOT', 'INVALID_SNAPSHOT']);
     expect(await open([header, snapshot, ...changes.toReversed()])).toBe('INVALID_SNAPSHOT');
     expect(await open([header])).toBe('INVALID_SNAPSHOT');
-    expect(await open([header.replace('"pieces":1', '"pieces":2'), snapshot])).toBe('INVALID_SNAPSHOT');
+    expect(await open([header.replace('"pieces":1', '"pieces":2'), snapshot])).toBe(
+      'INVALID_SNAPSHOT',
+    );
     expect(await open([])).toBe('INVALID_SNAPSHOT');
     expect(await open([`:{"moved":"${log.key.split('/')[2]}"}`])).toBe('INVALID_SNAPSHOT');
-    expect(await open([header, snapshot, `:{"moved":"${log.key.split('/')[2]}"}`])).toBe('INVALID_SNAPSHOT');
+    expect(await open([header, snapshot, `:{"moved":"${log.key.split('/')[2]}"}`])).toBe(
+      'INVALID_SNAPSHOT',
+    );
   });
 });
 
@@ -111,7 +172,9 @@ describe('a log that is written afresh', () => {
       for (let at = 1; ; at += 1) {
         const memory = new MemoryStateStore();
         const { engine } = newCase(['hello', 'again', 'and again', 'last']);
-        let { session } = await new SessionStore({ store: memory, key: KEY }).create({ id: 's' }).start(engine, 'Go');
+        let { session } = await new SessionStore({ store: memory, key: KEY })
+          .create({ id: 's' })
+          .start(engine, 'Go');
         let died = false;
         for (const text of ['Two ', 'Three ']) {
           const known = session.messages.length;
@@ -124,7 +187,9 @@ describe('a log that is written afresh', () => {
             if (left === 0 && afterwards) await go();
             throw new Error('dead');
           });
-          const opened = await new SessionStore({ store, key: KEY }).open('s').catch(() => undefined);
+          const opened = await new SessionStore({ store, key: KEY })
+            .open('s')
+            .catch(() => undefined);
           await opened?.reply(engine, text + LONG).catch(() => undefined);
           session = (await new SessionStore({ store: memory, key: KEY }).open('s'))!;
           expect(session.messages.length).toBeGreaterThanOrEqual(known);
@@ -162,8 +227,16 @@ describe('a log that is written afresh', () => {
       operations = 0;
       const mine = await codeOf(own.reply(engine, `M${LONG}`));
       const wins = [mine, rivals].filter((code) => code === 'fine').length;
-      expect([at, wins <= 1, [mine, rivals].every((code) => code === undefined || code === 'fine' || code === 'STALE_SESSION')]).toEqual([at, true, true]);
-      const texts = (await new SessionStore({ store: memory }).open('s'))!.messages.map(({ content }) => (typeof content === 'string' ? content[0] : undefined));
+      expect([
+        at,
+        wins <= 1,
+        [mine, rivals].every(
+          (code) => code === undefined || code === 'fine' || code === 'STALE_SESSION',
+        ),
+      ]).toEqual([at, true, true]);
+      const texts = (await new SessionStore({ store: memory }).open('s'))!.messages.map(
+        ({ content }) => (typeof content === 'string' ? content[0] : undefined),
+      );
       expect(texts.filter((first) => first === 'R' || first === 'M').length).toBe(1);
       expect(seen).toEqual([...seen].sort((a, b) => a - b));
       expect(Math.min(...seen)).toBeGreaterThan(1);
@@ -174,23 +247,33 @@ describe('a log that is written afresh', () => {
     const clock = new ManualClock(1_000_000);
     const memory = new MemoryStateStore({ clock });
     const { engine } = newCase(['hello', 'one', 'two', 'three', 'four']);
-    let { session } = await new SessionStore({ store: memory }).create({ id: 's' }).start(engine, 'Go');
+    let { session } = await new SessionStore({ store: memory })
+      .create({ id: 's' })
+      .start(engine, 'Go');
     const first = session;
     const head = await memory.get('session/s');
     let naming = false;
-    const store = watched(memory, (operation, _given, go) => (operation === 'compareAndSet' && !naming ? Promise.reject(new ToolError('STATE_UNAVAILABLE', 'Expected an answer, got none.')) : go()));
+    const store = watched(memory, (operation, _given, go) =>
+      operation === 'compareAndSet' && !naming
+        ? Promise.reject(new ToolError('STATE_UNAVAILABLE', 'Expected an answer, got none.'))
+        : go(),
+    );
     session = (await new SessionStore({ store }).open('s'))!;
     for (const text of ['One', 'Two']) {
       ({ session } = await session.reply(engine, text + LONG));
       clock.advance(1_000_000);
       expect(await memory.get('session/s')).toBe(head);
-      expect((await new SessionStore({ store: memory }).open('s'))!.toJSON()).toEqual(session.toJSON());
+      expect((await new SessionStore({ store: memory }).open('s'))!.toJSON()).toEqual(
+        session.toJSON(),
+      );
     }
     naming = true;
     ({ session } = await session.reply(engine, LONG));
     clock.advance(1_000_000);
     expect(await memory.get('session/s')).not.toBe(head);
-    expect((await new SessionStore({ store: memory }).open('s'))!.toJSON()).toEqual(session.toJSON());
+    expect((await new SessionStore({ store: memory }).open('s'))!.toJSON()).toEqual(
+      session.toJSON(),
+    );
     expect(await memory.list('session')).toHaveLength(2);
     expect(await codeOf(first.reply(engine, 'Late'))).toBe('STALE_SESSION');
   });
@@ -204,7 +287,8 @@ describe('what a run writes', () => {
       let characters = 0;
       const store = watched(new MemoryStateStore(), (operation: Operation, given, go) => {
         operations += 1;
-        const text = operation === 'append' ? given[1] : operation === 'compareAndSet' ? given[2] : undefined;
+        const text =
+          operation === 'append' ? given[1] : operation === 'compareAndSet' ? given[2] : undefined;
         if (typeof text === 'string') characters += text.length;
         return go();
       });
@@ -221,7 +305,11 @@ describe('what a run writes', () => {
     for (const [at, { operations, characters }] of costs.entries()) {
       if (at === 0) continue;
       // Twice the calls, twice the cost; a log that is written afresh in between may bring a little more.
-      expect([at, operations / costs[at - 1]!.operations < 2.2, characters / costs[at - 1]!.characters < 2.5]).toEqual([at, true, true]);
+      expect([
+        at,
+        operations / costs[at - 1]!.operations < 2.2,
+        characters / costs[at - 1]!.characters < 2.5,
+      ]).toEqual([at, true, true]);
     }
     expect(costs[3]!.characters / costs[0]!.characters).toBeLessThan(10);
   });

@@ -16,70 +16,101 @@ warnIfNoRedis('sessions of processes that are killed');
 
 /** Runs a process, and kills it when it has printed so many lines. @returns its lines. */
 async function run(args: readonly string[], killAt: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [program('test/chat/session-child.ts'), ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program('test/chat/session-child.ts'), ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   const lines: string[] = [];
-  for await (const line of createInterface(child.stdout)) if (lines.push(line) === killAt) child.kill('SIGKILL');
+  for await (const line of createInterface(child.stdout))
+    if (lines.push(line) === killAt) child.kill('SIGKILL');
   const [code] = (await ended) as [number | null];
-  if (code !== null && code !== 0) throw new Error(`Expected the process to be killed or to end well, got the exit code ${code}.`);
+  if (code !== null && code !== 0)
+    throw new Error(`Expected the process to be killed or to end well, got the exit code ${code}.`);
   return lines;
 }
 
-describe.skipIf(!redisPresent)('processes that are killed one after the other (skipped without redis-server)', () => {
-  let server: RedisServer;
-  const folder = mkdtempSync(join(tmpdir(), 'tooldex-session-'));
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+describe.skipIf(!redisPresent)(
+  'processes that are killed one after the other (skipped without redis-server)',
+  () => {
+    let server: RedisServer;
+    const folder = mkdtempSync(join(tmpdir(), 'tooldex-session-'));
+    beforeAll(async () => {
+      server = await RedisServer.start();
+    });
+    afterAll(async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
 
-  it('come to the end of their session: each call has one result, and each effect happened at most once', async () => {
-    const script: Script = [['auto', 'slow', 'manual', 'pay', 'auto'], ['idempotent', 'ask', 'fail', 'pay', 'slow'], ['choose', 'payAsk', 'auto', 'throw']];
-    const file = join(folder, 'effects');
-    writeFileSync(file, '');
-    const args = [server.url, file, JSON.stringify(script)];
-    let killed = 0;
-    let lines: readonly string[] = [];
-    for (const killAt of [4, 7, 9, 6, 12, Infinity]) {
-      lines = await run(args, killAt);
-      if (lines.at(-1) === 'completed') break;
-      killed += 1;
-    }
-    expect(lines.at(-1)).toBe('completed');
-    expect(killed).toBeGreaterThan(2);
-    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
-    const session = (await new SessionStore({ store }).open('s'))!;
-    await store.close();
-    assertSendable(session.messages);
-    const results = resultsIn(session.messages);
-    expect(results.map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-    const effects = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '' && kindOf(script, line) !== 'idempotent');
-    expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
-    // What did not run says so, and what ran is not lost: unknown at most.
-    const output = new Map(results);
-    for (const id of script.flatMap((turn, at) => turn.map((_, position) => callId(at, position)))) {
-      const result = JSON.stringify(output.get(id));
-      if (kindOf(script, id) !== 'manual' && kindOf(script, id) !== 'idempotent' && !effects.includes(id)) expect(result).toContain('may have run');
-    }
-  });
+    it('come to the end of their session: each call has one result, and each effect happened at most once', async () => {
+      const script: Script = [
+        ['auto', 'slow', 'manual', 'pay', 'auto'],
+        ['idempotent', 'ask', 'fail', 'pay', 'slow'],
+        ['choose', 'payAsk', 'auto', 'throw'],
+      ];
+      const file = join(folder, 'effects');
+      writeFileSync(file, '');
+      const args = [server.url, file, JSON.stringify(script)];
+      let killed = 0;
+      let lines: readonly string[] = [];
+      for (const killAt of [4, 7, 9, 6, 12, Infinity]) {
+        lines = await run(args, killAt);
+        if (lines.at(-1) === 'completed') break;
+        killed += 1;
+      }
+      expect(lines.at(-1)).toBe('completed');
+      expect(killed).toBeGreaterThan(2);
+      const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
+      const session = (await new SessionStore({ store }).open('s'))!;
+      await store.close();
+      assertSendable(session.messages);
+      const results = resultsIn(session.messages);
+      expect(results.map(([id]) => id)).toEqual(
+        script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+      );
+      const effects = readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '' && kindOf(script, line) !== 'idempotent');
+      expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
+      // What did not run says so, and what ran is not lost: unknown at most.
+      const output = new Map(results);
+      for (const id of script.flatMap((turn, at) =>
+        turn.map((_, position) => callId(at, position)),
+      )) {
+        const result = JSON.stringify(output.get(id));
+        if (
+          kindOf(script, id) !== 'manual' &&
+          kindOf(script, id) !== 'idempotent' &&
+          !effects.includes(id)
+        )
+          expect(result).toContain('may have run');
+      }
+    });
 
-  it('that go on with one session at the same time let each effect happen at most once', async () => {
-    await server.flush();
-    const script: Script = [['auto', 'pay', 'slow', 'pay', 'manual'], ['pay', 'ask', 'auto', 'payAsk'], ['auto', 'pay', 'slow']];
-    const file = join(folder, 'effects-of-two');
-    writeFileSync(file, '');
-    const args = [server.url, file, JSON.stringify(script)];
-    const ends = await Promise.all([0, 1].map(() => run(args, Infinity)));
-    expect(ends.map((lines) => lines.at(-1))).toEqual(['completed', 'completed']);
-    const effects = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
-    expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
-    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
-    const session = (await new SessionStore({ store }).open('s'))!;
-    await store.close();
-    assertSendable(session.messages);
-    expect(resultsIn(session.messages).map(([id]) => id)).toEqual(script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))));
-  });
-});
+    it('that go on with one session at the same time let each effect happen at most once', async () => {
+      await server.flush();
+      const script: Script = [
+        ['auto', 'pay', 'slow', 'pay', 'manual'],
+        ['pay', 'ask', 'auto', 'payAsk'],
+        ['auto', 'pay', 'slow'],
+      ];
+      const file = join(folder, 'effects-of-two');
+      writeFileSync(file, '');
+      const args = [server.url, file, JSON.stringify(script)];
+      const ends = await Promise.all([0, 1].map(() => run(args, Infinity)));
+      expect(ends.map((lines) => lines.at(-1))).toEqual(['completed', 'completed']);
+      const effects = readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
+      expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
+      const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
+      const session = (await new SessionStore({ store }).open('s'))!;
+      await store.close();
+      assertSendable(session.messages);
+      expect(resultsIn(session.messages).map(([id]) => id)).toEqual(
+        script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+      );
+    });
+  },
+);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, Session, type SessionSnapshot } from '../../src/chat.js';
-import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry, type AskUserOptions } from '../../src/index.js';
+import {
+  askUser,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type AskUserOptions,
+} from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
 
 const CHOICES: AskUserOptions = { choices: ['red', { value: 'b', label: 'Blue' }], multiple: true };
@@ -8,24 +14,55 @@ const CHOICES: AskUserOptions = { choices: ['red', { value: 'b', label: 'Blue' }
 async function asked(options: AskUserOptions) {
   const clock = new ManualClock(1_000);
   const registry = new ToolMetadataRegistry();
-  registry.register(defineTool({ name: 'ask', description: 'Asks', inputSchema: {}, accessMode: 'readonly', execute: () => askUser('Which?', options) }));
-  const engine = { executor: new ToolExecutor({ registry, clock }), clock, model: scriptedModel([{ calls: [{ id: 'q', name: 'ask' }] }, 'done']) };
+  registry.register(
+    defineTool({
+      name: 'ask',
+      description: 'Asks',
+      inputSchema: {},
+      accessMode: 'readonly',
+      execute: () => askUser('Which?', options),
+    }),
+  );
+  const engine = {
+    executor: new ToolExecutor({ registry, clock }),
+    clock,
+    model: scriptedModel([{ calls: [{ id: 'q', name: 'ask' }] }, 'done']),
+  };
   const { session } = await Session.create().start(engine, 'Go');
   return { session, engine, clock };
 }
 
-const resultOf = (session: Session) => session.messages.flatMap((each) => (each.role === 'tool' ? each.content : []))[0];
+const resultOf = (session: Session) =>
+  session.messages.flatMap((each) => (each.role === 'tool' ? each.content : []))[0];
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
   it('is pending with everything it takes, also after it was stored, and is answered with a list', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
-    expect(copy.pending).toMatchObject([{ kind: 'question', options: ['red', 'b'], choices: [{ value: 'red', label: 'red' }, { value: 'b', label: 'Blue' }], multiple: true, timeoutMs: 500, expiresAt: 1_500 }]);
+    expect(copy.pending).toMatchObject([
+      {
+        kind: 'question',
+        options: ['red', 'b'],
+        choices: [
+          { value: 'red', label: 'red' },
+          { value: 'b', label: 'Blue' },
+        ],
+        multiple: true,
+        timeoutMs: 500,
+        expiresAt: 1_500,
+      },
+    ]);
     const decided = copy.answer('q', ['Blue', 'red'], { now: 1_499 });
     expect(decided).toMatchObject({ ok: true, applied: true });
-    expect(decided.session.answer('q', ['Blue', 'red'])).toMatchObject({ ok: true, applied: false });
-    expect(decided.session.answer('q', ['red'])).toMatchObject({ ok: false, error: { code: 'ALREADY_RESOLVED' } });
+    expect(decided.session.answer('q', ['Blue', 'red'])).toMatchObject({
+      ok: true,
+      applied: false,
+    });
+    expect(decided.session.answer('q', ['red'])).toMatchObject({
+      ok: false,
+      error: { code: 'ALREADY_RESOLVED' },
+    });
     const { session: last } = await decided.session.continue(engine);
     expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
   });
@@ -34,15 +71,26 @@ describe('a question with choices', () => {
     const { session, engine } = await asked(CHOICES);
     for (const answer of ['green', ['red', 'green'], [], '']) {
       const decided = session.answer('q', answer);
-      expect(decided).toMatchObject({ ok: false, session, error: { code: 'INVALID_INPUT', details: { options: ['red', 'b'] } } });
-      if (typeof answer === 'string') expect(await session.reply(engine, answer)).toMatchObject({ session, refused: { code: 'INVALID_INPUT' }, result: { haltedReason: 'ask_user' } });
+      expect(decided).toMatchObject({
+        ok: false,
+        session,
+        error: { code: 'INVALID_INPUT', details: { options: ['red', 'b'] } },
+      });
+      if (typeof answer === 'string')
+        expect(await session.reply(engine, answer)).toMatchObject({
+          session,
+          refused: { code: 'INVALID_INPUT' },
+          result: { haltedReason: 'ask_user' },
+        });
     }
     expect((await session.reply(engine, 'red, Blue')).session.status).toBe('completed');
   });
 
   it('is read from a snapshot of before there were choices', async () => {
     const { session } = await asked({ choices: ['red'] });
-    const { openTurn, ...rest } = stored(session) as unknown as { openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] } };
+    const { openTurn, ...rest } = stored(session) as unknown as {
+      openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] };
+    };
     delete openTurn.calls[0]!.progress.pending.choices;
     const old = Session.fromJSON({ ...rest, openTurn });
     expect([old.answer('q', 'blue').ok, old.answer('q', 'red').ok]).toEqual([false, true]);
@@ -51,13 +99,24 @@ describe('a question with choices', () => {
 
 describe('a question with a form', () => {
   it('is pending with its fields, also after it was stored, and is answered with their JSON', async () => {
-    const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } }, required: ['name'] } as const;
+    const form = {
+      type: 'object',
+      properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
+      required: ['name'],
+    } as const;
     const { session, engine } = await asked({ form });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([{ kind: 'question', form }]);
-    for (const answer of ['Ada', '{"age":5}', '{"name":5}']) expect(copy.answer('q', answer)).toMatchObject({ ok: false, session: copy, error: { code: 'INVALID_INPUT' } });
+    for (const answer of ['Ada', '{"age":5}', '{"name":5}'])
+      expect(copy.answer('q', answer)).toMatchObject({
+        ok: false,
+        session: copy,
+        error: { code: 'INVALID_INPUT' },
+      });
     const { session: last } = await copy.reply(engine, '{"name":"Ada"}');
-    expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: { name: 'Ada', age: 30 } } });
+    expect(resultOf(last)).toMatchObject({
+      output: { type: 'json', value: { name: 'Ada', age: 30 } },
+    });
   });
 });
 
@@ -67,21 +126,62 @@ describe('a question with a time', () => {
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });
     clock.advance(500);
-    for (const late of [session.answer('q', 'late', { now: 1_500 }), session.answer('q', 'late')]) expect(late).toMatchObject({ ok: false, session, error: { code: 'TIMEOUT' } });
-    expect(await session.reply(engine, 'late')).toMatchObject({ session, refused: { code: 'TIMEOUT' } });
+    for (const late of [session.answer('q', 'late', { now: 1_500 }), session.answer('q', 'late')])
+      expect(late).toMatchObject({ ok: false, session, error: { code: 'TIMEOUT' } });
+    expect(await session.reply(engine, 'late')).toMatchObject({
+      session,
+      refused: { code: 'TIMEOUT' },
+    });
     const { session: last, result } = await session.continue(engine);
-    expect(resultOf(last)).toMatchObject({ output: { type: 'error-text', value: expect.stringMatching(/^ask asked the user, who did not answer in time\./) as string } });
-    expect([result.text, last.answer('q', 'later')]).toMatchObject(['done', { ok: false, error: { code: 'ALREADY_RESOLVED' } }]);
+    expect(resultOf(last)).toMatchObject({
+      output: {
+        type: 'error-text',
+        value: expect.stringMatching(/^ask asked the user, who did not answer in time\./) as string,
+      },
+    });
+    expect([result.text, last.answer('q', 'later')]).toMatchObject([
+      'done',
+      { ok: false, error: { code: 'ALREADY_RESOLVED' } },
+    ]);
   });
 
   it('does not end the wait for a call beside it', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
-    registry.registerAll([1, undefined].map((timeoutMs, index) => defineTool({ name: `ask${index}`, description: 'Asks', inputSchema: {}, accessMode: 'readonly', execute: () => askUser('Which?', timeoutMs === undefined ? undefined : { timeoutMs }) })));
-    const engine = { executor: new ToolExecutor({ registry, clock }), clock, model: scriptedModel([{ calls: [{ id: 'a', name: 'ask0' }, { id: 'b', name: 'ask1' }] }, 'done']) };
+    registry.registerAll(
+      [1, undefined].map((timeoutMs, index) =>
+        defineTool({
+          name: `ask${index}`,
+          description: 'Asks',
+          inputSchema: {},
+          accessMode: 'readonly',
+          execute: () => askUser('Which?', timeoutMs === undefined ? undefined : { timeoutMs }),
+        }),
+      ),
+    );
+    const engine = {
+      executor: new ToolExecutor({ registry, clock }),
+      clock,
+      model: scriptedModel([
+        {
+          calls: [
+            { id: 'a', name: 'ask0' },
+            { id: 'b', name: 'ask1' },
+          ],
+        },
+        'done',
+      ]),
+    };
     const { session } = await Session.create().start(engine, 'Go');
-    expect(session.expire(1)).toMatchObject({ applied: true, session: { status: 'awaiting_user', pending: [{ callId: 'b' }] } });
-    expect(() => session.expire(NaN)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
-    expect(() => session.answer('b', 'x', { now: NaN })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+    expect(session.expire(1)).toMatchObject({
+      applied: true,
+      session: { status: 'awaiting_user', pending: [{ callId: 'b' }] },
+    });
+    expect(() => session.expire(NaN)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
+    expect(() => session.answer('b', 'x', { now: NaN })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
   });
 });

@@ -1,5 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { chat, scriptedModel, Session, streamChat, type ModelStep, type SessionSnapshot } from '../../src/chat.js';
+import {
+  chat,
+  scriptedModel,
+  Session,
+  streamChat,
+  type ModelStep,
+  type SessionSnapshot,
+} from '../../src/chat.js';
 import { askUser, fail, ToolMetadataRegistry } from '../../src/index.js';
 import { outputsOf, toolOf } from './chat-cases.js';
 import { call, newCase } from './session-cases.js';
@@ -8,12 +15,16 @@ const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.s
 
 describe('an approval', () => {
   it('to a call on behalf of one principal lets nothing run on behalf of another', async () => {
-    const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], { principal: 'alice' });
+    const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], {
+      principal: 'alice',
+    });
     const { session } = await Session.create().start(engine, 'pay');
     const approved = session.approve('a').session;
     for (const principal of ['bob', undefined]) {
       const { principal: _alice, ...others } = engine;
-      const { session: other } = await copyOf(approved).continue(principal === undefined ? others : { ...others, principal });
+      const { session: other } = await copyOf(approved).continue(
+        principal === undefined ? others : { ...others, principal },
+      );
       expect([other.status, other.pending[0]?.callId]).toEqual(['awaiting_approval', 'a']);
     }
     expect(world.starts.size).toBe(0);
@@ -31,8 +42,21 @@ describe('an approval', () => {
 
   it('to other arguments shows onToolError those that ran', async () => {
     const seen: unknown[] = [];
-    const tools = [toolOf('pay', () => fail('no money'), { accessMode: 'write', dangerLevel: 'high', executionCategory: 'write' })];
-    const engine = { model: scriptedModel([{ calls: [{ id: 'a', name: 'pay', input: { cents: 500 } }] }, 'done']), tools, onToolError: ({ input }: { readonly input?: unknown }) => (seen.push(input), 'continue' as const) };
+    const tools = [
+      toolOf('pay', () => fail('no money'), {
+        accessMode: 'write',
+        dangerLevel: 'high',
+        executionCategory: 'write',
+      }),
+    ];
+    const engine = {
+      model: scriptedModel([{ calls: [{ id: 'a', name: 'pay', input: { cents: 500 } }] }, 'done']),
+      tools,
+      onToolError: ({ input }: { readonly input?: unknown }) => (
+        seen.push(input),
+        'continue' as const
+      ),
+    };
     const { session } = await Session.create().start(engine, 'pay');
     await session.approve('a', { input: { cents: 450 } }).session.continue(engine);
     expect(seen).toEqual([{ cents: 450 }]);
@@ -41,14 +65,22 @@ describe('an approval', () => {
 
 describe('in the mode manual', () => {
   it('no call runs, at whichever step the process before had ended', async () => {
-    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'idempotent')] }], { mode: 'manual' });
+    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'idempotent')] }], {
+      mode: 'manual',
+    });
     const steps: SessionSnapshot[] = [];
-    await Session.create().start(engine, 'go', { onCheckpoint: (session) => void steps.push(session.snapshot()) });
+    await Session.create().start(engine, 'go', {
+      onCheckpoint: (session) => void steps.push(session.snapshot()),
+    });
     expect(steps.length).toBeGreaterThan(2);
     for (const snapshot of steps.filter(({ openTurn }) => openTurn !== undefined)) {
       const stored = Session.fromJSON(JSON.parse(JSON.stringify(snapshot)));
-      const { pending } = stored.status === 'idle' ? (await stored.continue(engine)).session : stored;
-      expect(pending.map(({ kind, callId }) => `${kind} ${callId}`)).toEqual(['manual a', 'manual b']);
+      const { pending } =
+        stored.status === 'idle' ? (await stored.continue(engine)).session : stored;
+      expect(pending.map(({ kind, callId }) => `${kind} ${callId}`)).toEqual([
+        'manual a',
+        'manual b',
+      ]);
     }
     expect(world.starts.size).toBe(0);
   });
@@ -56,24 +88,41 @@ describe('in the mode manual', () => {
   it('calls that the user had approved are pending, too, with the arguments that the user made', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
-    const { session: held, result } = await session.approve('a', { input: { of: 'a', amount: 7 } }).session.continue({ ...engine, mode: 'manual' });
-    expect(result).toMatchObject({ haltedReason: 'manual_tool_calls', pending: [{ kind: 'manual', callId: 'a', input: { of: 'a', amount: 7 } }] });
+    const { session: held, result } = await session
+      .approve('a', { input: { of: 'a', amount: 7 } })
+      .session.continue({ ...engine, mode: 'manual' });
+    expect(result).toMatchObject({
+      haltedReason: 'manual_tool_calls',
+      pending: [{ kind: 'manual', callId: 'a', input: { of: 'a', amount: 7 } }],
+    });
     expect(world.starts.size).toBe(0);
-    expect((await copyOf(held).submitToolResult('a', 'paid').session.continue(engine)).result.text).toBe('done');
+    expect(
+      (await copyOf(held).submitToolResult('a', 'paid').session.continue(engine)).result.text,
+    ).toBe('done');
   });
 });
 
 it('a reply that is an answer reads the tools once: they may be a list that can be read only once', async () => {
   const ask = toolOf('ask', () => askUser('Which?'));
   const sign = toolOf('sign', undefined, { manual: true });
-  const model = scriptedModel([{ calls: [{ id: 'q', name: 'ask' }] }, { calls: [{ id: 's', name: 'sign' }] }]);
+  const model = scriptedModel([
+    { calls: [{ id: 'q', name: 'ask' }] },
+    { calls: [{ id: 's', name: 'sign' }] },
+  ]);
   const { session } = await Session.create().start({ model, tools: [ask, sign] }, 'go');
-  expect((await session.reply({ model, tools: [ask, sign].values() }, 'red')).session.status).toBe('awaiting_tools');
+  expect((await session.reply({ model, tools: [ask, sign].values() }, 'red')).session.status).toBe(
+    'awaiting_tools',
+  );
 });
 
 describe('a run that goes on with an open turn', () => {
   it('counts its turns on, so that no two of its events are of turns with one number', async () => {
-    const { engine } = newCase([{ calls: [call('a', 'auto')] }, { calls: [call('b', 'pay')] }, { calls: [call('c', 'auto')] }, 'done']);
+    const { engine } = newCase([
+      { calls: [call('a', 'auto')] },
+      { calls: [call('b', 'pay')] },
+      { calls: [call('c', 'auto')] },
+      'done',
+    ]);
     const { session } = await Session.create().start(engine, 'go');
     const { result } = await copyOf(session).approve('b').session.continue(engine);
     expect(result.turns.map(({ index }) => index)).toEqual([1, 2, 3]);
@@ -81,23 +130,62 @@ describe('a run that goes on with an open turn', () => {
 
   it('offers what the model found before, in a session and in a thread, but nothing that the limits forbid', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.registerAll([toolOf('sign', undefined, { manual: true }), toolOf('count_zebras', () => 12, { keywords: ['zebra'] }), toolOf('sell_zebras', () => 'sold', { keywords: ['zebra'], accessMode: 'write', dangerLevel: 'high', executionCategory: 'write' })]);
+    registry.registerAll([
+      toolOf('sign', undefined, { manual: true }),
+      toolOf('count_zebras', () => 12, { keywords: ['zebra'] }),
+      toolOf('sell_zebras', () => 'sold', {
+        keywords: ['zebra'],
+        accessMode: 'write',
+        dangerLevel: 'high',
+        executionCategory: 'write',
+      }),
+    ]);
     const settings = { tools: registry, selectTools: { maxTools: 1, maxDanger: 'low' } } as const;
-    const held = await Session.create().start({ ...settings, model: scriptedModel([{ calls: [{ id: 'f', name: 'find_tools', input: { query: 'zebra' } }, { id: 's', name: 'sign' }] }]) }, 'sign');
+    const held = await Session.create().start(
+      {
+        ...settings,
+        model: scriptedModel([
+          {
+            calls: [
+              { id: 'f', name: 'find_tools', input: { query: 'zebra' } },
+              { id: 's', name: 'sign' },
+            ],
+          },
+        ]),
+      },
+      'sign',
+    );
     const model = scriptedModel([{ calls: [{ id: 'z', name: 'count_zebras' }] }, 'done']);
-    const { session } = await copyOf(held.session).submitToolResult('s', true).session.continue({ ...settings, model });
+    const { session } = await copyOf(held.session)
+      .submitToolResult('s', true)
+      .session.continue({ ...settings, model });
     expect(outputsOf(session.messages)).toMatchObject({ z: { type: 'json', value: 12 } });
     const again = scriptedModel(['done']);
-    const forged = JSON.parse(JSON.stringify(session.messages).replaceAll('count_zebras', 'sell_zebras')) as typeof session.messages;
-    for (const messages of [session.messages, forged]) await chat({ ...settings, model: again, messages, prompt: 'sign' });
-    expect(again.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['find_tools', 'sign', 'count_zebras'], ['find_tools', 'sign']]);
+    const forged = JSON.parse(
+      JSON.stringify(session.messages).replaceAll('count_zebras', 'sell_zebras'),
+    ) as typeof session.messages;
+    for (const messages of [session.messages, forged])
+      await chat({ ...settings, model: again, messages, prompt: 'sign' });
+    expect(again.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+      ['find_tools', 'sign', 'count_zebras'],
+      ['find_tools', 'sign'],
+    ]);
   });
 });
 
 it('tools that two chats share without an executor answer neither with what the other was answered', async () => {
-  const tools = [toolOf('whoami', (_input, { context }) => (context as { readonly user: string }).user, { cacheTtlMs: 60_000 })];
+  const tools = [
+    toolOf('whoami', (_input, { context }) => (context as { readonly user: string }).user, {
+      cacheTtlMs: 60_000,
+    }),
+  ];
   for (const user of ['carol', 'dora']) {
-    const { messages } = await chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 'whoami' }] }, 'done']), tools, prompt: 'who am I?', context: { user } });
+    const { messages } = await chat({
+      model: scriptedModel([{ calls: [{ id: 'a', name: 'whoami' }] }, 'done']),
+      tools,
+      prompt: 'who am I?',
+      context: { user },
+    });
     expect(outputsOf(messages)).toEqual({ a: { type: 'text', value: user } });
   }
 });
@@ -107,7 +195,8 @@ it('a listener whose promise fails stops neither the chat nor the process', asyn
   const hear = (error: unknown) => void unhandled.push(error);
   process.on('unhandledRejection', hear);
   onTestFinished(() => void process.off('unhandledRejection', hear));
-  const onEvent = (() => Promise.reject(new Error('the socket is closed'))) as unknown as () => void;
+  const onEvent = (() =>
+    Promise.reject(new Error('the socket is closed'))) as unknown as () => void;
   expect((await chat({ model: scriptedModel(['hi']), prompt: 'x', onEvent })).text).toBe('hi');
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);

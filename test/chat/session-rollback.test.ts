@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scriptedModel, Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
-import { AccessMode, defineTool, isToolError, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  isToolError,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+} from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
@@ -8,15 +15,22 @@ import { call, codeOf, newCase } from './session-cases.js';
 import { RestartingStore, watched } from './session-stores.js';
 import { World } from './session-world.js';
 
-const kindsOf = (session: Session | undefined): readonly string[] => (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
+const kindsOf = (session: Session | undefined): readonly string[] =>
+  (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
 
 /** A session with calls that were approved, denied, run and left, in a store that then restarts with what it held then. */
 async function rolledBack(trusted = false) {
   const server = new RestartingStore(trusted);
   const sessions = new SessionStore({ store: server.store });
-  const made = newCase([{ calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] }, 'done']);
+  const made = newCase([
+    { calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] },
+    'done',
+  ]);
   let { session } = await sessions.create({ id: 's' }).start(made.engine, 'Go');
-  session = session.approve('p').session.approve('q', { input: { of: 'q', amount: 5 } }).session.deny('r').session;
+  session = session
+    .approve('p')
+    .session.approve('q', { input: { of: 'q', amount: 5 } })
+    .session.deny('r').session;
   session = await session.submitToolResult('m', 1).session.save();
   return { ...made, server, sessions, session, saved: server.saved };
 }
@@ -25,7 +39,10 @@ describe('a session in a store that came back older', () => {
   it('asks again for what was approved, and runs nothing of it before', async () => {
     const { server, sessions, session, engine, world, saved } = await rolledBack();
     await session.continue(engine);
-    expect([...world.starts]).toEqual([['p', 1], ['q', 1]]);
+    expect([...world.starts]).toEqual([
+      ['p', 1],
+      ['q', 1],
+    ]);
     await server.restart(saved);
     const opened = (await sessions.open('s'))!;
     expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
@@ -36,34 +53,59 @@ describe('a session in a store that came back older', () => {
     expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
     // In another process: this one remembers of its own which calls it ran.
     const elsewhere = newCase(['done'], {}, world);
-    const { session: last } = await opened.deny('q', 'it was paid').session.approve('p').session.continue(elsewhere.engine);
-    expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual(['completed', 2, 1]);
+    const { session: last } = await opened
+      .deny('q', 'it was paid')
+      .session.approve('p')
+      .session.continue(elsewhere.engine);
+    expect([last.status, world.starts.get('p'), world.starts.get('q')]).toEqual([
+      'completed',
+      2,
+      1,
+    ]);
     expect((await sessions.open('s'))!.toJSON()).toEqual(last.toJSON());
   });
 
-  it.each([0, 1])('asks once more, and not twice, where the executor shares the store; calls approved before: %s', async (approved) => {
-    const server = new RestartingStore();
-    const sessions = new SessionStore({ store: server.store });
-    const registry = new ToolMetadataRegistry();
-    const ran: string[] = [];
-    registry.register(defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void ran.push('paid') }));
-    const engine = (...answers: readonly ScriptedAnswer[]) => ({ model: scriptedModel(answers), executor: new ToolExecutor({ registry, store: server.store }) });
-    const { session } = await sessions.create({ id: 's' }).start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
-    if (approved === 1) await session.approve('c1').session.save();
-    await server.restart(server.saved);
-    const opened = (await sessions.open('s'))!;
-    expect(kindsOf(opened)).toEqual(['approval c1']);
-    const saved = await opened.approve('c1').session.save();
-    expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
-    expect(ran).toEqual(['paid']);
-  });
+  it.each([0, 1])(
+    'asks once more, and not twice, where the executor shares the store; calls approved before: %s',
+    async (approved) => {
+      const server = new RestartingStore();
+      const sessions = new SessionStore({ store: server.store });
+      const registry = new ToolMetadataRegistry();
+      const ran: string[] = [];
+      registry.register(
+        defineTool({
+          name: 'pay',
+          description: 'Pays',
+          inputSchema: { type: 'object' },
+          accessMode: AccessMode.WRITE,
+          execute: () => void ran.push('paid'),
+        }),
+      );
+      const engine = (...answers: readonly ScriptedAnswer[]) => ({
+        model: scriptedModel(answers),
+        executor: new ToolExecutor({ registry, store: server.store }),
+      });
+      const { session } = await sessions
+        .create({ id: 's' })
+        .start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+      if (approved === 1) await session.approve('c1').session.save();
+      await server.restart(server.saved);
+      const opened = (await sessions.open('s'))!;
+      expect(kindsOf(opened)).toEqual(['approval c1']);
+      const saved = await opened.approve('c1').session.save();
+      expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
+      expect(ran).toEqual(['paid']);
+    },
+  );
 
   it('keeps what is decided after the restart', async () => {
     const { server, sessions, engine, world, saved } = await rolledBack();
     await server.restart(saved);
     await (await sessions.open('s'))!.approve('p').session.save();
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval q']);
-    expect((await (await sessions.open('s'))!.approve('q').session.continue(engine)).session.status).toBe('completed');
+    expect(
+      (await (await sessions.open('s'))!.approve('q').session.continue(engine)).session.status,
+    ).toBe('completed');
     expect([...world.starts.values()]).toEqual([1, 1]);
   });
 
@@ -71,19 +113,28 @@ describe('a session in a store that came back older', () => {
     for (const kind of ['auto', 'idempotent'] as const) {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
-      const { engine, world } = newCase([{ calls: [call('a', kind), call('b', 'manual')] }, 'done']);
+      const { engine, world } = newCase([
+        { calls: [call('a', kind), call('b', 'manual')] },
+        'done',
+      ]);
       let saved = 0;
       await sessions.create({ id: 's' }).start(engine, 'Go', {
         onCheckpoint: (session) => {
-          const { openTurn } = session.toJSON() as { openTurn?: { calls: { progress: { state: string } }[] } };
-          if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started')) saved = server.saved;
+          const { openTurn } = session.toJSON() as {
+            openTurn?: { calls: { progress: { state: string } }[] };
+          };
+          if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started'))
+            saved = server.saved;
         },
       });
       expect(saved).toBeGreaterThan(0);
       await server.restart(saved);
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
-      const { session } = await opened.submitToolResult('b', 1).session.submitToolResult('a', 'looked it up').session.continue(engine);
+      const { session } = await opened
+        .submitToolResult('b', 1)
+        .session.submitToolResult('a', 'looked it up')
+        .session.continue(engine);
       expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
     }
   });
@@ -95,8 +146,12 @@ describe('a session in a store that came back older', () => {
       if (!restarted) await server.restart(saved);
       restarted = true;
     };
-    const error: unknown = await session.continue(engine, { onCheckpoint }).catch((reason: unknown) => reason);
-    expect(isToolError(error, 'STALE_SESSION') && [error.details['reason'], error.message]).toEqual(['restarted', expect.stringContaining('Open it again')]);
+    const error: unknown = await session
+      .continue(engine, { onCheckpoint })
+      .catch((reason: unknown) => reason);
+    expect(isToolError(error, 'STALE_SESSION') && [error.details['reason'], error.message]).toEqual(
+      ['restarted', expect.stringContaining('Open it again')],
+    );
     expect(world.starts.size).toBe(0);
     // A decision that was made on it before is not kept either.
     expect(await codeOf(session.save())).toBe('STALE_SESSION');
@@ -121,9 +176,11 @@ describe('a session in a store that came back older', () => {
       await server.restart(saved + more);
       const opened = (await sessions.open('s'))!;
       const before = [...world.starts];
-      const ran = opened.status === 'idle' ? await opened.continue(engine).catch(() => undefined) : undefined;
+      const ran =
+        opened.status === 'idle' ? await opened.continue(engine).catch(() => undefined) : undefined;
       expect([more, [...world.starts]]).toEqual([more, before]);
-      for (const { kind } of (ran?.session ?? opened).pending) expect(['approval', 'uncertain']).toContain(kind);
+      for (const { kind } of (ran?.session ?? opened).pending)
+        expect(['approval', 'uncertain']).toContain(kind);
     }
     expect(moments).toBeGreaterThan(5);
   });
@@ -139,57 +196,85 @@ describe('a session in a store that came back older', () => {
 });
 
 warnIfNoRedis('sessions in a Redis that restarts from an older snapshot');
-describe.skipIf(!redisPresent)('a Redis that is killed and comes back with what it saved (skipped without redis-server)', () => {
-  let server: RedisServer;
-  const stores: StateStore[] = [];
-  const connect = async (trusted = false) => {
-    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 5_000, ...(trusted && { onStoreRestart: 'trust' }) });
-    stores.push(store);
-    await eventually(async () => (await store.now()).time > 0, 'Redis answers');
-    return store;
-  };
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(async () => {
-    await Promise.all(stores.map((store) => store.close()));
-    await server.stop();
-  });
+describe.skipIf(!redisPresent)(
+  'a Redis that is killed and comes back with what it saved (skipped without redis-server)',
+  () => {
+    let server: RedisServer;
+    const stores: StateStore[] = [];
+    const connect = async (trusted = false) => {
+      const store = await RedisStateStore.connect({
+        url: server.url,
+        timeoutMs: 5_000,
+        ...(trusted && { onStoreRestart: 'trust' }),
+      });
+      stores.push(store);
+      await eventually(async () => (await store.now()).time > 0, 'Redis answers');
+      return store;
+    };
+    beforeAll(async () => {
+      server = await RedisServer.start();
+    });
+    afterAll(async () => {
+      await Promise.all(stores.map((store) => store.close()));
+      await server.stop();
+    });
 
-  it.each([false, true])('asks for decisions again, in its old processes and in new ones; trusted: %s', async (trusted) => {
-    const id = `s-${trusted}`;
-    const world = new World();
-    const old = new SessionStore({ store: await connect(trusted) });
-    const { engine } = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }, 'done', 'done'], {}, world);
-    const { session } = await old.create({ id }).start(engine, 'Go');
-    const approved = await session.approve('p').session.save();
-    expect(await server.command('SAVE')).toBe('+OK');
-    const decided = await approved.approve('q').session.save();
-    await server.kill();
-    await server.restart();
-    const store = await connect(trusted);
-    const again = (await new SessionStore({ store }).open(id))!;
-    expect(kindsOf(again)).toEqual(trusted ? ['approval q'] : ['approval p', 'approval q']);
-    await eventually(async () => (await old.open(id)) !== undefined, 'the old process is connected again');
-    expect(await codeOf(decided.continue(engine))).toBe('STALE_SESSION');
-    expect(world.starts.size).toBe(0);
-    const all = again.pending.reduce((before, { callId }) => before.approve(callId).session, again);
-    expect((await all.continue(engine)).session.status).toBe('completed');
-    expect([...world.starts.values()]).toEqual([1, 1]);
-  });
-});
+    it.each([false, true])(
+      'asks for decisions again, in its old processes and in new ones; trusted: %s',
+      async (trusted) => {
+        const id = `s-${trusted}`;
+        const world = new World();
+        const old = new SessionStore({ store: await connect(trusted) });
+        const { engine } = newCase(
+          [{ calls: [call('p', 'pay'), call('q', 'pay')] }, 'done', 'done'],
+          {},
+          world,
+        );
+        const { session } = await old.create({ id }).start(engine, 'Go');
+        const approved = await session.approve('p').session.save();
+        expect(await server.command('SAVE')).toBe('+OK');
+        const decided = await approved.approve('q').session.save();
+        await server.kill();
+        await server.restart();
+        const store = await connect(trusted);
+        const again = (await new SessionStore({ store }).open(id))!;
+        expect(kindsOf(again)).toEqual(trusted ? ['approval q'] : ['approval p', 'approval q']);
+        await eventually(
+          async () => (await old.open(id)) !== undefined,
+          'the old process is connected again',
+        );
+        expect(await codeOf(decided.continue(engine))).toBe('STALE_SESSION');
+        expect(world.starts.size).toBe(0);
+        const all = again.pending.reduce(
+          (before, { callId }) => before.approve(callId).session,
+          again,
+        );
+        expect((await all.continue(engine)).session.status).toBe('completed');
+        expect([...world.starts.values()]).toEqual([1, 1]);
+      },
+    );
+  },
+);
 
 describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis-server)', () => {
   it('has another identity: what was approved on the server before needs approval again', async () => {
     const [first, second] = [await RedisServer.start(), await RedisServer.start()];
-    const stores = [await RedisStateStore.connect({ url: first.url, timeoutMs: 5_000 }), await RedisStateStore.connect({ url: second.url, timeoutMs: 5_000 })] as const;
+    const stores = [
+      await RedisStateStore.connect({ url: first.url, timeoutMs: 5_000 }),
+      await RedisStateStore.connect({ url: second.url, timeoutMs: 5_000 }),
+    ] as const;
     try {
       await second.command('REPLICAOF', '127.0.0.1', String(first.port));
       const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
-      const { session } = await new SessionStore({ store: stores[0] }).create({ id: 's' }).start(engine, 'Go');
+      const { session } = await new SessionStore({ store: stores[0] })
+        .create({ id: 's' })
+        .start(engine, 'Go');
       await session.approve('p').session.save();
       const elsewhere = new SessionStore({ store: stores[1] });
-      await eventually(async () => (await elsewhere.open('s'))?.rev === session.rev + 2, 'the replica has the session');
+      await eventually(
+        async () => (await elsewhere.open('s'))?.rev === session.rev + 2,
+        'the replica has the session',
+      );
       await first.kill();
       await second.command('REPLICAOF', 'NO', 'ONE');
       const opened = (await elsewhere.open('s'))!;
@@ -207,40 +292,75 @@ describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis
 describe('a signed snapshot', () => {
   const KEY = new Uint8Array(32).fill(9);
   const paid: string[] = [];
-  const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    inputSchema: { type: 'object' },
+    accessMode: AccessMode.WRITE,
+    execute: () => void paid.push('paid'),
+  });
   /** The engine of one process. */
-  function engineOf(store: StateStore | undefined, answers: Parameters<typeof scriptedModel>[0], policy?: Policy) {
+  function engineOf(
+    store: StateStore | undefined,
+    answers: Parameters<typeof scriptedModel>[0],
+    policy?: Policy,
+  ) {
     const registry = new ToolMetadataRegistry();
     registry.register(pay);
-    return { model: scriptedModel(answers), executor: new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }) }) };
+    return {
+      model: scriptedModel(answers),
+      executor: new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }) }),
+    };
   }
   async function approvedSnapshot(store: StateStore | undefined): Promise<unknown> {
-    const { session } = await Session.create().start(engineOf(store, [{ calls: [{ id: 'c1', name: 'pay' }] }]), 'Pay');
+    const { session } = await Session.create().start(
+      engineOf(store, [{ calls: [{ id: 'c1', name: 'pay' }] }]),
+      'Pay',
+    );
     paid.length = 0;
     return JSON.parse(JSON.stringify(session.approve('c1').session.snapshot({ key: KEY })));
   }
-  const keysOf = async (store: StateStore) => (await Promise.all(['session-runs:', 'claim:', 'approval:'].map((prefix) => store.list(prefix)))).flat();
+  const keysOf = async (store: StateStore) =>
+    (
+      await Promise.all(
+        ['session-runs:', 'claim:', 'approval:'].map((prefix) => store.list(prefix)),
+      )
+    ).flat();
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
 
   it('is continued once by executors that share a store, whatever was decided about it in between', async () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
-    const models = [engineOf(store, ['Paid.']), engineOf(store, ['Paid.']), engineOf(store, ['Paid.'])];
-    const codes = await Promise.all(models.map((engine) => codeOf(read(snapshot).continue(engine))));
+    const models = [
+      engineOf(store, ['Paid.']),
+      engineOf(store, ['Paid.']),
+      engineOf(store, ['Paid.']),
+    ];
+    const codes = await Promise.all(
+      models.map((engine) => codeOf(read(snapshot).continue(engine))),
+    );
     expect(codes.sort()).toEqual(['STALE_SESSION', 'STALE_SESSION', 'fine']);
     expect(models.map(({ model }) => model.requests.length).sort()).toEqual([0, 0, 1]);
     expect(paid).toEqual(['paid']);
     expect(await codeOf(read(snapshot).continue(engineOf(store, ['Paid.'])))).toBe('STALE_SESSION');
     // Without the key it is not refused, but its call is claimed.
-    expect(kindsOf((await Session.fromJSON(snapshot).continue(engineOf(store, ['Paid.']))).session)).toEqual(['uncertain c1']);
+    expect(
+      kindsOf((await Session.fromJSON(snapshot).continue(engineOf(store, ['Paid.']))).session),
+    ).toEqual(['uncertain c1']);
     expect(paid).toEqual(['paid']);
   });
 
   it('can be tried again in the process that read it, and goes on from its result, once', async () => {
     const store = new MemoryStateStore();
     const session = read(await approvedSnapshot(store));
-    const failing = { onCheckpoint: () => { throw new Error('the disk is full'); } };
-    await expect(session.continue(engineOf(store, ['Paid.']), failing)).rejects.toThrow('the disk is full');
+    const failing = {
+      onCheckpoint: () => {
+        throw new Error('the disk is full');
+      },
+    };
+    await expect(session.continue(engineOf(store, ['Paid.']), failing)).rejects.toThrow(
+      'the disk is full',
+    );
     expect(paid).toEqual([]);
     const { session: done } = await session.continue(engineOf(store, ['Paid.']));
     expect([done.status, paid]).toEqual(['completed', ['paid']]);
@@ -253,61 +373,102 @@ describe('a signed snapshot', () => {
     const server = new RestartingStore();
     const snapshot = await approvedSnapshot(server.store);
     const { saved } = server;
-    expect((await read(snapshot).continue(engineOf(server.store, ['Paid.']))).session.status).toBe('completed');
+    expect((await read(snapshot).continue(engineOf(server.store, ['Paid.']))).session.status).toBe(
+      'completed',
+    );
     await server.restart(saved);
     const { session } = await read(snapshot).continue(engineOf(server.store, ['Paid.']));
     expect([kindsOf(session), paid]).toEqual([['approval c1'], ['paid']]);
-    expect((await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session.status).toBe('completed');
+    expect(
+      (await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session
+        .status,
+    ).toBe('completed');
     expect(paid).toEqual(['paid', 'paid']);
   });
 
-  it.each(['after every key of the store was removed', 'after single keys were removed', 'days later'])('is not continued twice %s', async (when) => {
+  it.each([
+    'after every key of the store was removed',
+    'after single keys were removed',
+    'days later',
+  ])('is not continued twice %s', async (when) => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     const snapshot = await approvedSnapshot(store);
-    expect((await read(snapshot).continue(engineOf(store, ['Paid.']))).session.status).toBe('completed');
+    expect((await read(snapshot).continue(engineOf(store, ['Paid.']))).session.status).toBe(
+      'completed',
+    );
     clock.advance(30 * 86_400_000);
     const keys = when === 'days later' ? [] : (await keysOf(store)).map((key) => [key]);
-    for (const gone of when.includes('every') ? [keys.flat()] : when === 'days later' ? [[]] : keys) {
+    for (const gone of when.includes('every')
+      ? [keys.flat()]
+      : when === 'days later'
+        ? [[]]
+        : keys) {
       for (const key of gone) await store.compareAndSet(key, await store.get(key), undefined);
-      const again = await read(snapshot).continue(engineOf(store, ['Paid.'])).catch(() => undefined);
+      const again = await read(snapshot)
+        .continue(engineOf(store, ['Paid.']))
+        .catch(() => undefined);
       expect([kindsOf(again?.session), paid]).toEqual([again ? ['approval c1'] : [], ['paid']]);
     }
   });
 
-  it.each(['restarted', 'was emptied'])('runs no call that needs no approval again after the store %s: it is uncertain', async (what) => {
-    const server = new RestartingStore();
-    const policy = { decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const };
-    const engine = (...answers: readonly ScriptedAnswer[]) => engineOf(server.store, answers, policy);
-    const snapshots: unknown[] = [];
-    paid.length = 0;
-    await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', { onCheckpoint: (session) => void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))) });
-    expect(paid).toEqual(['paid']);
-    const before = snapshots.find((snapshot) => JSON.stringify(snapshot).includes('"not_started"'));
-    if (what === 'restarted') await server.restart(server.saved);
-    else for (const key of await keysOf(server.store)) await server.store.compareAndSet(key, await server.store.get(key), undefined);
-    const { session } = await read(before).continue(engine('Paid.'));
-    expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
-    const { session: last } = await session.submitToolResult('c1', 'looked it up').session.continue(engine('Paid.'));
-    expect([last.status, paid]).toEqual(['completed', ['paid']]);
-  });
+  it.each(['restarted', 'was emptied'])(
+    'runs no call that needs no approval again after the store %s: it is uncertain',
+    async (what) => {
+      const server = new RestartingStore();
+      const policy = {
+        decide: () =>
+          ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const,
+      };
+      const engine = (...answers: readonly ScriptedAnswer[]) =>
+        engineOf(server.store, answers, policy);
+      const snapshots: unknown[] = [];
+      paid.length = 0;
+      await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', {
+        onCheckpoint: (session) =>
+          void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))),
+      });
+      expect(paid).toEqual(['paid']);
+      const before = snapshots.find((snapshot) =>
+        JSON.stringify(snapshot).includes('"not_started"'),
+      );
+      if (what === 'restarted') await server.restart(server.saved);
+      else
+        for (const key of await keysOf(server.store))
+          await server.store.compareAndSet(key, await server.store.get(key), undefined);
+      const { session } = await read(before).continue(engine('Paid.'));
+      expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
+      const { session: last } = await session
+        .submitToolResult('c1', 'looked it up')
+        .session.continue(engine('Paid.'));
+      expect([last.status, paid]).toEqual(['completed', ['paid']]);
+    },
+  );
 
-  it.each(['no JSON', '{', 'null', '[]', '["1"]', '[1.5]', '[0,7]', '[0,"a","b"]', '{"0":0}'])('is refused when the record of its runs in the store is %s, and runs again with a new approval when that is removed', async (damaged) => {
-    const store = new MemoryStateStore();
-    const snapshot = await approvedSnapshot(store);
-    const [key] = await store.list('session-runs:');
-    await store.compareAndSet(key!, await store.get(key!), damaged);
-    const engine = engineOf(store, ['Paid.']);
-    await expect(read(snapshot).continue(engine)).rejects.toMatchObject({
-      name: 'ToolError',
-      code: 'INVALID_SNAPSHOT',
-      message: expect.stringMatching(/^Expected the record of runs of the session \S+ as \[revision, mark\], got other data, .*\. Remove its key from the store: .*\.$/) as string,
-      details: { id: read(snapshot).id, key },
-    });
-    expect([engine.model.requests, paid, await store.get(key!)]).toEqual([[], [], damaged]);
-    await store.compareAndSet(key!, damaged, undefined);
-    expect([kindsOf((await read(snapshot).continue(engine)).session), paid]).toEqual([['approval c1'], []]);
-  });
+  it.each(['no JSON', '{', 'null', '[]', '["1"]', '[1.5]', '[0,7]', '[0,"a","b"]', '{"0":0}'])(
+    'is refused when the record of its runs in the store is %s, and runs again with a new approval when that is removed',
+    async (damaged) => {
+      const store = new MemoryStateStore();
+      const snapshot = await approvedSnapshot(store);
+      const [key] = await store.list('session-runs:');
+      await store.compareAndSet(key!, await store.get(key!), damaged);
+      const engine = engineOf(store, ['Paid.']);
+      await expect(read(snapshot).continue(engine)).rejects.toMatchObject({
+        name: 'ToolError',
+        code: 'INVALID_SNAPSHOT',
+        message: expect.stringMatching(
+          /^Expected the record of runs of the session \S+ as \[revision, mark\], got other data, .*\. Remove its key from the store: .*\.$/,
+        ) as string,
+        details: { id: read(snapshot).id, key },
+      });
+      expect([engine.model.requests, paid, await store.get(key!)]).toEqual([[], [], damaged]);
+      await store.compareAndSet(key!, damaged, undefined);
+      expect([kindsOf((await read(snapshot).continue(engine)).session), paid]).toEqual([
+        ['approval c1'],
+        [],
+      ]);
+    },
+  );
 
   it('is not continued in a store that restarts between each read and write: after a few attempts that is an error', async () => {
     const server = new RestartingStore();
@@ -318,7 +479,12 @@ describe('a signed snapshot', () => {
       return go();
     });
     const engine = engineOf(flapping, ['Paid.']);
-    await expect(read(snapshot).continue(engine)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringMatching(/^Expected a state store that stays the same .*, got another state in each of \d+ attempts\. Nothing was run\./) as string });
+    await expect(read(snapshot).continue(engine)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /^Expected a state store that stays the same .*, got another state in each of \d+ attempts\. Nothing was run\./,
+      ) as string,
+    });
     expect([engine.model.requests, paid, reads < 20]).toEqual([[], [], true]);
     reads = Infinity;
     expect(kindsOf((await read(snapshot).continue(engine)).session)).toEqual(['approval c1']);
@@ -326,7 +492,8 @@ describe('a signed snapshot', () => {
 
   it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {
     const snapshot = await approvedSnapshot(undefined);
-    for (const engine of [engineOf(undefined, ['Paid.']), engineOf(undefined, ['Paid.'])]) await read(snapshot).continue(engine);
+    for (const engine of [engineOf(undefined, ['Paid.']), engineOf(undefined, ['Paid.'])])
+      await read(snapshot).continue(engine);
     expect(paid).toEqual(['paid', 'paid']);
   });
 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { scriptedModel, Session, SessionStore, type ChatEngine, type RunResult } from '../../src/chat.js';
+import {
+  scriptedModel,
+  Session,
+  SessionStore,
+  type ChatEngine,
+  type RunResult,
+} from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock, seededRandom } from '../../src/testing.js';
@@ -15,13 +21,21 @@ const mixed = { calls: kinds.map((kind, at) => call(`c${at}`, kind)) };
 /** Settles everything pending as a user would, until the model has its last word. */
 async function finish(from: Session, engine: ChatEngine): Promise<Session> {
   let session = from;
-  for (let step = 0; step < 20 && !(session.status === 'completed' && session.haltedReason === 'completed'); step += 1) {
+  for (
+    let step = 0;
+    step < 20 && !(session.status === 'completed' && session.haltedReason === 'completed');
+    step += 1
+  ) {
     for (const { kind, callId } of session.pending) {
-      const decided = kind === 'approval' ? session.approve(callId) : session.submitToolResult(callId, 'by hand');
+      const decided =
+        kind === 'approval' ? session.approve(callId) : session.submitToolResult(callId, 'by hand');
       if (!decided.ok) throw decided.error;
       ({ session } = decided);
     }
-    ({ session } = session.messages.length === 0 ? await session.start(engine, 'Go') : await session.continue(engine));
+    ({ session } =
+      session.messages.length === 0
+        ? await session.start(engine, 'Go')
+        : await session.continue(engine));
   }
   return session;
 }
@@ -47,15 +61,24 @@ describe('a run that is given up', () => {
       const options = { signal: stop.signal, onCheckpoint: next };
       await go(() => session.start(engine, 'Go', options));
       if (!stop.signal.aborted) {
-        for (const { kind, callId } of session.pending) session = (kind === 'approval' ? session.approve(callId) : session.submitToolResult(callId, 'by hand')).session;
+        for (const { kind, callId } of session.pending)
+          session = (
+            kind === 'approval'
+              ? session.approve(callId)
+              : session.submitToolResult(callId, 'by hand')
+          ).session;
         await go(() => session.continue(engine, options));
       }
       const begun = world.inputs.length;
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       expect(world.inputs.length).toBe(begun);
-      const last = await finish(Session.fromJSON(session.toJSON()), { ...newCase([], {}, world).engine, model: modelGoingOn() });
+      const last = await finish(Session.fromJSON(session.toJSON()), {
+        ...newCase([], {}, world).engine,
+        model: modelGoingOn(),
+      });
       expect(resultsIn(last.messages).map(([id]) => id)).toEqual(kinds.map((_, at) => `c${at}`));
-      for (const [id, starts] of world.starts) expect([stopAt, id, starts <= (id === 'c5' ? 2 : 1)]).toEqual([stopAt, id, true]);
+      for (const [id, starts] of world.starts)
+        expect([stopAt, id, starts <= (id === 'c5' ? 2 : 1)]).toEqual([stopAt, id, true]);
       return things;
     };
     const total = await run(Infinity);
@@ -68,14 +91,32 @@ describe('a run that is given up', () => {
     return async function* ({ messages }) {
       await Promise.resolve();
       const asked = messages.some(({ role }) => role === 'tool');
-      yield { type: 'answer', message: { role: 'assistant', content: asked ? 'done' : mixed.calls.map(({ id, name, input }) => ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input: input as never })) }, finishReason: 'stop' };
+      yield {
+        type: 'answer',
+        message: {
+          role: 'assistant',
+          content: asked
+            ? 'done'
+            : mixed.calls.map(({ id, name, input }) => ({
+                type: 'tool-call' as const,
+                toolCallId: id,
+                toolName: name,
+                input: input as never,
+              })),
+        },
+        finishReason: 'stop',
+      };
     };
   }
 
   it('before it begins keeps what the user said', async () => {
     const { engine } = newCase(['hello']);
     const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
-    expect([session.status, session.haltedReason, session.messages]).toEqual(['completed', 'cancelled', [{ role: 'user', content: 'Hi' }]]);
+    expect([session.status, session.haltedReason, session.messages]).toEqual([
+      'completed',
+      'cancelled',
+      [{ role: 'user', content: 'Hi' }],
+    ]);
     expect((await session.continue(engine)).result.text).toBe('hello');
   });
 });
@@ -86,7 +127,11 @@ describe('a checkpoint', () => {
       const world = new World();
       let checkpoints = 0;
       let begunBefore = 0;
-      const { engine } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto'), call('c', 'slow')] }, 'done'], {}, world);
+      const { engine } = newCase(
+        [{ calls: [call('a', 'auto'), call('b', 'auto'), call('c', 'slow')] }, 'done'],
+        {},
+        world,
+      );
       const onCheckpoint = () => {
         checkpoints += 1;
         if (checkpoints < failAt) return;
@@ -102,10 +147,20 @@ describe('a checkpoint', () => {
 
   it('has what is lost when haltWhen fails', async () => {
     let kept: Session | undefined;
-    const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], { haltWhen: () => Promise.reject(new Error('halting is broken')) });
-    expect(await codeOf(Session.create().start(engine, 'Go', { onCheckpoint: (session) => void (kept = session) }))).toBe('Error: halting is broken');
+    const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], {
+      haltWhen: () => Promise.reject(new Error('halting is broken')),
+    });
+    expect(
+      await codeOf(
+        Session.create().start(engine, 'Go', { onCheckpoint: (session) => void (kept = session) }),
+      ),
+    ).toBe('Error: halting is broken');
     const { session } = await kept!.continue({ ...engine, haltWhen: () => false });
-    expect([session.status, resultsIn(session.messages).length, world.starts.get('a')]).toEqual(['completed', 1, 1]);
+    expect([session.status, resultsIn(session.messages).length, world.starts.get('a')]).toEqual([
+      'completed',
+      1,
+      1,
+    ]);
   });
 });
 
@@ -114,16 +169,28 @@ describe('a call that was begun by a process that is gone', () => {
     const world = new World();
     const made = newCase([{ calls: [call('c', kind), call('m', 'manual')] }, 'done'], {}, world);
     let last: Session | undefined;
-    await Session.create({ id: 's' }).start(made.engine, 'Go', { onCheckpoint: (session) => void (session.pending.some((each) => each.kind === 'uncertain') && session.pending.length === 1 && (last ??= session)) });
+    await Session.create({ id: 's' }).start(made.engine, 'Go', {
+      onCheckpoint: (session) =>
+        void (
+          session.pending.some((each) => each.kind === 'uncertain') &&
+          session.pending.length === 1 &&
+          (last ??= session)
+        ),
+    });
     return { ...made, session: Session.fromJSON(last!.toJSON()) };
   }
 
   it('is uncertain until its result is given', async () => {
     const { session, engine, world } = await uncertain('auto');
-    expect(session.pending).toMatchObject([{ kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } }]);
+    expect(session.pending).toMatchObject([
+      { kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } },
+    ]);
     expect(await codeOf(session.continue(engine))).toBe('INVALID_STATE');
     const last = await finish(session.submitToolResult('c', 'it had run').session, engine);
-    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([['c', { type: 'text', value: 'it had run' }], 1]);
+    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([
+      ['c', { type: 'text', value: 'it had run' }],
+      1,
+    ]);
   });
 
   it('runs again when the user says so', async () => {
@@ -136,14 +203,27 @@ describe('a call that was begun by a process that is gone', () => {
 
   it('reads as unknown when the user leaves it so', async () => {
     const { session, engine } = await uncertain('auto');
-    const last = await finish((await session.deny('c', 'looked at it').session.continue(engine)).session, engine);
-    expect(resultsIn(last.messages)[0]).toEqual(['c', { type: 'error-text', value: 'Whether the call had its effect is not known; the user decided not to run it again: looked at it' }]);
+    const last = await finish(
+      (await session.deny('c', 'looked at it').session.continue(engine)).session,
+      engine,
+    );
+    expect(resultsIn(last.messages)[0]).toEqual([
+      'c',
+      {
+        type: 'error-text',
+        value:
+          'Whether the call had its effect is not known; the user decided not to run it again: looked at it',
+      },
+    ]);
   });
 
   it('runs again by itself when its tool is idempotent', async () => {
     const { session, engine, world } = await uncertain('idempotent');
     const last = await finish((await session.continue(engine)).session, engine);
-    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([['c', { type: 'json', value: { did: 'c' } }], 2]);
+    expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([
+      ['c', { type: 'json', value: { did: 'c' } }],
+      2,
+    ]);
   });
 });
 
@@ -154,13 +234,29 @@ describe('calls that run at the same time', () => {
       for (let left = Math.floor(random() * 6); left > 0; left -= 1) await Promise.resolve();
     };
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: ticks }));
+    registry.register(
+      defineTool({
+        name: 'look',
+        description: 'Looks',
+        inputSchema: { type: 'object' },
+        accessMode: AccessMode.READONLY,
+        execute: ticks,
+      }),
+    );
     for (let run = 0; run < 100; run += 1) {
       const shared = new MemoryStateStore();
       const store = watched(shared, async (_operation, _given, go) => (await ticks(), go()));
-      const engine = { executor: new ToolExecutor({ registry, cacheEntries: 0 }), model: scriptedModel([{ calls: Array.from({ length: 8 }, (_, at) => ({ name: 'look', input: { at } })) }, 'done']) };
+      const engine = {
+        executor: new ToolExecutor({ registry, cacheEntries: 0 }),
+        model: scriptedModel([
+          { calls: Array.from({ length: 8 }, (_, at) => ({ name: 'look', input: { at } })) },
+          'done',
+        ]),
+      };
       const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');
-      expect((await new SessionStore({ store: shared }).open('s'))!.toJSON()).toEqual(session.toJSON());
+      expect((await new SessionStore({ store: shared }).open('s'))!.toJSON()).toEqual(
+        session.toJSON(),
+      );
     }
   });
 });
@@ -171,11 +267,20 @@ describe('of two that go on with the same session', () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
     await sessions.create({ id: 's' }).start(first.engine, 'Go');
-    const copies = await Promise.all([0, 1].map(async () => (await sessions.open('s'))!.approve('p').session.approve('q').session));
+    const copies = await Promise.all(
+      [0, 1].map(async () => (await sessions.open('s'))!.approve('p').session.approve('q').session),
+    );
     const models = copies.map(() => scriptedModel(['done']));
-    const codes = await Promise.all(copies.map((copy, at) => codeOf(copy.continue({ ...newCase([], {}, world).engine, model: models[at]! }))));
+    const codes = await Promise.all(
+      copies.map((copy, at) =>
+        codeOf(copy.continue({ ...newCase([], {}, world).engine, model: models[at]! })),
+      ),
+    );
     expect(codes.sort()).toEqual(['STALE_SESSION', 'fine']);
-    expect([...world.starts]).toEqual([['p', 1], ['q', 1]]);
+    expect([...world.starts]).toEqual([
+      ['p', 1],
+      ['q', 1],
+    ]);
     expect(models.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
     expect((await sessions.open('s'))!.status).toBe('completed');
   });
@@ -202,13 +307,27 @@ describe('a thousand calls that wait in one turn', () => {
     const { engine } = newCase([{ calls }, 'done'], {}, world);
     let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
     expect(session.pending).toHaveLength(1000);
-    const order = [...session.pending].map((pending) => ({ pending, at: random() })).sort((a, b) => a.at - b.at);
-    for (const [done, { pending: { kind, callId } }] of order.entries()) {
-      const decided = kind === 'manual' ? session.submitToolResult(callId, callId) : kind === 'question' ? session.answer(callId, callId) : session.approve(callId);
+    const order = [...session.pending]
+      .map((pending) => ({ pending, at: random() }))
+      .sort((a, b) => a.at - b.at);
+    for (const [
+      done,
+      {
+        pending: { kind, callId },
+      },
+    ] of order.entries()) {
+      const decided =
+        kind === 'manual'
+          ? session.submitToolResult(callId, callId)
+          : kind === 'question'
+            ? session.answer(callId, callId)
+            : session.approve(callId);
       expect(decided).toMatchObject({ ok: true, applied: true });
       ({ session } = decided);
       if (done % 100 === 99) {
-        expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).toJSON()).toEqual(session.toJSON());
+        expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).toJSON()).toEqual(
+          session.toJSON(),
+        );
         await session.save();
         session = (await sessions.open('s'))!;
       }
@@ -223,17 +342,30 @@ describe('a thousand calls that wait in one turn', () => {
 describe('a snapshot that is gone on with twice', () => {
   it('runs an approved call once, whichever copy goes on first; in the other one it is uncertain', async () => {
     const paid: string[] = [];
-    const pay = defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => void paid.push('paid') });
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.WRITE,
+      execute: () => void paid.push('paid'),
+    });
     const tools = [pay];
     const engine = () => ({ tools, model: scriptedModel(['Paid.']) });
-    const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) }, 'Pay');
+    const { session } = await Session.create().start(
+      { tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) },
+      'Pay',
+    );
     const stored = JSON.stringify(session.approve('c1').session);
     const first = await Session.fromJSON(JSON.parse(stored)).continue(engine());
     expect(first.result.text).toBe('Paid.');
     const second = await Session.fromJSON(JSON.parse(stored)).continue(engine());
-    expect(second.session.pending).toMatchObject([{ kind: 'uncertain', callId: 'c1', toolName: 'pay' }]);
+    expect(second.session.pending).toMatchObject([
+      { kind: 'uncertain', callId: 'c1', toolName: 'pay' },
+    ]);
     expect(paid).toEqual(['paid']);
-    const told = await second.session.submitToolResult('c1', 'paid already').session.continue(engine());
+    const told = await second.session
+      .submitToolResult('c1', 'paid already')
+      .session.continue(engine());
     expect(told.result.text).toBe('Paid.');
     // Who wants it to happen again says so, and is asked again.
     const again = await second.session.rerun('c1').session.continue(engine());
@@ -245,15 +377,28 @@ describe('a snapshot that is gone on with twice', () => {
 
 describe('what the user says', () => {
   it('makes the same calls as before no loop', async () => {
-    const price = defineTool({ name: 'price', description: 'A price', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => 5 });
+    const price = defineTool({
+      name: 'price',
+      description: 'A price',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => 5,
+    });
     const registry = new ToolMetadataRegistry();
     registry.register(price);
     const executor = new ToolExecutor({ registry });
     let session = Session.create();
-    for (let turn = 0; turn < 8; turn += 1) ({ session } = await session.reply({ executor, model: scriptedModel([{ calls: [{ name: 'price' }] }, 'Five.']) }, 'How much?'));
+    for (let turn = 0; turn < 8; turn += 1)
+      ({ session } = await session.reply(
+        { executor, model: scriptedModel([{ calls: [{ name: 'price' }] }, 'Five.']) },
+        'How much?',
+      ));
     expect(JSON.stringify(session.messages)).not.toContain('error-text');
     const many = Array.from({ length: 6 }, () => ({ calls: [{ name: 'price' }] }));
-    ({ session } = await session.reply({ executor, model: scriptedModel([...many, 'Five.']) }, 'How much?'));
+    ({ session } = await session.reply(
+      { executor, model: scriptedModel([...many, 'Five.']) },
+      'How much?',
+    ));
     expect(JSON.stringify(session.messages)).toContain('got 4 equal calls');
   });
 });
@@ -261,18 +406,43 @@ describe('what the user says', () => {
 describe('arguments that the user changed, and the schema refuses', () => {
   it('leave the call pending for approval, and the model without an error that is not its own', async () => {
     const paid: number[] = [];
-    const tools = [defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, execute: ({ cents }) => void paid.push(cents) })];
-    const model = scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] }, 'Paid.']);
+    const tools = [
+      defineTool({
+        name: 'pay',
+        description: 'Pays',
+        inputSchema: z.object({ cents: z.number() }),
+        accessMode: AccessMode.WRITE,
+        execute: ({ cents }) => void paid.push(cents),
+      }),
+    ];
+    const model = scriptedModel([
+      { calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] },
+      'Paid.',
+    ]);
     const { session } = await Session.create().start({ tools, model }, 'Pay');
-    const { session: asked } = await session.approve('c1', { input: { cents: 'x' } }).session.continue({ tools, model });
-    expect([asked.status, asked.pending.map(({ kind }) => kind), model.requests.length, paid]).toEqual(['awaiting_approval', ['approval'], 1, []]);
+    const { session: asked } = await session
+      .approve('c1', { input: { cents: 'x' } })
+      .session.continue({ tools, model });
+    expect([
+      asked.status,
+      asked.pending.map(({ kind }) => kind),
+      model.requests.length,
+      paid,
+    ]).toEqual(['awaiting_approval', ['approval'], 1, []]);
     await asked.approve('c1', { input: { cents: 7 } }).session.continue({ tools, model });
     expect(paid).toEqual([7]);
   });
 });
 
 describe('going on', () => {
-  const write = (name: string, ran: string[]) => defineTool({ name, description: name, inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => void ran.push(name) });
+  const write = (name: string, ran: string[]) =>
+    defineTool({
+      name,
+      description: name,
+      inputSchema: z.object({}),
+      accessMode: AccessMode.WRITE,
+      execute: () => void ran.push(name),
+    });
 
   it('a second time after the model has answered asks it nothing', async () => {
     const { session } = await Session.create().start({ model: scriptedModel(['Hello.']) }, 'Hi');
@@ -282,23 +452,50 @@ describe('going on', () => {
 
   it('from any moment that was kept never has the model answer its own answer', async () => {
     const kept: unknown[] = [];
-    const look = defineTool({ name: 'look', description: 'Looks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => 'seen' });
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => 'seen',
+    });
     const script = [{ calls: [{ name: 'look' }] }, 'Done.'];
-    await Session.create().start({ tools: [look], model: scriptedModel(script) }, 'Look', { onCheckpoint: (at) => void kept.push(JSON.parse(JSON.stringify(at))) });
+    await Session.create().start({ tools: [look], model: scriptedModel(script) }, 'Look', {
+      onCheckpoint: (at) => void kept.push(JSON.parse(JSON.stringify(at))),
+    });
     for (const snapshot of kept) {
       const session = Session.fromJSON(snapshot);
-      const { session: last } = await session.continue({ tools: [look], model: scriptedModel(session.messages.some(({ role }) => role === 'tool') || session.rev > 1 ? ['Done.'] : script) });
-      expect(last.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+      const { session: last } = await session.continue({
+        tools: [look],
+        model: scriptedModel(
+          session.messages.some(({ role }) => role === 'tool') || session.rev > 1
+            ? ['Done.']
+            : script,
+        ),
+      });
+      expect(last.messages.map(({ role }) => role)).toEqual([
+        'user',
+        'assistant',
+        'tool',
+        'assistant',
+      ]);
     }
   });
 
   it('asks again for an approval that was given to the name of another tool', async () => {
     const ran: string[] = [];
     const tools = [write('pay', ran), write('look_up', ran)];
-    const { session } = await Session.create().start({ tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) }, 'Pay');
-    const forged = JSON.parse(JSON.stringify(session)) as { openTurn: { calls: { progress: { pending: { toolName: string } } }[] } };
+    const { session } = await Session.create().start(
+      { tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) },
+      'Pay',
+    );
+    const forged = JSON.parse(JSON.stringify(session)) as {
+      openTurn: { calls: { progress: { pending: { toolName: string } } }[] };
+    };
     forged.openTurn.calls[0]!.progress.pending.toolName = 'look_up';
-    const { session: asked } = await Session.fromJSON(forged).approve('c1').session.continue({ tools, model: scriptedModel([]) });
+    const { session: asked } = await Session.fromJSON(forged)
+      .approve('c1')
+      .session.continue({ tools, model: scriptedModel([]) });
     expect(asked.pending).toMatchObject([{ kind: 'approval', toolName: 'pay' }]);
     expect(ran).toEqual([]);
   });
@@ -306,7 +503,13 @@ describe('going on', () => {
   it('runs no calls of an answer that was cut off, and tells the model so', async () => {
     const ran: string[] = [];
     const model = scriptedModel([{ calls: [{ name: 'look' }], finishReason: 'length' }, 'Sorry.']);
-    const look = defineTool({ name: 'look', description: 'Looks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => void ran.push('look') });
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => void ran.push('look'),
+    });
     const { session } = await Session.create().start({ tools: [look], model }, 'Look');
     expect(ran).toEqual([]);
     expect(JSON.stringify(session.messages)).toContain('cut off (length)');

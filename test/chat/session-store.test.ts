@@ -8,13 +8,20 @@ import { WRITES, watched, type Operation } from './session-stores.js';
 import { World } from './session-world.js';
 
 /** A memory whose operations can be watched and spoiled. */
-function spied(before: (operation: Operation) => void | Promise<void>, shared = new MemoryStateStore()): { readonly store: StateStore; readonly shared: MemoryStateStore } {
-  return { shared, store: watched(shared, async (operation, _given, go) => (await before(operation), go())) };
+function spied(
+  before: (operation: Operation) => void | Promise<void>,
+  shared = new MemoryStateStore(),
+): { readonly store: StateStore; readonly shared: MemoryStateStore } {
+  return {
+    shared,
+    store: watched(shared, async (operation, _given, go) => (await before(operation), go())),
+  };
 }
 
 /** A log that is no longer used is gone after a minute, so that who reads it can read on. */
 const GONE_MS = 60_000;
-const namesIn = async (store: StateStore): Promise<readonly string[]> => (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
+const namesIn = async (store: StateStore): Promise<readonly string[]> =>
+  (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
 
 const fine = () => undefined;
 /** Long, and of characters with two halves: after `filler` of one length or another, a cut falls between them. */
@@ -40,11 +47,24 @@ describe('a session in a store', () => {
     const { store } = spied(fine);
     const sessions = new SessionStore({ store });
     const seen: unknown[] = [];
-    const look = async () => seen.push(((await sessions.open('s'))!.toJSON() as unknown as { messages: unknown[] }).messages.length);
-    await sessions.create({ id: 's' }).start({ model: async function* () {
-      await look();
-      yield { type: 'answer', message: { role: 'assistant', content: 'hello' }, finishReason: 'stop' };
-    } }, 'Hi');
+    const look = async () =>
+      seen.push(
+        ((await sessions.open('s'))!.toJSON() as unknown as { messages: unknown[] }).messages
+          .length,
+      );
+    await sessions.create({ id: 's' }).start(
+      {
+        model: async function* () {
+          await look();
+          yield {
+            type: 'answer',
+            message: { role: 'assistant', content: 'hello' },
+            finishReason: 'stop',
+          };
+        },
+      },
+      'Hi',
+    );
     expect(seen).toEqual([1]);
   });
 
@@ -55,9 +75,12 @@ describe('a session in a store', () => {
         const store = new MemoryStateStore({ clock });
         const sessions = new SessionStore({ store });
         const { engine } = newCase(['hello', 'again', long(length)]);
-        const { session } = await sessions.create({ id: 's', context: long(length, filler) }).start(engine, 'Go');
+        const { session } = await sessions
+          .create({ id: 's', context: long(length, filler) })
+          .start(engine, 'Go');
         expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
-        for (const text of ['More', 'All of it']) await (await sessions.open('s'))!.reply(engine, text);
+        for (const text of ['More', 'All of it'])
+          await (await sessions.open('s'))!.reply(engine, text);
         expect((await sessions.open('s'))!.messages).toHaveLength(6);
         clock.advance(GONE_MS);
         expect(await namesIn(store)).toEqual(['session-log/s', 'session/s']);
@@ -74,7 +97,10 @@ describe('a session in a store', () => {
     const { engine } = newCase(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
     const writer = new SessionStore({ store: shared });
     let { session } = await writer.create({ id: 's', context: long(700_000) }).start(engine, 'Go');
-    for (const [at, text] of [1, 2, 3].flatMap((each): [number, string][] => [[each, 'More'], [each, long(400_000)]])) {
+    for (const [at, text] of [1, 2, 3].flatMap((each): [number, string][] => [
+      [each, 'More'],
+      [each, long(400_000)],
+    ])) {
       let operations = 0;
       // Between the reading of the session's key and of its log, another process changes it; a long text makes it write a new log.
       const { store } = spied(async () => {
@@ -94,7 +120,9 @@ describe('a session in a store', () => {
     await sessions.create({ id: 's' }).start(engine, 'Go');
     const [one, other] = [(await sessions.open('s'))!, (await sessions.open('s'))!];
     // Even if both decide the same, and write so much that each begins a new log.
-    const codes = await Promise.all([one, other].map((each) => codeOf(each.submitToolResult('m', long(700_000)).session.save())));
+    const codes = await Promise.all(
+      [one, other].map((each) => codeOf(each.submitToolResult('m', long(700_000)).session.save())),
+    );
     expect(codes.sort()).toEqual(['STALE_SESSION', 'fine']);
     expect((await sessions.open('s'))!.messages).toHaveLength(3);
     expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Go'))).toBe('STALE_SESSION');
@@ -107,7 +135,9 @@ describe('a session in a store', () => {
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store, ttlMs: 1000 });
     const { engine } = newCase(['hello', 'again']);
-    const { session } = await sessions.create({ id: 's', context: long(700_000) }).start(engine, 'Go');
+    const { session } = await sessions
+      .create({ id: 's', context: long(700_000) })
+      .start(engine, 'Go');
     clock.advance(900);
     await session.reply(engine, 'More');
     clock.advance(999);
@@ -126,17 +156,32 @@ describe('a session in a store', () => {
     const { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
     await sessions.delete('s');
     await sessions.delete('s');
-    expect(await codeOf(session.submitToolResult('m', 1).session.continue(engine))).toBe('STALE_SESSION');
+    expect(await codeOf(session.submitToolResult('m', 1).session.continue(engine))).toBe(
+      'STALE_SESSION',
+    );
   });
 
   it('is refused when something else stands under its key', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { session } = await sessions.create({ id: 'a' }).start(newCase(['hello']).engine, 'Go');
     const text = JSON.stringify(session);
-    for (const [at, junk] of ['', 'null', '5', '[]', '{}', text.slice(0, -1), text.slice(0, 40), text, 'a'.repeat(36)].entries()) {
+    for (const [at, junk] of [
+      '',
+      'null',
+      '5',
+      '[]',
+      '{}',
+      text.slice(0, -1),
+      text.slice(0, 40),
+      text,
+      'a'.repeat(36),
+    ].entries()) {
       const store = new MemoryStateStore();
       await store.compareAndSet('session/b', undefined, junk);
-      expect([at, await codeOf(new SessionStore({ store }).open('b'))]).toEqual([at, 'INVALID_SNAPSHOT']);
+      expect([at, await codeOf(new SessionStore({ store }).open('b'))]).toEqual([
+        at,
+        'INVALID_SNAPSHOT',
+      ]);
       await new SessionStore({ store }).delete('b');
       expect(await new SessionStore({ store }).open('b')).toBeUndefined();
     }
@@ -144,8 +189,22 @@ describe('a session in a store', () => {
 
   it('is refused with wrong options and ids', async () => {
     const store = new MemoryStateStore();
-    const wrong = [null, {}, { store: {} }, { store: { get: fine, compareAndSet: fine, expire: fine } }, { store, ttlMs: 0 }, { store, ttlMs: NaN }, { store, ttlMs: '1' }, { store, key: new Uint8Array(31) }, { store, key: 'x'.repeat(32) }, { store, migrations: { 0: 1 } }, { store, prefix: 'x' }];
-    expect(wrong.map((options) => codeOfThrown(() => new SessionStore(options as never)))).toEqual(wrong.map(() => 'INVALID_ARGUMENT'));
+    const wrong = [
+      null,
+      {},
+      { store: {} },
+      { store: { get: fine, compareAndSet: fine, expire: fine } },
+      { store, ttlMs: 0 },
+      { store, ttlMs: NaN },
+      { store, ttlMs: '1' },
+      { store, key: new Uint8Array(31) },
+      { store, key: 'x'.repeat(32) },
+      { store, migrations: { 0: 1 } },
+      { store, prefix: 'x' },
+    ];
+    expect(wrong.map((options) => codeOfThrown(() => new SessionStore(options as never)))).toEqual(
+      wrong.map(() => 'INVALID_ARGUMENT'),
+    );
     const sessions = new SessionStore({ store });
     for (const id of ['', 'a/b', 'a'.repeat(129), 7, undefined, null]) {
       expect(await codeOf(sessions.open(id as never))).toBe('INVALID_ARGUMENT');
@@ -170,17 +229,40 @@ describe('a store that fails in the middle of a run', () => {
         begunBefore ??= world.inputs.length;
         throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
       }, shared);
-      const code = await codeOf(new SessionStore({ store }).create({ id: 's' }).start(newCase([{ calls }, 'done'], {}, world).engine, 'Go'));
+      const code = await codeOf(
+        new SessionStore({ store })
+          .create({ id: 's' })
+          .start(newCase([{ calls }, 'done'], {}, world).engine, 'Go'),
+      );
       if (begunBefore === undefined) break;
       runs += 1;
-      expect([failAt, code, world.inputs.length]).toEqual([failAt, 'STATE_UNAVAILABLE', begunBefore]);
+      expect([failAt, code, world.inputs.length]).toEqual([
+        failAt,
+        'STATE_UNAVAILABLE',
+        begunBefore,
+      ]);
       const opened = await new SessionStore({ store: shared }).open('s');
       if (opened === undefined) continue;
       const known = JSON.stringify(opened);
-      for (const [id] of world.starts) expect([failAt, id, opened.pending.some(({ callId }) => callId === id) || known.includes(`{"did":"${id}"}`)]).toEqual([failAt, id, true]);
+      for (const [id] of world.starts)
+        expect([
+          failAt,
+          id,
+          opened.pending.some(({ callId }) => callId === id) || known.includes(`{"did":"${id}"}`),
+        ]).toEqual([failAt, id, true]);
       let session: Session = opened;
-      for (const { callId } of opened.pending) ({ session } = session.submitToolResult(callId, 'looked it up'));
-      const { session: last } = await session.continue(newCase(opened.messages.length === 1 && (opened.toJSON() as { openTurn?: unknown }).openTurn === undefined ? [{ calls }, 'done'] : ['done'], {}, world).engine);
+      for (const { callId } of opened.pending)
+        ({ session } = session.submitToolResult(callId, 'looked it up'));
+      const { session: last } = await session.continue(
+        newCase(
+          opened.messages.length === 1 &&
+            (opened.toJSON() as { openTurn?: unknown }).openTurn === undefined
+            ? [{ calls }, 'done']
+            : ['done'],
+          {},
+          world,
+        ).engine,
+      );
       expect(last.status).toBe('completed');
       expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
     }
@@ -190,7 +272,8 @@ describe('a store that fails in the middle of a run', () => {
   it('leaves the session as it was: it can go on when the store is back', async () => {
     let broken = false;
     const { store } = spied((operation) => {
-      if (broken && WRITES.has(operation)) throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
+      if (broken && WRITES.has(operation))
+        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
     });
     const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
     const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');

@@ -1,18 +1,43 @@
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 
-export type Operation = 'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'list' | 'append' | 'read';
-const OPERATIONS: ReadonlySet<string> = new Set<Operation>(['get', 'compareAndSet', 'increment', 'expire', 'now', 'list', 'append', 'read']);
+export type Operation =
+  'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'list' | 'append' | 'read';
+const OPERATIONS: ReadonlySet<string> = new Set<Operation>([
+  'get',
+  'compareAndSet',
+  'increment',
+  'expire',
+  'now',
+  'list',
+  'append',
+  'read',
+]);
 /** Operations that change something. */
-export const WRITES: ReadonlySet<Operation> = new Set<Operation>(['compareAndSet', 'increment', 'expire', 'append']);
+export const WRITES: ReadonlySet<Operation> = new Set<Operation>([
+  'compareAndSet',
+  'increment',
+  'expire',
+  'append',
+]);
 
 /** A store each of whose operations goes through a function, which may look, wait, fail, or leave it out. */
-export function watched(store: StateStore, around: (operation: Operation, given: readonly unknown[], go: () => Promise<unknown>) => Promise<unknown>): StateStore {
+export function watched(
+  store: StateStore,
+  around: (
+    operation: Operation,
+    given: readonly unknown[],
+    go: () => Promise<unknown>,
+  ) => Promise<unknown>,
+): StateStore {
   return new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
       if (!OPERATIONS.has(name as string)) return method.bind(target) as unknown;
-      return (...given: unknown[]) => around(name as Operation, given, () => (method as (...given: unknown[]) => Promise<unknown>).apply(target, given));
+      return (...given: unknown[]) =>
+        around(name as Operation, given, () =>
+          (method as (...given: unknown[]) => Promise<unknown>).apply(target, given),
+        );
     },
   });
 }
@@ -30,7 +55,9 @@ export class RestartingStore {
       const own = trusted ? given.map(withoutIdentity) : given;
       const answer = await this.#run(operation, own);
       if (WRITES.has(operation)) this.#writes.push({ operation, given: own });
-      return operation === 'now' && trusted ? { ...(answer as object), identity: 'trusted' } : answer;
+      return operation === 'now' && trusted
+        ? { ...(answer as object), identity: 'trusted' }
+        : answer;
     });
   }
 
@@ -42,14 +69,19 @@ export class RestartingStore {
   async restart(saved: number): Promise<void> {
     this.#memory = new MemoryStateStore();
     this.#writes.length = saved;
-    for (const { operation, given } of this.#writes) await this.#run(operation, given.map(withoutIdentity));
+    for (const { operation, given } of this.#writes)
+      await this.#run(operation, given.map(withoutIdentity));
   }
 
   #run(operation: Operation, given: readonly unknown[]): Promise<unknown> {
-    return (this.#memory[operation] as (...given: readonly unknown[]) => Promise<unknown>)(...given);
+    return (this.#memory[operation] as (...given: readonly unknown[]) => Promise<unknown>)(
+      ...given,
+    );
   }
 }
 
 function withoutIdentity(given: unknown): unknown {
-  return typeof given === 'object' && given !== null && 'identity' in given ? { ...given, identity: undefined } : given;
+  return typeof given === 'object' && given !== null && 'identity' in given
+    ? { ...given, identity: undefined }
+    : given;
 }

@@ -3,11 +3,34 @@ import { modelMessageSchema } from 'ai';
 import { callsIn, isOwnCall } from './session-thread.js';
 import type { ChatMessage, ModelStep } from '../../src/chat.js';
 import type { ScriptedCall } from '../../src/chat/model-step.js';
-import { AccessMode, askUser, DangerLevel, fail, halt, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  DangerLevel,
+  fail,
+  halt,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+} from '../../src/index.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** What a call of a script does. */
-export const KINDS = ['auto', 'idempotent', 'manual', 'ask', 'choose', 'halt', 'fail', 'throw', 'slow', 'pay', 'payAsk', 'unknown', 'invalid'] as const;
+export const KINDS = [
+  'auto',
+  'idempotent',
+  'manual',
+  'ask',
+  'choose',
+  'halt',
+  'fail',
+  'throw',
+  'slow',
+  'pay',
+  'payAsk',
+  'unknown',
+  'invalid',
+] as const;
 export type Kind = (typeof KINDS)[number];
 export type Script = readonly (readonly Kind[])[];
 
@@ -49,15 +72,25 @@ const policy: Policy = {
   decide: ({ name, input }) => {
     const amount = (input as { amount?: number }).amount ?? 0;
     const danger = amount >= 1000 ? DangerLevel.CRITICAL : DangerLevel.MEDIUM;
-    return name.startsWith('pay') ? { verdict: 'confirm', rule: 'test', reason: 'it pays', danger } : { verdict: 'allow', rule: 'test', reason: 'harmless', danger: DangerLevel.LOW };
+    return name.startsWith('pay')
+      ? { verdict: 'confirm', rule: 'test', reason: 'it pays', danger }
+      : { verdict: 'allow', rule: 'test', reason: 'harmless', danger: DangerLevel.LOW };
   },
 };
 
 /** Fresh tools and a fresh executor, as a new process has them. */
 export function newExecutor(world: World, life: Life = { dead: false }): ToolExecutor {
   const registry = new ToolMetadataRegistry();
-  const inputSchema = { type: 'object', properties: { of: { type: 'string' }, amount: { type: 'number' } }, required: ['of'] } as const;
-  const add = (name: Kind, work: ((callId: string) => unknown) | undefined, idempotencyKey = false) =>
+  const inputSchema = {
+    type: 'object',
+    properties: { of: { type: 'string' }, amount: { type: 'number' } },
+    required: ['of'],
+  } as const;
+  const add = (
+    name: Kind,
+    work: ((callId: string) => unknown) | undefined,
+    idempotencyKey = false,
+  ) =>
     registry.register(
       definitionOf({
         name,
@@ -108,11 +141,29 @@ export function kindOf(script: Script, id: string): Kind {
 export function scriptOf(script: Script): ModelStep {
   return async function* ({ messages }) {
     assertSendable(messages);
-    const turn = messages.filter((message) => message.role === 'assistant' && callsIn(message).length > 0).length;
+    const turn = messages.filter(
+      (message) => message.role === 'assistant' && callsIn(message).length > 0,
+    ).length;
     await Promise.resolve();
-    const calls = (script[turn] ?? []).map((kind, at): ScriptedCall & { id: string } => ({ id: callId(turn, at), name: kind === 'unknown' ? 'nobody' : kind === 'invalid' ? 'auto' : kind, input: kind === 'invalid' ? { of: 1 } : { of: callId(turn, at) } }));
-    const content = calls.length === 0 ? 'done' : calls.map(({ id, name, input = {} }) => ({ type: 'tool-call' as const, toolCallId: id, toolName: name, input }));
-    yield { type: 'answer', message: { role: 'assistant', content }, finishReason: calls.length === 0 ? 'stop' : 'tool-calls' };
+    const calls = (script[turn] ?? []).map((kind, at): ScriptedCall & { id: string } => ({
+      id: callId(turn, at),
+      name: kind === 'unknown' ? 'nobody' : kind === 'invalid' ? 'auto' : kind,
+      input: kind === 'invalid' ? { of: 1 } : { of: callId(turn, at) },
+    }));
+    const content =
+      calls.length === 0
+        ? 'done'
+        : calls.map(({ id, name, input = {} }) => ({
+            type: 'tool-call' as const,
+            toolCallId: id,
+            toolName: name,
+            input,
+          }));
+    yield {
+      type: 'answer',
+      message: { role: 'assistant', content },
+      finishReason: calls.length === 0 ? 'stop' : 'tool-calls',
+    };
   };
 }
 
@@ -123,8 +174,13 @@ export function assertSendable(messages: readonly ChatMessage[]): void {
   for (const [at, message] of messages.entries()) {
     const next = messages[at + 1];
     if (message.role === 'assistant') {
-      const asked = callsIn(message).filter(isOwnCall).map(({ toolCallId }) => toolCallId);
-      deepEqual(next?.role === 'tool' ? next.content.map(({ toolCallId }) => toolCallId) : [], asked);
+      const asked = callsIn(message)
+        .filter(isOwnCall)
+        .map(({ toolCallId }) => toolCallId);
+      deepEqual(
+        next?.role === 'tool' ? next.content.map(({ toolCallId }) => toolCallId) : [],
+        asked,
+      );
     } else if (message.role === 'tool') equal(messages[at - 1]?.role, 'assistant');
   }
 }

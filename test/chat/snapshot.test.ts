@@ -15,7 +15,12 @@ interface Editable {
   messages: { content: unknown[] }[];
   openTurn: {
     message: { content: string | { toolCallId: string }[] };
-    calls: { callId: string; toolName: string; input: Data; progress: { state: string; output?: unknown; startedAt?: number; pending?: Data } }[];
+    calls: {
+      callId: string;
+      toolName: string;
+      input: Data;
+      progress: { state: string; output?: unknown; startedAt?: number; pending?: Data };
+    }[];
     tools: unknown[];
     end?: unknown;
   };
@@ -25,20 +30,45 @@ interface Editable {
 
 const KEY = new Uint8Array(32).fill(1);
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-const codeOf = (snapshot: unknown, options = {}): string => codeOfThrown(() => Session.fromJSON(snapshot, options));
+const codeOf = (snapshot: unknown, options = {}): string =>
+  codeOfThrown(() => Session.fromJSON(snapshot, options));
 
 /** A session in which every kind of record occurs. */
 async function rich(): Promise<Session> {
-  const kinds: readonly Kind[] = ['auto', 'manual', 'ask', 'choose', 'pay', 'pay', 'fail', 'pay', 'slow', 'halt'];
-  const { engine } = newCase([{ text: 'First', calls: [call('a', 'manual'), call('b', 'auto')] }, { calls: kinds.map((kind, at) => call(`c${at}`, kind)) }], {});
+  const kinds: readonly Kind[] = [
+    'auto',
+    'manual',
+    'ask',
+    'choose',
+    'pay',
+    'pay',
+    'fail',
+    'pay',
+    'slow',
+    'halt',
+  ];
+  const { engine } = newCase(
+    [
+      { text: 'First', calls: [call('a', 'manual'), call('b', 'auto')] },
+      { calls: kinds.map((kind, at) => call(`c${at}`, kind)) },
+    ],
+    {},
+  );
   let last: Session | undefined;
-  const { session } = await Session.create({ id: 's', context: { user: 'ada', tags: ['x', null, 1.5, true] } }).start(engine, 'Go');
+  const { session } = await Session.create({
+    id: 's',
+    context: { user: 'ada', tags: ['x', null, 1.5, true] },
+  }).start(engine, 'Go');
   const onCheckpoint = (each: Session) => {
-    const started = each.pending.some(({ kind, callId }) => kind === 'uncertain' && callId === 'c8');
+    const started = each.pending.some(
+      ({ kind, callId }) => kind === 'uncertain' && callId === 'c8',
+    );
     if (started) last = each;
   };
   await session.submitToolResult('a', 1).session.continue(engine, { onCheckpoint });
-  const decided = last!.approve('c5').session.approve('c7', { input: { of: 'c7', amount: 5 } }).session;
+  const decided = last!
+    .approve('c5')
+    .session.approve('c7', { input: { of: 'c7', amount: 5 } }).session;
   return decided;
 }
 
@@ -48,28 +78,61 @@ beforeAll(async () => {
 });
 
 /** All places of some data, with what stands there. */
-function* placesOf(data: unknown, path: readonly (string | number)[] = []): Generator<{ readonly path: readonly (string | number)[]; readonly value: unknown }> {
+function* placesOf(
+  data: unknown,
+  path: readonly (string | number)[] = [],
+): Generator<{ readonly path: readonly (string | number)[]; readonly value: unknown }> {
   yield { path, value: data };
-  if (typeof data === 'object' && data !== null) for (const [key, value] of Object.entries(data)) yield* placesOf(value, [...path, Array.isArray(data) ? Number(key) : key]);
+  if (typeof data === 'object' && data !== null)
+    for (const [key, value] of Object.entries(data))
+      yield* placesOf(value, [...path, Array.isArray(data) ? Number(key) : key]);
 }
 
-function edited(snapshot: Data, path: readonly (string | number)[], edit: (holder: Record<string | number, unknown>, key: string | number) => void): Data {
+function edited(
+  snapshot: Data,
+  path: readonly (string | number)[],
+  edit: (holder: Record<string | number, unknown>, key: string | number) => void,
+): Data {
   const made = copy(snapshot);
-  const holder = path.slice(0, -1).reduce<unknown>((at, key) => (at as Record<string | number, unknown>)[key], made) as Record<string | number, unknown>;
+  const holder = path
+    .slice(0, -1)
+    .reduce<unknown>((at, key) => (at as Record<string | number, unknown>)[key], made) as Record<
+    string | number,
+    unknown
+  >;
   edit(holder, path.at(-1)!);
   return made;
 }
 
 /** Places whose content is the user's or the model's: any plain data will do there. */
-const isFree = (path: readonly (string | number)[]): boolean => path[0] === 'context' || path.some((key, at) => (key === 'input' || key === 'value') && at < path.length) || path.includes('providerOptions');
+const isFree = (path: readonly (string | number)[]): boolean =>
+  path[0] === 'context' ||
+  path.some((key, at) => (key === 'input' || key === 'value') && at < path.length) ||
+  path.includes('providerOptions');
 
 /** What was read may be nothing, and need not say from where. */
-const isLabelOrFact = ([field, ...path]: readonly (string | number)[]): boolean => field === 'flow' && (path.length < 2 || ['from', 'inferred'].includes(String(path.at(-1))));
+const isLabelOrFact = ([field, ...path]: readonly (string | number)[]): boolean =>
+  field === 'flow' && (path.length < 2 || ['from', 'inferred'].includes(String(path.at(-1))));
 
 describe('a snapshot', () => {
   it('has every kind of record in this test', () => {
     const text = JSON.stringify(whole);
-    for (const part of ['not_started', 'started', 'waiting', 'approved', 'settled', 'manual', 'question', 'approval', 'options', 'resolutions', 'offered', '"amount":5', 'error-text']) expect(text).toContain(part);
+    for (const part of [
+      'not_started',
+      'started',
+      'waiting',
+      'approved',
+      'settled',
+      'manual',
+      'question',
+      'approval',
+      'options',
+      'resolutions',
+      'offered',
+      '"amount":5',
+      'error-text',
+    ])
+      expect(text).toContain(part);
   });
 
   it('is the session, and a trip through JSON changes nothing', () => {
@@ -84,36 +147,84 @@ describe('a snapshot', () => {
     for (const { path, value } of placesOf(whole)) {
       if (path.length === 0) continue;
       const isItem = typeof path.at(-1) === 'number';
-      const optional = ['context', 'options', 'principal', 'conversationId', 'end', 'input', 'providerOptions'].includes(String(path.at(-1))) || isLabelOrFact(path);
+      const optional =
+        [
+          'context',
+          'options',
+          'principal',
+          'conversationId',
+          'end',
+          'input',
+          'providerOptions',
+        ].includes(String(path.at(-1))) || isLabelOrFact(path);
       if (!isFree(path)) {
         for (const wrong of [null, 7.5, true, 'no such thing', [], {}, [[]], -1]) {
-          if (typeof wrong === typeof value && !Array.isArray(wrong) && !Array.isArray(value) && typeof value !== 'object') continue; // Another text or number may be right.
+          if (
+            typeof wrong === typeof value &&
+            !Array.isArray(wrong) &&
+            !Array.isArray(value) &&
+            typeof value !== 'object'
+          )
+            continue; // Another text or number may be right.
           if (Array.isArray(wrong) && Array.isArray(value)) continue;
           if (path.join('.') === 'flow' && JSON.stringify(wrong) === '{}') continue; // Nothing was read.
           const made = edited(whole, path, (holder, key) => (holder[key] = wrong));
-          if ((typeof wrong === 'string' || Array.isArray(wrong)) && path.at(-1) === 'content') continue; // May be either; what then does not fit together is tried below.
+          if ((typeof wrong === 'string' || Array.isArray(wrong)) && path.at(-1) === 'content')
+            continue; // May be either; what then does not fit together is tried below.
           edits += 1;
-          expect([path.join('.'), wrong, codeOf(made)]).toEqual([path.join('.'), wrong, 'INVALID_SNAPSHOT']);
+          expect([path.join('.'), wrong, codeOf(made)]).toEqual([
+            path.join('.'),
+            wrong,
+            'INVALID_SNAPSHOT',
+          ]);
         }
         if (!isItem && !optional) {
           edits += 1;
-          expect([path.join('.'), codeOf(edited(whole, path, (holder, key) => delete holder[key]))]).toEqual([path.join('.'), 'INVALID_SNAPSHOT']);
+          expect([
+            path.join('.'),
+            codeOf(edited(whole, path, (holder, key) => delete holder[key])),
+          ]).toEqual([path.join('.'), 'INVALID_SNAPSHOT']);
         }
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
           for (const extra of ['extra', 'constructor', '__proto__', 'toJSON']) {
-            const made = edited(whole, [...path, extra], (holder, key) => Object.defineProperty(holder, key, { value: {}, enumerable: true }));
+            const made = edited(whole, [...path, extra], (holder, key) =>
+              Object.defineProperty(holder, key, { value: {}, enumerable: true }),
+            );
             edits += 1;
-            expect([path.join('.'), extra, codeOf(made)]).toEqual([path.join('.'), extra, 'INVALID_SNAPSHOT']);
+            expect([path.join('.'), extra, codeOf(made)]).toEqual([
+              path.join('.'),
+              extra,
+              'INVALID_SNAPSHOT',
+            ]);
           }
         }
       }
     }
-    for (const extra of ['extra', 'constructor', '__proto__', 'toJSON', 'signature2']) expect([extra, codeOf(Object.defineProperty(copy(whole), extra, { value: {}, enumerable: true }))]).toEqual([extra, 'INVALID_SNAPSHOT']);
+    for (const extra of ['extra', 'constructor', '__proto__', 'toJSON', 'signature2'])
+      expect([
+        extra,
+        codeOf(Object.defineProperty(copy(whole), extra, { value: {}, enumerable: true })),
+      ]).toEqual([extra, 'INVALID_SNAPSHOT']);
     expect(edits).toBeGreaterThan(1000);
   });
 
   it('is refused as anything else, and cut off anywhere', () => {
-    for (const junk of [undefined, null, 0, '', 'x', [], {}, [whole], JSON.stringify(whole), new Map(), () => whole, { ...whole, format: 'tooldex.other' }, { ...whole, format: undefined }]) expect(codeOf(junk)).toBe('INVALID_SNAPSHOT');
+    for (const junk of [
+      undefined,
+      null,
+      0,
+      '',
+      'x',
+      [],
+      {},
+      [whole],
+      JSON.stringify(whole),
+      new Map(),
+      () => whole,
+      { ...whole, format: 'tooldex.other' },
+      { ...whole, format: undefined },
+    ])
+      expect(codeOf(junk)).toBe('INVALID_SNAPSHOT');
     const text = JSON.stringify(whole);
     for (let end = 1; end < text.length; end += 97) {
       let parsed: unknown;
@@ -131,8 +242,26 @@ describe('a snapshot', () => {
     cycle['context'] = cycle;
     let deep: unknown = 1;
     for (let level = 0; level < 5000; level += 1) deep = [deep];
-    const failing = Object.defineProperty(copy(whole), 'rev', { enumerable: true, get: () => { throw new Error('/home/ada/secret'); } });
-    for (const bad of [cycle, { ...copy(whole), context: deep }, failing, new Proxy({}, { ownKeys: () => { throw new Error('no'); } })]) expect(codeOf(bad)).toBe('INVALID_SNAPSHOT');
+    const failing = Object.defineProperty(copy(whole), 'rev', {
+      enumerable: true,
+      get: () => {
+        throw new Error('/home/ada/secret');
+      },
+    });
+    for (const bad of [
+      cycle,
+      { ...copy(whole), context: deep },
+      failing,
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+    ])
+      expect(codeOf(bad)).toBe('INVALID_SNAPSHOT');
     expect(() => Session.fromJSON(failing)).not.toThrow(/home/);
   });
 
@@ -145,7 +274,12 @@ describe('a snapshot', () => {
       Session.fromJSON(made);
       expect.unreachable();
     } catch (error) {
-      expect(isToolError(error, 'INVALID_SNAPSHOT') && (error.details['issues'] as readonly { readonly path: readonly unknown[] }[]).map(({ path }) => path.join('.'))).toEqual(expect.arrayContaining(['rev', 'messages.0.role', '']));
+      expect(
+        isToolError(error, 'INVALID_SNAPSHOT') &&
+          (error.details['issues'] as readonly { readonly path: readonly unknown[] }[]).map(
+            ({ path }) => path.join('.'),
+          ),
+      ).toEqual(expect.arrayContaining(['rev', 'messages.0.role', '']));
     }
   });
 
@@ -156,21 +290,38 @@ describe('a snapshot', () => {
       'other arguments than the message has': (s) => (s.openTurn.calls[4]!.input['of'] = 'x'),
       'a call less': (s) => s.openTurn.calls.pop(),
       'calls in another order': (s) => s.openTurn.calls.reverse(),
-      'what waits under another call': (s) => (s.openTurn.calls[1]!.progress.pending!['callId'] = 'c2'),
+      'what waits under another call': (s) =>
+        (s.openTurn.calls[1]!.progress.pending!['callId'] = 'c2'),
       'a message without calls': (s) => (s.openTurn.message.content = 'hello'),
-      'no call that is open': (s) => s.openTurn.calls.forEach((each) => (each.progress = { state: 'settled', output: { type: 'text', value: '' } })),
+      'no call that is open': (s) =>
+        s.openTurn.calls.forEach(
+          (each) => (each.progress = { state: 'settled', output: { type: 'text', value: '' } }),
+        ),
       'an end beside an open turn': (s) => (s.end = { reason: 'completed', finishReason: 'stop' }),
-      'an end of an unknown call': (s) => (s.openTurn.end = { reason: 'halt', haltedReason: 'x', callId: 'z', value: 1 }),
-      'an end of a call that is not settled': (s) => (s.openTurn.end = { reason: 'halt', haltedReason: 'x', callId: 'c1', value: 1 }),
-      'a call that was made before': (s) => ((s.openTurn.calls[0]!.callId = 'b'), ((s.openTurn.message.content as { toolCallId: string }[])[0]!.toolCallId = 'b')),
-      'a result that nobody asked for': (s) => s.messages.at(-1)!.content.push({ type: 'tool-result', toolCallId: 'z', toolName: 'auto', output: { type: 'text', value: '' } }),
+      'an end of an unknown call': (s) =>
+        (s.openTurn.end = { reason: 'halt', haltedReason: 'x', callId: 'z', value: 1 }),
+      'an end of a call that is not settled': (s) =>
+        (s.openTurn.end = { reason: 'halt', haltedReason: 'x', callId: 'c1', value: 1 }),
+      'a call that was made before': (s) => (
+        (s.openTurn.calls[0]!.callId = 'b'),
+        ((s.openTurn.message.content as { toolCallId: string }[])[0]!.toolCallId = 'b')
+      ),
+      'a result that nobody asked for': (s) =>
+        s.messages.at(-1)!.content.push({
+          type: 'tool-result',
+          toolCallId: 'z',
+          toolName: 'auto',
+          output: { type: 'text', value: '' },
+        }),
       'a result less': (s) => s.messages.at(-1)!.content.pop(),
       'a result twice': (s) => s.messages.push(copy(s.messages.at(-1)!)),
       'results in another order': (s) => s.messages.at(-1)!.content.reverse(),
       'results at the beginning': (s) => s.messages.unshift(s.messages.pop()!),
-      'a decision about an unknown call': (s) => s.resolutions.push({ callId: 'z', digest: 'a'.repeat(64) }),
+      'a decision about an unknown call': (s) =>
+        s.resolutions.push({ callId: 'z', digest: 'a'.repeat(64) }),
       'two decisions about a call': (s) => s.resolutions.push(copy(s.resolutions[0]!)),
-      'an approval that nobody gave': (s) => (s.resolutions = s.resolutions.filter((each) => each.callId !== 'c5')),
+      'an approval that nobody gave': (s) =>
+        (s.resolutions = s.resolutions.filter((each) => each.callId !== 'c5')),
       'a tool twice': (s) => s.openTurn.tools.push(copy(s.openTurn.tools[0])),
       'an id that stores do not take': (s) => (s.id = 'a/b'),
       'infinite times': (s) => (s.openTurn.calls[8]!.progress.startedAt = Infinity),
@@ -180,13 +331,23 @@ describe('a snapshot', () => {
       edit(made as unknown as Editable);
       expect([name, codeOf(made)]).toEqual([name, 'INVALID_SNAPSHOT']);
     }
-    const closed = copy(Session.create({ messages: [{ role: 'user', content: 'Hi' }] }).toJSON()) as Data;
-    expect(codeOf({ ...closed, end: { reason: 'tool_error', callId: 'z', error: 'x' } })).toBe('INVALID_SNAPSHOT');
+    const closed = copy(
+      Session.create({ messages: [{ role: 'user', content: 'Hi' }] }).toJSON(),
+    ) as Data;
+    expect(codeOf({ ...closed, end: { reason: 'tool_error', callId: 'z', error: 'x' } })).toBe(
+      'INVALID_SNAPSHOT',
+    );
   });
 
   it('of another version is migrated step by step, or refused with what is missing', () => {
     const older = { format: 'tooldex.session', version: -1 + 1, who: 's' };
-    const migrations = { 0: ({ who }: Readonly<Record<string, unknown>>) => ({ ...(copy(Session.create({ id: 'x' }).toJSON()) as Data), id: who, version: 1 }) };
+    const migrations = {
+      0: ({ who }: Readonly<Record<string, unknown>>) => ({
+        ...(copy(Session.create({ id: 'x' }).toJSON()) as Data),
+        id: who,
+        version: 1,
+      }),
+    };
     expect(Session.fromJSON(older, { migrations }).id).toBe('s');
     const message = (snapshot: unknown, options = {}) => {
       try {
@@ -197,14 +358,39 @@ describe('a snapshot', () => {
     };
     expect(message(older)).toContain('no migration for it');
     expect(message({ ...whole, version: 2 })).toContain('It was made by a newer tooldex');
-    for (const version of ['1', null, 1.5, -1, NaN, {}, undefined]) expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
-    expect(message(older, { migrations: { 0: (snapshot: unknown) => snapshot } })).toContain('of a later version');
+    for (const version of ['1', null, 1.5, -1, NaN, {}, undefined])
+      expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
+    expect(message(older, { migrations: { 0: (snapshot: unknown) => snapshot } })).toContain(
+      'of a later version',
+    );
     expect(message(older, { migrations: { 0: () => null } })).toContain('got null');
-    expect(message(older, { migrations: { 0: () => ({ version: 1, format: 'tooldex.session', x: () => 1 }) } })).toContain('plain data');
+    expect(
+      message(older, {
+        migrations: { 0: () => ({ version: 1, format: 'tooldex.session', x: () => 1 }) },
+      }),
+    ).toContain('plain data');
     expect(message(older, { migrations: { 0: () => ({ version: 1 }) } })).toContain('format');
-    expect(message(older, { migrations: { 0: () => { throw new Error('cannot'); } } })).toContain('cannot');
-    expect(message(older, { migrations: Object.create({ 0: migrations[0] }) as object })).not.toBe('s');
-    for (const options of [{ migrations: [] }, { migrations: { 0: 'x' } }, { key: 'x' }, { key: new Uint8Array(8) }, { keys: KEY }, null]) expect(codeOf(whole, options as never)).toBe('INVALID_ARGUMENT');
+    expect(
+      message(older, {
+        migrations: {
+          0: () => {
+            throw new Error('cannot');
+          },
+        },
+      }),
+    ).toContain('cannot');
+    expect(message(older, { migrations: Object.create({ 0: migrations[0] }) as object })).not.toBe(
+      's',
+    );
+    for (const options of [
+      { migrations: [] },
+      { migrations: { 0: 'x' } },
+      { key: 'x' },
+      { key: new Uint8Array(8) },
+      { keys: KEY },
+      null,
+    ])
+      expect(codeOf(whole, options as never)).toBe('INVALID_ARGUMENT');
   });
 
   it('signed shows any change, and every single one', () => {
@@ -214,14 +400,34 @@ describe('a snapshot', () => {
     expect(copy(Session.fromJSON(signed).toJSON())).toEqual(whole);
     expect(codeOf(whole, { key: KEY })).toBe('INVALID_SNAPSHOT');
     expect(codeOf(signed, { key: new Uint8Array(32).fill(2) })).toBe('INVALID_SNAPSHOT');
-    for (const key of [new Uint8Array(31), 'x'.repeat(32), null]) expect(codeOfThrown(() => session.snapshot({ key: key as never }))).toBe('INVALID_ARGUMENT');
+    for (const key of [new Uint8Array(31), 'x'.repeat(32), null])
+      expect(codeOfThrown(() => session.snapshot({ key: key as never }))).toBe('INVALID_ARGUMENT');
     let changes = 0;
     for (const { path, value } of placesOf(signed)) {
       if (path.length === 0) continue;
-      const other = typeof value === 'string' ? `${value} ` : typeof value === 'number' ? value + 1 : typeof value === 'boolean' ? !value : value === null ? 0 : Array.isArray(value) ? [...(value as unknown[]), 1] : { ...value, more: 1 };
-      for (const made of [edited(signed, path, (holder, key) => (holder[key] = other)), edited(signed, path, (holder, key) => (Array.isArray(holder) ? holder.splice(key as number, 1) : delete holder[key]))]) {
+      const other =
+        typeof value === 'string'
+          ? `${value} `
+          : typeof value === 'number'
+            ? value + 1
+            : typeof value === 'boolean'
+              ? !value
+              : value === null
+                ? 0
+                : Array.isArray(value)
+                  ? [...(value as unknown[]), 1]
+                  : { ...value, more: 1 };
+      for (const made of [
+        edited(signed, path, (holder, key) => (holder[key] = other)),
+        edited(signed, path, (holder, key) =>
+          Array.isArray(holder) ? holder.splice(key as number, 1) : delete holder[key],
+        ),
+      ]) {
         changes += 1;
-        expect([path.join('.'), codeOf(made, { key: KEY })]).toEqual([path.join('.'), 'INVALID_SNAPSHOT']);
+        expect([path.join('.'), codeOf(made, { key: KEY })]).toEqual([
+          path.join('.'),
+          'INVALID_SNAPSHOT',
+        ]);
       }
     }
     expect(changes).toBeGreaterThan(300);
@@ -229,22 +435,53 @@ describe('a snapshot', () => {
 
   it('keeps names that every object has: ids, tools, and keys in arguments, contexts and results', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype'];
-    const nasty = JSON.parse(`{${names.map((name) => `"${name}":{"${name}":1}`).join(',')}}`) as never;
-    const { engine } = newCase([{ calls: names.map((name, at) => ({ id: name, name: at % 2 === 0 ? 'manual' : name, input: { of: 'x', ...(nasty as object) } })) }, 'done']);
-    const { session } = await Session.create({ id: 'constructor', context: nasty }).start(engine, [{ role: 'user', content: [{ type: 'text', text: 'Go' }, { type: 'file', ...JSON.parse('{"__proto__":{"x":1}}') as object, data: 'x', mediaType: 'y' }] }]);
-    expect(session.pending.map(({ callId }) => callId)).toEqual(['__proto__', 'toString', 'prototype']);
+    const nasty = JSON.parse(
+      `{${names.map((name) => `"${name}":{"${name}":1}`).join(',')}}`,
+    ) as never;
+    const { engine } = newCase([
+      {
+        calls: names.map((name, at) => ({
+          id: name,
+          name: at % 2 === 0 ? 'manual' : name,
+          input: { of: 'x', ...(nasty as object) },
+        })),
+      },
+      'done',
+    ]);
+    const { session } = await Session.create({ id: 'constructor', context: nasty }).start(engine, [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Go' },
+          {
+            type: 'file',
+            ...(JSON.parse('{"__proto__":{"x":1}}') as object),
+            data: 'x',
+            mediaType: 'y',
+          },
+        ],
+      },
+    ]);
+    expect(session.pending.map(({ callId }) => callId)).toEqual([
+      '__proto__',
+      'toString',
+      'prototype',
+    ]);
     const text = JSON.stringify(session);
     let again = Session.fromJSON(JSON.parse(text));
     expect(JSON.stringify(again)).toBe(text);
     for (const { callId } of session.pending) again = again.submitToolResult(callId, nasty).session;
     const { session: last } = await again.continue(engine);
-    expect(JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(last))))).toBe(JSON.stringify(last));
+    expect(JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(last))))).toBe(
+      JSON.stringify(last),
+    );
     expect(resultsIn(last.messages).map(([id]) => id)).toEqual(names);
     expect(({} as Data)['x']).toBeUndefined();
   });
 
   it('can be as deep as data of a conversation may be', async () => {
-    const nested = (levels: number): unknown => (levels === 0 ? 'leaf' : { of: nested(levels - 1) });
+    const nested = (levels: number): unknown =>
+      levels === 0 ? 'leaf' : { of: nested(levels - 1) };
     for (const levels of [10, 40, 47, 48, 49, 60, 64, 65, 200]) {
       const { engine } = newCase([{ calls: [call('m', 'manual'), call('p', 'pay')] }, 'done']);
       let session: Session;
@@ -254,9 +491,15 @@ describe('a snapshot', () => {
         expect([levels > 48, isToolError(error, 'INVALID_ARGUMENT')]).toEqual([true, true]);
         continue;
       }
-      for (const decided of [session.submitToolResult('m', nested(levels)), session.approve('p', { input: { of: 'p', deep: nested(levels) } })]) {
+      for (const decided of [
+        session.submitToolResult('m', nested(levels)),
+        session.approve('p', { input: { of: 'p', deep: nested(levels) } }),
+      ]) {
         if (!decided.ok) expect([levels > 40, decided.error.code]).toEqual([true, 'INVALID_INPUT']);
-        else expect(JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(decided.session))))).toBe(JSON.stringify(decided.session));
+        else
+          expect(
+            JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(decided.session)))),
+          ).toBe(JSON.stringify(decided.session));
       }
     }
   });
@@ -272,7 +515,11 @@ describe('a snapshot', () => {
         let made = whole;
         for (let edit = 0; edit < times; edit += 1) {
           const { path } = pick([...placesOf(made)].filter((each) => each.path.length > 0));
-          const other = pick<() => unknown>([() => pick(values), () => pick([null, '', 0, -1, 1e21, true, [], {}, '__proto__', 'c0', 'x'.repeat(600)]), () => undefined])();
+          const other = pick<() => unknown>([
+            () => pick(values),
+            () => pick([null, '', 0, -1, 1e21, true, [], {}, '__proto__', 'c0', 'x'.repeat(600)]),
+            () => undefined,
+          ])();
           made = edited(made, path, (holder, key) => {
             if (other !== undefined) holder[key] = copy(other);
             else if (Array.isArray(holder)) holder.splice(key as number, 1);
@@ -302,13 +549,21 @@ function assertSound(session: Session, made: unknown): void {
   const waiting = session.pending.map(({ callId }) => callId);
   expect(new Set(waiting).size).toBe(waiting.length);
   const kinds = new Set(session.pending.map(({ kind }) => kind));
-  const expected = kinds.has('question') ? 'awaiting_user' : kinds.has('manual') || kinds.has('uncertain') ? 'awaiting_tools' : kinds.has('approval') ? 'awaiting_approval' : session.status;
+  const expected = kinds.has('question')
+    ? 'awaiting_user'
+    : kinds.has('manual') || kinds.has('uncertain')
+      ? 'awaiting_tools'
+      : kinds.has('approval')
+        ? 'awaiting_approval'
+        : session.status;
   expect(session.status).toBe(expected);
   const { messages } = session;
   for (const [at, message] of messages.entries()) {
     if (message.role !== 'assistant') continue;
     const next = messages[at + 1];
-    const asked = callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true).map(({ toolCallId }) => toolCallId);
+    const asked = callsIn(message)
+      .filter(({ providerExecuted }) => providerExecuted !== true)
+      .map(({ toolCallId }) => toolCallId);
     const answered = next?.role === 'tool' ? next.content.map(({ toolCallId }) => toolCallId) : [];
     expect(answered.filter((id) => asked.includes(id))).toEqual(asked);
   }

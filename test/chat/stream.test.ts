@@ -2,15 +2,34 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { chat, scriptedModel, streamChat, type ChatEvent, type ChatMessage, type ChatTurn, type ModelStep, type ScriptedAnswer, type ToolOutput } from '../../src/chat.js';
+import {
+  chat,
+  scriptedModel,
+  streamChat,
+  type ChatEvent,
+  type ChatMessage,
+  type ChatTurn,
+  type ModelStep,
+  type ScriptedAnswer,
+  type ToolOutput,
+} from '../../src/chat.js';
 import { gate, sampleTools, toolOf, user } from './chat-cases.js';
 
 const NAMES = ['echo', 'weather', 'fails', 'throws', 'asks', 'stops', 'pays', 'charge', 'nobody'];
-const turnArbitrary = fc.record({ text: fc.constantFrom('', 'well, let me see'), calls: fc.array(fc.record({ name: fc.constantFrom(...NAMES), input: fc.record({ n: fc.nat(3) }) }), { minLength: 1, maxLength: 5 }) });
-const scriptArbitrary = fc.array(turnArbitrary, { maxLength: 4 }).map((turns): readonly ScriptedAnswer[] => [...turns, 'done']);
+const turnArbitrary = fc.record({
+  text: fc.constantFrom('', 'well, let me see'),
+  calls: fc.array(
+    fc.record({ name: fc.constantFrom(...NAMES), input: fc.record({ n: fc.nat(3) }) }),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+const scriptArbitrary = fc
+  .array(turnArbitrary, { maxLength: 4 })
+  .map((turns): readonly ScriptedAnswer[] => [...turns, 'done']);
 
 /** What is not the same in two runs. */
-const RANDOM = /"(?:id|conversationId|createdAt|expiresAt|storeIdentity|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
+const RANDOM =
+  /"(?:id|conversationId|createdAt|expiresAt|storeIdentity|signature|durationMs)":(?:"[0-9a-f-]+"|[\d.]+),?/g;
 const comparable = (value: unknown) => JSON.stringify(value).replace(RANDOM, '');
 
 /** The thread that somebody who only hears the events would write down. */
@@ -20,8 +39,24 @@ function threadOf(events: readonly ChatEvent[]): readonly ChatMessage[] {
     if (event.type !== 'model-answered') continue;
     if (event.message.content.length > 0) messages.push(event.message);
     const outputs = new Map<string, ToolOutput>();
-    for (const later of events.slice(at)) if (later.type === 'tool-encoded' && later.turn === event.turn) outputs.set(later.callId, later.output);
-    const content = typeof event.message.content === 'string' ? [] : event.message.content.flatMap((part) => (part.type === 'tool-call' && outputs.has(String(part['toolCallId' as never])) ? [{ type: 'tool-result' as const, toolCallId: part['toolCallId' as never], toolName: part['toolName' as never], output: outputs.get(part['toolCallId' as never])! }] : []));
+    for (const later of events.slice(at))
+      if (later.type === 'tool-encoded' && later.turn === event.turn)
+        outputs.set(later.callId, later.output);
+    const content =
+      typeof event.message.content === 'string'
+        ? []
+        : event.message.content.flatMap((part) =>
+            part.type === 'tool-call' && outputs.has(String(part['toolCallId' as never]))
+              ? [
+                  {
+                    type: 'tool-result' as const,
+                    toolCallId: part['toolCallId' as never],
+                    toolName: part['toolName' as never],
+                    output: outputs.get(part['toolCallId' as never])!,
+                  },
+                ]
+              : [],
+          );
     if (content.length > 0) messages.push({ role: 'tool', content });
   }
   return messages;
@@ -36,22 +71,42 @@ async function eventsOf(events: AsyncIterable<ChatEvent>): Promise<readonly Chat
 describe('the events of a chat', () => {
   it('folded are the chat, whatever the script', async () => {
     await fc.assert(
-      fc.asyncProperty(scriptArbitrary, fc.constantFrom('continue', 'halt'), async (script, onToolError) => {
-        const options = () => ({ model: scriptedModel(script), tools: sampleTools().tools, prompt: 'please', onToolError: onToolError as 'continue' });
-        const result = await chat(options());
-        const events = await eventsOf(streamChat(options()));
-        const last = events.at(-1)!;
-        expect(last.type).toBe('chat-completed');
-        const streamed = (last as Extract<ChatEvent, { type: 'chat-completed' }>).result;
-        expect(comparable(streamed)).toBe(comparable(result));
-        expect(threadOf(events)).toEqual(streamed.messages);
-        const turns = events.flatMap((event): readonly ChatTurn[] => (event.type === 'turn-completed' ? [event.turn] : []));
-        expect(turns).toEqual(streamed.turns);
-        const pending = events.flatMap((event) => (event.type === 'tool-pending' ? [event.callId] : []));
-        expect(new Set(pending)).toEqual(new Set(streamed.pending.map(({ callId }) => callId)));
-        const text = (turn: number) => events.flatMap((event) => (event.type === 'text-delta' && event.turn === turn ? [event.text] : [])).join('');
-        expect(streamed.turns.map(({ index }) => text(index))).toEqual(streamed.turns.map((turn) => turn.text));
-      }),
+      fc.asyncProperty(
+        scriptArbitrary,
+        fc.constantFrom('continue', 'halt'),
+        async (script, onToolError) => {
+          const options = () => ({
+            model: scriptedModel(script),
+            tools: sampleTools().tools,
+            prompt: 'please',
+            onToolError: onToolError as 'continue',
+          });
+          const result = await chat(options());
+          const events = await eventsOf(streamChat(options()));
+          const last = events.at(-1)!;
+          expect(last.type).toBe('chat-completed');
+          const streamed = (last as Extract<ChatEvent, { type: 'chat-completed' }>).result;
+          expect(comparable(streamed)).toBe(comparable(result));
+          expect(threadOf(events)).toEqual(streamed.messages);
+          const turns = events.flatMap((event): readonly ChatTurn[] =>
+            event.type === 'turn-completed' ? [event.turn] : [],
+          );
+          expect(turns).toEqual(streamed.turns);
+          const pending = events.flatMap((event) =>
+            event.type === 'tool-pending' ? [event.callId] : [],
+          );
+          expect(new Set(pending)).toEqual(new Set(streamed.pending.map(({ callId }) => callId)));
+          const text = (turn: number) =>
+            events
+              .flatMap((event) =>
+                event.type === 'text-delta' && event.turn === turn ? [event.text] : [],
+              )
+              .join('');
+          expect(streamed.turns.map(({ index }) => text(index))).toEqual(
+            streamed.turns.map((turn) => turn.text),
+          );
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -59,11 +114,22 @@ describe('the events of a chat', () => {
   it('tell of each call in the order started, completed, encoded or pending, once each', async () => {
     await fc.assert(
       fc.asyncProperty(scriptArbitrary, async (script) => {
-        const events = await eventsOf(streamChat({ model: scriptedModel(script), tools: sampleTools().tools, prompt: 'please' }));
+        const events = await eventsOf(
+          streamChat({
+            model: scriptedModel(script),
+            tools: sampleTools().tools,
+            prompt: 'please',
+          }),
+        );
         const byCall = new Map<string, ChatEvent[]>();
-        for (const event of events) if ('callId' in event) byCall.set(event.callId, [...(byCall.get(event.callId) ?? []), event]);
+        for (const event of events)
+          if ('callId' in event)
+            byCall.set(event.callId, [...(byCall.get(event.callId) ?? []), event]);
         expect(byCall.size > 0).toBe(script.length > 1);
-        for (const calls of byCall.values()) expect(calls.map(({ type }) => type.replace('tool-', '')).join(' ')).toMatch(/^(started completed (encoded|pending)|completed encoded|pending)$/);
+        for (const calls of byCall.values())
+          expect(calls.map(({ type }) => type.replace('tool-', '')).join(' ')).toMatch(
+            /^(started completed (encoded|pending)|completed encoded|pending)$/,
+          );
         expect(events.filter(({ type }) => type === 'chat-completed').length).toBe(1);
       }),
       { numRuns: 50 },
@@ -72,17 +138,32 @@ describe('the events of a chat', () => {
 
   it('tell how far a call is, and hear nothing of other chats on the same executor', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(toolOf('works', (input, { reportProgress }) => reportProgress?.({ of: input['of'] })));
+    registry.register(
+      toolOf('works', (input, { reportProgress }) => reportProgress?.({ of: input['of'] })),
+    );
     const executor = new ToolExecutor({ registry });
-    const script = (of: string) => scriptedModel([{ calls: [{ id: 'a', name: 'works', input: { of } }] }, 'ok']);
-    const [mine, theirs] = await Promise.all(['mine', 'theirs'].map((of) => eventsOf(streamChat({ executor, model: script(of), prompt: 'x' }))));
-    const progress = (events: readonly ChatEvent[]) => events.flatMap((event) => (event.type === 'tool-progress' ? [event.progress] : []));
+    const script = (of: string) =>
+      scriptedModel([{ calls: [{ id: 'a', name: 'works', input: { of } }] }, 'ok']);
+    const [mine, theirs] = await Promise.all(
+      ['mine', 'theirs'].map((of) =>
+        eventsOf(streamChat({ executor, model: script(of), prompt: 'x' })),
+      ),
+    );
+    const progress = (events: readonly ChatEvent[]) =>
+      events.flatMap((event) => (event.type === 'tool-progress' ? [event.progress] : []));
     expect([progress(mine!), progress(theirs!)]).toEqual([[{ of: 'mine' }], [{ of: 'theirs' }]]);
   });
 
   it('reach also a function, whose errors change nothing', async () => {
     const heard: string[] = [];
-    const result = await chat({ model: scriptedModel(['Hello!']), prompt: 'x', onEvent: ({ type }) => { heard.push(type); throw new Error('mine'); } });
+    const result = await chat({
+      model: scriptedModel(['Hello!']),
+      prompt: 'x',
+      onEvent: ({ type }) => {
+        heard.push(type);
+        throw new Error('mine');
+      },
+    });
     expect(result.text).toBe('Hello!');
     expect(heard).toEqual(['turn-started', 'model-answered', 'turn-completed', 'chat-completed']);
   });
@@ -92,7 +173,11 @@ describe('the events of a chat', () => {
     const model: ModelStep = async function* () {
       for (let at = 0; at < pieces; at += 1) yield { type: 'text-delta', text: `${at} ` };
       await Promise.resolve();
-      yield { type: 'answer', message: { role: 'assistant', content: 'done' }, finishReason: 'stop' };
+      yield {
+        type: 'answer',
+        message: { role: 'assistant', content: 'done' },
+        finishReason: 'stop',
+      };
     };
     const heard: number[] = [];
     for await (const event of streamChat({ model, prompt: 'x' })) {
@@ -131,12 +216,29 @@ describe('whoever leaves the events of a chat', () => {
 
   it('leaves nothing behind, wherever it leaves', async () => {
     const { signal } = new AbortController();
-    const script: readonly ScriptedAnswer[] = [{ text: 'so', calls: [{ id: 'a', name: 'echo' }, { id: 'b', name: 'weather' }] }, 'done'];
-    const all = await eventsOf(streamChat({ model: scriptedModel(script), tools: sampleTools().tools, prompt: 'x' }));
+    const script: readonly ScriptedAnswer[] = [
+      {
+        text: 'so',
+        calls: [
+          { id: 'a', name: 'echo' },
+          { id: 'b', name: 'weather' },
+        ],
+      },
+      'done',
+    ];
+    const all = await eventsOf(
+      streamChat({ model: scriptedModel(script), tools: sampleTools().tools, prompt: 'x' }),
+    );
     for (let leaveAt = 1; leaveAt <= all.length; leaveAt += 1) {
       const { tools, ran } = sampleTools();
       let seen = 0;
-      for await (const _event of streamChat({ model: scriptedModel(script), tools, prompt: 'x', signal })) if ((seen += 1) === leaveAt) break;
+      for await (const _event of streamChat({
+        model: scriptedModel(script),
+        tools,
+        prompt: 'x',
+        signal,
+      }))
+        if ((seen += 1) === leaveAt) break;
       const ranThen = ran.length;
       await new Promise((resolve) => setImmediate(resolve));
       expect([ran.length, getEventListeners(signal, 'abort').length]).toEqual([ranThen, 0]);
@@ -153,7 +255,12 @@ describe('whoever leaves the events of a chat', () => {
 });
 
 describe('wrong options of a stream', () => {
-  it.each<readonly [string, unknown]>([['no options', null], ['no model', { prompt: 'x' }], ['a signal that is none', { model: scriptedModel([]), prompt: 'x', signal: {} }], ['an unknown option', { model: scriptedModel([]), prompt: 'x', maxSteps: 3 }]])('%s are told when the first event is asked for', async (_what, options) => {
+  it.each<readonly [string, unknown]>([
+    ['no options', null],
+    ['no model', { prompt: 'x' }],
+    ['a signal that is none', { model: scriptedModel([]), prompt: 'x', signal: {} }],
+    ['an unknown option', { model: scriptedModel([]), prompt: 'x', maxSteps: 3 }],
+  ])('%s are told when the first event is asked for', async (_what, options) => {
     const events = streamChat(options as never);
     await expect(events.next()).rejects.toThrow();
     expect(await events.next()).toEqual({ done: true, value: undefined });
@@ -171,6 +278,9 @@ describe('a scripted model', () => {
   it('fails when it is asked for more answers than its list has', async () => {
     const model = scriptedModel(['Hi']);
     await chat({ model, prompt: 'Hi' });
-    expect(await chat({ model, prompt: 'Again' })).toMatchObject({ haltedReason: 'error', metadata: { error: { code: 'MODEL_FAILED' } } });
+    expect(await chat({ model, prompt: 'Again' })).toMatchObject({
+      haltedReason: 'error',
+      metadata: { error: { code: 'MODEL_FAILED' } },
+    });
   });
 });

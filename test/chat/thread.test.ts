@@ -5,16 +5,36 @@ import { assistant, openCalls, outputsOf, results, toolOf, user } from './chat-c
 
 const ask = async (messages: unknown, options: Partial<ChatOptions> = {}) => {
   const model = scriptedModel(['ok']);
-  return { result: await chat({ model, messages: messages as ChatMessage[], ...options }), sent: model.requests[0]!.messages };
+  return {
+    result: await chat({ model, messages: messages as ChatMessage[], ...options }),
+    sent: model.requests[0]!.messages,
+  };
 };
-const refused = (messages: unknown, code = 'INVALID_ARGUMENT') => expect(ask(messages)).rejects.toMatchObject({ code });
+const refused = (messages: unknown, code = 'INVALID_ARGUMENT') =>
+  expect(ask(messages)).rejects.toMatchObject({ code });
 
 describe('a thread', () => {
   it('is taken as it is: all roles, parts of services, their options', async () => {
     const messages: readonly ChatMessage[] = [
-      { role: 'system', content: 'Be kind', providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } },
-      { role: 'user', content: [{ type: 'text', text: 'What is it?' }, { type: 'image', image: 'AQID', mediaType: 'image/png' }] },
-      { role: 'assistant', content: [{ type: 'reasoning', text: 'hm', providerOptions: { a: { signature: 's' } } }, { type: 'text', text: 'A dot' }] },
+      {
+        role: 'system',
+        content: 'Be kind',
+        providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it?' },
+          { type: 'image', image: 'AQID', mediaType: 'image/png' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'hm', providerOptions: { a: { signature: 's' } } },
+          { type: 'text', text: 'A dot' },
+        ],
+      },
       user('Sure?'),
     ];
     const { sent, result } = await ask(messages);
@@ -31,42 +51,84 @@ describe('a thread', () => {
 
   it('has the results of each turn in one message behind its calls, in their order, each once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 5, maxLength: 5 }), fc.array(fc.nat(4), { maxLength: 3 }), fc.array(fc.nat(5), { maxLength: 4 }), async (order, doubles, cuts) => {
-        const all = [...order, ...doubles.map((at) => order[at]!)];
-        const bounds = [0, ...[...cuts].sort(), all.length];
-        const pieces = bounds.slice(1).map((end, at) => all.slice(bounds[at], end)).filter((piece) => piece.length > 0);
-        const messages = [user('x'), assistant(['a', 't'], ['b', 't'], ['c', 't'], ['d', 't'], ['e', 't']), ...pieces.map((ids) => results(...ids.map((id) => [id, 't', `of ${id}`] as const)))];
-        const { sent } = await ask(messages);
-        expect(sent.length).toBe(3);
-        expect(Object.keys(outputsOf(sent))).toEqual(['a', 'b', 'c', 'd', 'e']);
-        expect(openCalls(sent)).toEqual([]);
-      }),
+      fc.asyncProperty(
+        fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 5, maxLength: 5 }),
+        fc.array(fc.nat(4), { maxLength: 3 }),
+        fc.array(fc.nat(5), { maxLength: 4 }),
+        async (order, doubles, cuts) => {
+          const all = [...order, ...doubles.map((at) => order[at]!)];
+          const bounds = [0, ...[...cuts].sort(), all.length];
+          const pieces = bounds
+            .slice(1)
+            .map((end, at) => all.slice(bounds[at], end))
+            .filter((piece) => piece.length > 0);
+          const messages = [
+            user('x'),
+            assistant(['a', 't'], ['b', 't'], ['c', 't'], ['d', 't'], ['e', 't']),
+            ...pieces.map((ids) => results(...ids.map((id) => [id, 't', `of ${id}`] as const))),
+          ];
+          const { sent } = await ask(messages);
+          expect(sent.length).toBe(3);
+          expect(Object.keys(outputsOf(sent))).toEqual(['a', 'b', 'c', 'd', 'e']);
+          expect(openCalls(sent)).toEqual([]);
+        },
+      ),
       { numRuns: 50 },
     );
   });
 
   it('with calls that have no result is refused with their ids, as many as can be read', async () => {
     await refused([user('x'), assistant(['a', 't'])], 'OPEN_TOOL_CALLS');
-    await refused([user('x'), assistant(['a', 't'], ['b', 't']), results(['b', 't', '1']), user('y')], 'OPEN_TOOL_CALLS');
+    await refused(
+      [user('x'), assistant(['a', 't'], ['b', 't']), results(['b', 't', '1']), user('y')],
+      'OPEN_TOOL_CALLS',
+    );
     const many = Array.from({ length: 1_000 }, (_, at) => [`c${at}`, 't'] as const);
-    await expect(ask([assistant(...many)])).rejects.toMatchObject({ message: expect.stringMatching(/c0 \(t\).*c9 \(t\) and 990 more/), details: { callIds: many.map(([id]) => id) } });
+    await expect(ask([assistant(...many)])).rejects.toMatchObject({
+      message: expect.stringMatching(/c0 \(t\).*c9 \(t\) and 990 more/),
+      details: { callIds: many.map(([id]) => id) },
+    });
   });
 
   it('with results that nobody asked for is refused', async () => {
     await refused([results(['a', 't', '1'])], 'UNKNOWN_CALL');
     await refused([user('x'), results(['a', 't', '1'])], 'UNKNOWN_CALL');
-    await refused([user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['b', 't', '1'])], 'UNKNOWN_CALL');
-    await refused([user('x'), assistant(['a', 't']), results(['a', 't', '1']), user('y'), results(['a', 't', '1'])], 'UNKNOWN_CALL');
-    await refused([user('x'), assistant(['a', 't']), results(['__proto__', 't', '1'])], 'UNKNOWN_CALL');
+    await refused(
+      [user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['b', 't', '1'])],
+      'UNKNOWN_CALL',
+    );
+    await refused(
+      [
+        user('x'),
+        assistant(['a', 't']),
+        results(['a', 't', '1']),
+        user('y'),
+        results(['a', 't', '1']),
+      ],
+      'UNKNOWN_CALL',
+    );
+    await refused(
+      [user('x'), assistant(['a', 't']), results(['__proto__', 't', '1'])],
+      'UNKNOWN_CALL',
+    );
   });
 
   it('with two results of a call that differ is refused', async () => {
-    await refused([user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['a', 't', '2'])], 'ALREADY_RESOLVED');
+    await refused(
+      [user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['a', 't', '2'])],
+      'ALREADY_RESOLVED',
+    );
   });
 
   it('with two calls of one id in a message is refused; in two turns they are two', async () => {
     await refused([user('x'), assistant(['a', 't'], ['a', 't']), results(['a', 't', '1'])]);
-    const { sent } = await ask([user('x'), assistant(['a', 't']), results(['a', 't', '1']), assistant(['a', 't']), results(['a', 't', '2'])]);
+    const { sent } = await ask([
+      user('x'),
+      assistant(['a', 't']),
+      results(['a', 't', '1']),
+      assistant(['a', 't']),
+      results(['a', 't', '2']),
+    ]);
     expect(sent.length).toBe(5);
   });
 
@@ -78,33 +140,101 @@ describe('a thread', () => {
     ['no content', [{ role: 'user' }]],
     ['a number as content', [{ role: 'user', content: 5 }]],
     ['an unknown field', [{ role: 'user', content: 'x', name: 'ada' }]],
-    ['a call without a name', [user('x'), { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', input: {} }] }]],
-    ['a call without an id', [user('x'), { role: 'assistant', content: [{ type: 'tool-call', toolCallId: '', toolName: 't', input: {} }] }]],
-    ['a result of no type', [user('x'), assistant(['a', 't']), { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a', toolName: 't', output: 'x' }] }]],
+    [
+      'a call without a name',
+      [
+        user('x'),
+        { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', input: {} }] },
+      ],
+    ],
+    [
+      'a call without an id',
+      [
+        user('x'),
+        {
+          role: 'assistant',
+          content: [{ type: 'tool-call', toolCallId: '', toolName: 't', input: {} }],
+        },
+      ],
+    ],
+    [
+      'a result of no type',
+      [
+        user('x'),
+        assistant(['a', 't']),
+        {
+          role: 'tool',
+          content: [{ type: 'tool-result', toolCallId: 'a', toolName: 't', output: 'x' }],
+        },
+      ],
+    ],
     ['a date', [{ role: 'user', content: [{ type: 'text', text: new Date(0) }] }]],
     ['bytes', [{ role: 'user', content: [{ type: 'image', image: new Uint8Array(3) }] }]],
     ['a function', [{ role: 'user', content: [{ type: 'image', image: () => 1 }] }]],
-    ['a circle', (() => { const part: Record<string, unknown> = { type: 'image' }; part['self'] = part; return [{ role: 'user', content: [part] }]; })()],
-    ['a message nested 60 deep', [{ role: 'user', content: [{ type: 'image', image: JSON.parse('['.repeat(60) + ']'.repeat(60)) as unknown }] }]],
+    [
+      'a circle',
+      (() => {
+        const part: Record<string, unknown> = { type: 'image' };
+        part['self'] = part;
+        return [{ role: 'user', content: [part] }];
+      })(),
+    ],
+    [
+      'a message nested 60 deep',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', image: JSON.parse('['.repeat(60) + ']'.repeat(60)) as unknown },
+          ],
+        },
+      ],
+    ],
   ])('of %s is refused, and the model not asked', async (_what, messages) => refused(messages));
 
   it('tells all that is wrong at once', async () => {
-    await expect(ask([{ role: 'user' }, user('x'), { role: 'system', content: 5 }])).rejects.toMatchObject({ message: expect.stringMatching(/\[0\][\s\S]*\[2\]/) });
+    await expect(
+      ask([{ role: 'user' }, user('x'), { role: 'system', content: 5 }]),
+    ).rejects.toMatchObject({ message: expect.stringMatching(/\[0\][\s\S]*\[2\]/) });
   });
 
   it('may have names from every corner of objects', async () => {
     const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
-    const { sent } = await ask([user('x'), assistant(...names.map((name) => [name, name] as const)), results(...names.map((name) => [name, name, name] as const))]);
-    const content = sent[2]!.content as readonly { readonly toolCallId: string; readonly output: { readonly value: unknown } }[];
-    expect(content.map(({ toolCallId, output }) => [toolCallId, output.value])).toEqual(names.map((name) => [name, name]));
+    const { sent } = await ask([
+      user('x'),
+      assistant(...names.map((name) => [name, name] as const)),
+      results(...names.map((name) => [name, name, name] as const)),
+    ]);
+    const content = sent[2]!.content as readonly {
+      readonly toolCallId: string;
+      readonly output: { readonly value: unknown };
+    }[];
+    expect(content.map(({ toolCallId, output }) => [toolCallId, output.value])).toEqual(
+      names.map((name) => [name, name]),
+    );
   });
 });
 
 describe('wrong options of a chat', () => {
   it('are refused all at once, before anything is asked', async () => {
     const model = scriptedModel(['never']);
-    const options = { model, maxTurns: 0, mode: 'both', toolChoice: 'maybe', onToolError: 5, system: 5, haltWhen: true, unknown: 1, prompt: 'x' };
-    await expect(chat(options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/(?=[\s\S]*maxTurns)(?=[\s\S]*mode)(?=[\s\S]*toolChoice)(?=[\s\S]*onToolError)(?=[\s\S]*system)(?=[\s\S]*haltWhen)(?=[\s\S]*unknown)/) });
+    const options = {
+      model,
+      maxTurns: 0,
+      mode: 'both',
+      toolChoice: 'maybe',
+      onToolError: 5,
+      system: 5,
+      haltWhen: true,
+      unknown: 1,
+      prompt: 'x',
+    };
+    await expect(chat(options as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(
+        /(?=[\s\S]*maxTurns)(?=[\s\S]*mode)(?=[\s\S]*toolChoice)(?=[\s\S]*onToolError)(?=[\s\S]*system)(?=[\s\S]*haltWhen)(?=[\s\S]*unknown)/,
+      ),
+    });
     expect(model.requests).toEqual([]);
   });
 
@@ -118,12 +248,22 @@ describe('wrong options of a chat', () => {
     ['approvals that are none', { approvals: [null] }],
     ['a signal that is none', { signal: {} }],
   ])('such as %s are refused', async (_what, options) => {
-    await expect(chat({ model: scriptedModel(['never']), prompt: 'x', ...options })).rejects.toMatchObject({ name: 'ToolError' });
+    await expect(
+      chat({ model: scriptedModel(['never']), prompt: 'x', ...options }),
+    ).rejects.toMatchObject({ name: 'ToolError' });
   });
 
   it('tools of two chats do not know each other', async () => {
-    const run = (value: string) => chat({ model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']), tools: [toolOf('t', () => value)], prompt: 'x' });
+    const run = (value: string) =>
+      chat({
+        model: scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']),
+        tools: [toolOf('t', () => value)],
+        prompt: 'x',
+      });
     const [one, other] = await Promise.all([run('1'), run('2')]);
-    expect([outputsOf(one.messages), outputsOf(other.messages)]).toEqual([{ a: { type: 'text', value: '1' } }, { a: { type: 'text', value: '2' } }]);
+    expect([outputsOf(one.messages), outputsOf(other.messages)]).toEqual([
+      { a: { type: 'text', value: '1' } },
+      { a: { type: 'text', value: '2' } },
+    ]);
   });
 });

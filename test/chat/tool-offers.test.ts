@@ -1,29 +1,102 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { createToolSearchTool, DangerLevel, defineTool, fail, Priority, selectTools, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
-import { chat, scriptedModel, Session, type ChatOptions, type ModelRequest, type ScriptedAnswer, type SelectTools } from '../../src/chat.js';
+import {
+  createToolSearchTool,
+  DangerLevel,
+  defineTool,
+  fail,
+  Priority,
+  selectTools,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+} from '../../src/index.js';
+import {
+  chat,
+  scriptedModel,
+  Session,
+  type ChatOptions,
+  type ModelRequest,
+  type ScriptedAnswer,
+  type SelectTools,
+} from '../../src/chat.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 
-const animals = ['cat', 'dog', 'cow', 'fox', 'owl', 'pig', 'hen', 'ape', 'bee', 'elk', 'yak', 'emu', 'gnu', 'ram', 'rat', 'bat', 'eel', 'ant', 'jay', 'koi'];
+const animals = [
+  'cat',
+  'dog',
+  'cow',
+  'fox',
+  'owl',
+  'pig',
+  'hen',
+  'ape',
+  'bee',
+  'elk',
+  'yak',
+  'emu',
+  'gnu',
+  'ram',
+  'rat',
+  'bat',
+  'eel',
+  'ant',
+  'jay',
+  'koi',
+];
 function zoo(): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
-  registry.registerAll(animals.map((animal) => defineTool({ ...reads, name: `feed_${animal}`, description: `Feeds the ${animal}. It is hungry.`, keywords: [animal], inputSchema: z.object({ grams: z.number().optional() }), execute: () => `${animal} is fed` })));
-  registry.register(defineTool({ ...reads, dangerLevel: DangerLevel.LOW, name: 'open_cage', description: 'Opens the cage of the lion', keywords: ['lion'], inputSchema: z.object({}), execute: () => 'open' }));
+  registry.registerAll(
+    animals.map((animal) =>
+      defineTool({
+        ...reads,
+        name: `feed_${animal}`,
+        description: `Feeds the ${animal}. It is hungry.`,
+        keywords: [animal],
+        inputSchema: z.object({ grams: z.number().optional() }),
+        execute: () => `${animal} is fed`,
+      }),
+    ),
+  );
+  registry.register(
+    defineTool({
+      ...reads,
+      dangerLevel: DangerLevel.LOW,
+      name: 'open_cage',
+      description: 'Opens the cage of the lion',
+      keywords: ['lion'],
+      inputSchema: z.object({}),
+      execute: () => 'open',
+    }),
+  );
   return registry;
 }
 
 const namesOf = ({ tools }: ModelRequest) => tools.map(({ name }) => name);
 const bytesOf = ({ tools }: ModelRequest) => tools.map((tool) => JSON.stringify(tool));
 function expectPrefixes(requests: readonly ModelRequest[]) {
-  for (const [at, request] of requests.entries()) if (at > 0) expect(bytesOf(request).slice(0, requests[at - 1]!.tools.length)).toEqual(bytesOf(requests[at - 1]!));
+  for (const [at, request] of requests.entries())
+    if (at > 0)
+      expect(bytesOf(request).slice(0, requests[at - 1]!.tools.length)).toEqual(
+        bytesOf(requests[at - 1]!),
+      );
 }
-const search = (query: string): ScriptedAnswer => ({ calls: [{ name: 'find_tools', input: { query } }] });
-const call = (name: string, id?: string): ScriptedAnswer => ({ calls: [{ ...(id !== undefined && { id }), name }] });
+const search = (query: string): ScriptedAnswer => ({
+  calls: [{ name: 'find_tools', input: { query } }],
+});
+const call = (name: string, id?: string): ScriptedAnswer => ({
+  calls: [{ ...(id !== undefined && { id }), name }],
+});
 
 async function run(answers: readonly ScriptedAnswer[], options: Partial<ChatOptions> = {}) {
   const model = scriptedModel(answers);
-  const result = await chat({ model, tools: zoo(), prompt: 'Feed the cat and the dog', selectTools: { maxTools: 3 }, ...options });
+  const result = await chat({
+    model,
+    tools: zoo(),
+    prompt: 'Feed the cat and the dog',
+    selectTools: { maxTools: 3 },
+    ...options,
+  });
   return { result, requests: model.requests };
 }
 
@@ -32,7 +105,9 @@ describe('the tools of each turn', () => {
     const registry = zoo();
     registry.register(toolOf('absent', () => 1, { available: () => false }));
     const { requests } = await run(['hi'], { selectTools: undefined as never, tools: registry });
-    expect(namesOf(requests[0]!)).toEqual([...registry].map(({ name }) => name).filter((name) => name !== 'absent'));
+    expect(namesOf(requests[0]!)).toEqual(
+      [...registry].map(({ name }) => name).filter((name) => name !== 'absent'),
+    );
   });
 
   it('are selected by what the user said, with the tool that finds others before them', async () => {
@@ -42,40 +117,97 @@ describe('the tools of each turn', () => {
   });
 
   it('may be called when they were found, and stay where they are', async () => {
-    const { result, requests } = await run([search('fox'), call('feed_fox', 'f'), search('owl'), call('feed_owl', 'o'), call('feed_cat', 'c'), 'done']);
-    expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' }, o: { value: 'owl is fed' }, c: { value: 'cat is fed' } });
+    const { result, requests } = await run([
+      search('fox'),
+      call('feed_fox', 'f'),
+      search('owl'),
+      call('feed_owl', 'o'),
+      call('feed_cat', 'c'),
+      'done',
+    ]);
+    expect(outputsOf(result.messages)).toMatchObject({
+      f: { value: 'fox is fed' },
+      o: { value: 'owl is fed' },
+      c: { value: 'cat is fed' },
+    });
     expect(namesOf(requests[0]!)).not.toContain('feed_fox');
     expect(namesOf(requests[1]!)).toContain('feed_fox');
     expectPrefixes(requests);
   });
 
   it('may not be called when they were not shown', async () => {
-    const { result } = await run([{ calls: [{ id: 'l', name: 'open_cage' }, { id: 'c', name: 'feed_cat' }] }, 'done'], { selectTools: { maxTools: 3, exclude: ['open_cage'] } });
-    expect(outputsOf(result.messages)).toMatchObject({ l: { type: 'error-text', value: expect.stringContaining('open_cage') }, c: { value: 'cat is fed' } });
+    const { result } = await run(
+      [
+        {
+          calls: [
+            { id: 'l', name: 'open_cage' },
+            { id: 'c', name: 'feed_cat' },
+          ],
+        },
+        'done',
+      ],
+      { selectTools: { maxTools: 3, exclude: ['open_cage'] } },
+    );
+    expect(outputsOf(result.messages)).toMatchObject({
+      l: { type: 'error-text', value: expect.stringContaining('open_cage') },
+      c: { value: 'cat is fed' },
+    });
   });
 
   it('are never offered against the limits', async () => {
-    const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], { selectTools: { maxDanger: DangerLevel.SAFE } });
+    const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], {
+      selectTools: { maxDanger: DangerLevel.SAFE },
+    });
     expect(outputsOf(result.messages)).toMatchObject({ l: { type: 'error-text' } });
     expect(requests.flatMap(namesOf)).not.toContain('open_cage');
   });
 
   it('keep the list of the turn before as their beginning, byte by byte, whatever is searched for and registered', async () => {
-    const step = fc.oneof(fc.constantFrom(...animals).map((animal) => ({ find: animal })), fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })), fc.nat(1_000).map((register) => ({ register })));
+    const step = fc.oneof(
+      fc.constantFrom(...animals).map((animal) => ({ find: animal })),
+      fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })),
+      fc.nat(1_000).map((register) => ({ register })),
+    );
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), fc.record({ maxTools: fc.integer({ min: 1, max: 6 }), tokenBudget: fc.option(fc.integer({ min: 60, max: 400 }), { nil: undefined }) }, { noNullPrototype: true }), fc.boolean(), async (steps, { maxTools, tokenBudget }, everything) => {
-        const registry = zoo();
-        const answers = steps.map((each): ScriptedAnswer => () => {
-          if ('register' in each) {
-            if (!registry.has(`new_${each.register}`)) registry.register(toolOf(`new_${each.register}`, () => 1, { keywords: ['cat'] }));
-            return { calls: [{ name: 'find_tools', input: { query: 'cat' } }] };
-          }
-          return { calls: [{ name: 'find_tools', input: 'find' in each ? { query: each.find } : { names: [each.explain] } }] };
-        });
-        const { requests } = await run([...answers, 'done'], { tools: registry, maxTurns: 20, toolSearch: true, selectTools: everything ? (undefined as never) : { maxTools, ...(tokenBudget !== undefined && { tokenBudget }) } });
-        expect(requests.length).toBe(steps.length + 1);
-        expectPrefixes(requests);
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 6 }),
+        fc.record(
+          {
+            maxTools: fc.integer({ min: 1, max: 6 }),
+            tokenBudget: fc.option(fc.integer({ min: 60, max: 400 }), { nil: undefined }),
+          },
+          { noNullPrototype: true },
+        ),
+        fc.boolean(),
+        async (steps, { maxTools, tokenBudget }, everything) => {
+          const registry = zoo();
+          const answers = steps.map((each): ScriptedAnswer => () => {
+            if ('register' in each) {
+              if (!registry.has(`new_${each.register}`))
+                registry.register(toolOf(`new_${each.register}`, () => 1, { keywords: ['cat'] }));
+              return { calls: [{ name: 'find_tools', input: { query: 'cat' } }] };
+            }
+            return {
+              calls: [
+                {
+                  name: 'find_tools',
+                  input: 'find' in each ? { query: each.find } : { names: [each.explain] },
+                },
+              ],
+            };
+          });
+          const { requests } = await run([...answers, 'done'], {
+            tools: registry,
+            maxTurns: 20,
+            toolSearch: true,
+            selectTools: everything
+              ? (undefined as never)
+              : { maxTools, ...(tokenBudget !== undefined && { tokenBudget }) },
+          });
+          expect(requests.length).toBe(steps.length + 1);
+          expectPrefixes(requests);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -83,9 +215,15 @@ describe('the tools of each turn', () => {
   it('keep their place also when a session goes on elsewhere with another request', async () => {
     const engine = { tools: zoo(), selectTools: { maxTools: 4 } };
     const first = scriptedModel([search('fox'), 'ok']);
-    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start({ ...engine, model: first }, 'Feed the cat');
+    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
+      { ...engine, model: first },
+      'Feed the cat',
+    );
     const second = scriptedModel(['ok']);
-    await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply({ ...engine, model: second }, 'And the owl');
+    await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply(
+      { ...engine, model: second },
+      'And the owl',
+    );
     const all = [...first.requests, ...second.requests];
     expectPrefixes(all);
     expect(namesOf(all.at(-1)!)).toContain('feed_owl');
@@ -94,40 +232,76 @@ describe('the tools of each turn', () => {
   it('keep their place in a session also where they are more than may be selected', async () => {
     const engine = { tools: zoo(), selectTools: { maxTools: 1 } };
     const first = scriptedModel([search('fox'), search('owl'), 'ok']);
-    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start({ ...engine, model: first }, 'Feed the cat');
+    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
+      { ...engine, model: first },
+      'Feed the cat',
+    );
     const second = scriptedModel(['ok']);
-    const { session: after } = await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply({ ...engine, model: second }, 'And the owl');
-    expect(namesOf(second.requests[0]!)).toEqual(expect.arrayContaining(['feed_cat', 'feed_fox', 'feed_owl']));
+    const { session: after } = await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply(
+      { ...engine, model: second },
+      'And the owl',
+    );
+    expect(namesOf(second.requests[0]!)).toEqual(
+      expect.arrayContaining(['feed_cat', 'feed_fox', 'feed_owl']),
+    );
     expectPrefixes([...first.requests, ...second.requests]);
     const third = scriptedModel(['ok']);
-    await after.reply({ ...engine, selectTools: { maxTools: 1, exclude: ['feed_fox'] }, model: third }, 'Not the fox');
-    expect(namesOf(third.requests[0]!)).toEqual(namesOf(second.requests[0]!).filter((name) => name !== 'feed_fox'));
+    await after.reply(
+      { ...engine, selectTools: { maxTools: 1, exclude: ['feed_fox'] }, model: third },
+      'Not the fox',
+    );
+    expect(namesOf(third.requests[0]!)).toEqual(
+      namesOf(second.requests[0]!).filter((name) => name !== 'feed_fox'),
+    );
   });
 
   it('leave out what was shown and is gone', async () => {
     const registry = zoo();
-    const { requests } = await run([() => (registry.unregister('feed_cat'), { calls: [{ name: 'find_tools', input: { query: 'fox' } }] }), 'done'], { tools: registry });
+    const { requests } = await run(
+      [
+        () => (
+          registry.unregister('feed_cat'),
+          { calls: [{ name: 'find_tools', input: { query: 'fox' } }] }
+        ),
+        'done',
+      ],
+      { tools: registry },
+    );
     expect(namesOf(requests[0]!)).toContain('feed_cat');
     expect(namesOf(requests[1]!)).not.toContain('feed_cat');
   });
 
   it('are not asked for when the guaranteed ones are too many: the caller must decide', async () => {
     const registry = zoo();
-    registry.registerAll(['a', 'b', 'c', 'd'].map((name) => toolOf(name, () => 1, { priority: Priority.CRITICAL })));
-    await expect(run(['never'], { tools: registry, selectTools: { maxTools: 3, criticalOutsideLimit: false } })).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    registry.registerAll(
+      ['a', 'b', 'c', 'd'].map((name) => toolOf(name, () => 1, { priority: Priority.CRITICAL })),
+    );
+    await expect(
+      run(['never'], {
+        tools: registry,
+        selectTools: { maxTools: 3, criticalOutsideLimit: false },
+      }),
+    ).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
   });
 
   it('are not filled up with HIGH ones: those would keep their places for the whole thread', async () => {
     const registry = zoo();
-    registry.registerAll(['a', 'b', 'c'].map((name) => toolOf(name, () => 1, { priority: Priority.HIGH })));
+    registry.registerAll(
+      ['a', 'b', 'c'].map((name) => toolOf(name, () => 1, { priority: Priority.HIGH })),
+    );
     const { requests } = await run(['hi'], { tools: registry, selectTools: { maxTools: 12 } });
-    expect(requests[0]!.tools.map(({ name }) => name).filter((name) => ['a', 'b', 'c'].includes(name))).toEqual([]);
+    expect(
+      requests[0]!.tools.map(({ name }) => name).filter((name) => ['a', 'b', 'c'].includes(name)),
+    ).toEqual([]);
     expect(requests[0]!.tools.length).toBeGreaterThan(1);
   });
 
   it('are nothing but what a function of the caller says, unless the search is asked for', async () => {
     const registry = zoo();
-    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], { tools: registry, selectTools: () => selectTools(registry, { text: 'cat', maxTools: 1 }) });
+    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
+      tools: registry,
+      selectTools: () => selectTools(registry, { text: 'cat', maxTools: 1 }),
+    });
     expect(requests.map(namesOf)).toEqual([['feed_cat'], ['feed_cat'], ['feed_cat']]);
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
@@ -139,21 +313,46 @@ describe('the tools of each turn', () => {
       asked.push([index, text, messages.length, previous?.tools.map(({ toolName }) => toolName)]);
       return selectTools(registry, { text: 'cat', maxTools: 1 });
     };
-    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], { tools: registry, selectTools: select, toolSearch: true });
-    expect(asked).toEqual([[0, 'Feed the cat and the dog', 1, undefined], [1, 'Feed the cat and the dog', 3, ['find_tools', 'feed_cat']], [2, 'Feed the cat and the dog', 5, expect.arrayContaining(['feed_fox']) as string[]]]);
-    expect(requests.map((request) => namesOf(request).slice(0, 2))).toEqual([['find_tools', 'feed_cat'], ['find_tools', 'feed_cat'], ['find_tools', 'feed_cat']]);
-    expect(requests.map((request) => namesOf(request).includes('feed_fox'))).toEqual([false, true, true]);
+    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
+      tools: registry,
+      selectTools: select,
+      toolSearch: true,
+    });
+    expect(asked).toEqual([
+      [0, 'Feed the cat and the dog', 1, undefined],
+      [1, 'Feed the cat and the dog', 3, ['find_tools', 'feed_cat']],
+      [2, 'Feed the cat and the dog', 5, expect.arrayContaining(['feed_fox']) as string[]],
+    ]);
+    expect(requests.map((request) => namesOf(request).slice(0, 2))).toEqual([
+      ['find_tools', 'feed_cat'],
+      ['find_tools', 'feed_cat'],
+      ['find_tools', 'feed_cat'],
+    ]);
+    expect(requests.map((request) => namesOf(request).includes('feed_fox'))).toEqual([
+      false,
+      true,
+      true,
+    ]);
     expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
   });
 
   it('throw what the function of the caller throws', async () => {
-    await expect(run(['never'], { selectTools: () => { throw new RangeError('mine'); } })).rejects.toThrow(new RangeError('mine'));
+    await expect(
+      run(['never'], {
+        selectTools: () => {
+          throw new RangeError('mine');
+        },
+      }),
+    ).rejects.toThrow(new RangeError('mine'));
   });
 
   it('have the tool of the caller that finds others in the place of ours', async () => {
     const registry = zoo();
     registry.register(createToolSearchTool(registry, { name: 'discover' }));
-    const { requests, result } = await run([{ calls: [{ name: 'discover', input: { query: 'fox' } }] }, call('feed_fox', 'f'), 'done'], { tools: registry });
+    const { requests, result } = await run(
+      [{ calls: [{ name: 'discover', input: { query: 'fox' } }] }, call('feed_fox', 'f'), 'done'],
+      { tools: registry },
+    );
     expect(requests.flatMap(namesOf)).not.toContain('find_tools');
     expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
     expectPrefixes(requests);
@@ -161,19 +360,39 @@ describe('the tools of each turn', () => {
 
   it.each<readonly [string, ToolDefinition['execute']]>([
     ['fails', () => fail('out of order')],
-    ['throws', () => { throw new Error('out of order'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('out of order');
+      },
+    ],
     ['answers nothing', () => null],
-    ['answers junk', () => ({ found: 5, tools: [null, { name: 7 }, { name: 'constructor' }, { name: 'nobody' }] })],
+    [
+      'answers junk',
+      () => ({ found: 5, tools: [null, { name: 7 }, { name: 'constructor' }, { name: 'nobody' }] }),
+    ],
   ])('survive a tool of the caller for finding others that %s', async (_what, execute) => {
     const registry = zoo();
-    registry.register(defineTool({ ...reads, name: 'discover', description: 'Finds', inputSchema: z.object({}), metadata: { toolSearch: true }, priority: Priority.CRITICAL, execute: execute! }));
+    registry.register(
+      defineTool({
+        ...reads,
+        name: 'discover',
+        description: 'Finds',
+        inputSchema: z.object({}),
+        metadata: { toolSearch: true },
+        priority: Priority.CRITICAL,
+        execute: execute!,
+      }),
+    );
     const { result } = await run([call('discover', 'd'), 'done'], { tools: registry });
     expect(result.haltedReason).toBe('completed');
   });
 
   it('can all be called by their alias', async () => {
     const registry = zoo();
-    registry.register(toolOf('feed_lion', () => 'fed', { aliases: ['lion_food'], keywords: ['cat'] }));
+    registry.register(
+      toolOf('feed_lion', () => 'fed', { aliases: ['lion_food'], keywords: ['cat'] }),
+    );
     const { result } = await run([call('lion_food', 'l'), 'done'], { tools: registry });
     expect(outputsOf(result.messages)).toMatchObject({ l: { value: 'fed' } });
   });
@@ -183,18 +402,43 @@ describe('the tools of each turn', () => {
     expect(namesOf(requests[0]!).at(-1)).toBe('feed_koi');
     const forced = await run(['hi'], { toolChoice: { toolName: 'find_tools' } });
     expect(forced.requests[0]!.toolChoice).toEqual({ toolName: 'find_tools' });
-    await expect(run(['hi'], { toolChoice: { toolName: 'constructor' } })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
+    await expect(run(['hi'], { toolChoice: { toolName: 'constructor' } })).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+    });
   });
 });
 
 describe('the names of tools', () => {
   it('are the same for the model in every turn, whatever names it makes up', async () => {
     const tools = [toolOf('a.b', () => 'right'), toolOf('a.c', () => 'other')];
-    const model = scriptedModel([{ calls: [{ name: 'a__b', id: '1' }, { name: 'a  b', id: '2' }, { name: 'a..b', id: '3' }, { name: 'a.b', id: '4' }] }, { calls: [{ name: 'a__b', id: '5' }] }, 'done']);
+    const model = scriptedModel([
+      {
+        calls: [
+          { name: 'a__b', id: '1' },
+          { name: 'a  b', id: '2' },
+          { name: 'a..b', id: '3' },
+          { name: 'a.b', id: '4' },
+        ],
+      },
+      { calls: [{ name: 'a__b', id: '5' }] },
+      'done',
+    ]);
     const { messages } = await chat({ model, tools, prompt: 'x' });
-    expect(model.requests.map(namesOf)).toEqual([['a__b', 'a__c'], ['a__b', 'a__c'], ['a__b', 'a__c']]);
-    expect(outputsOf(messages)).toMatchObject({ 1: { value: 'right' }, 2: { type: 'error-text' }, 3: { type: 'error-text' }, 4: { value: 'right' }, 5: { value: 'right' } });
-    const sent = model.requests[1]!.messages.flatMap((message) => (message.role === 'tool' ? message.content.map(({ toolName }) => toolName) : []));
+    expect(model.requests.map(namesOf)).toEqual([
+      ['a__b', 'a__c'],
+      ['a__b', 'a__c'],
+      ['a__b', 'a__c'],
+    ]);
+    expect(outputsOf(messages)).toMatchObject({
+      1: { value: 'right' },
+      2: { type: 'error-text' },
+      3: { type: 'error-text' },
+      4: { value: 'right' },
+      5: { value: 'right' },
+    });
+    const sent = model.requests[1]!.messages.flatMap((message) =>
+      message.role === 'tool' ? message.content.map(({ toolName }) => toolName) : [],
+    );
     expect(sent.every((name) => /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name))).toBe(true);
     expect(new Set(sent).size).toBe(3);
   });

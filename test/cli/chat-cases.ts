@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { chat } from '../../src/cli/chat/chat.js';
 import { loadRegistry } from '../../src/cli/load/load-registry.js';
-import { AccessMode, askUser, defineTool, halt, ToolMetadataRegistry, type ToolDefinition } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  halt,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+} from '../../src/index.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
 const folders: string[] = [];
@@ -28,12 +35,24 @@ export interface ChatCase extends FakeTerminalOptions {
 }
 
 /** Runs `tooldex chat` in a folder. */
-export async function chatIn(cwd: string, { prompt, flags, tools, terminal: given, ...options }: ChatCase) {
+export async function chatIn(
+  cwd: string,
+  { prompt, flags, tools, terminal: given, ...options }: ChatCase,
+) {
   const terminal = given ?? new FakeTerminal(options);
-  const loaded = tools === undefined ? await loadRegistry({}, cwd) : { registry: new ToolMetadataRegistry(), problems: [], fileOf: new Map<string, string>() };
+  const loaded =
+    tools === undefined
+      ? await loadRegistry({}, cwd)
+      : { registry: new ToolMetadataRegistry(), problems: [], fileOf: new Map<string, string>() };
   if (tools !== undefined) loaded.registry.registerAll(tools);
   const more = tools === undefined ? {} : { tools: ['own'] };
-  const code = await chat(terminal, loaded, prompt === undefined ? [] : [prompt], { mode: 'default', ...more, ...flags }, cwd);
+  const code = await chat(
+    terminal,
+    loaded,
+    prompt === undefined ? [] : [prompt],
+    { mode: 'default', ...more, ...flags },
+    cwd,
+  );
   return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked, terminal };
 }
 
@@ -42,11 +61,40 @@ export class Effects {
   readonly made: string[] = [];
 
   readonly tools: readonly ToolDefinition[] = [
-    defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => this.note('look') }),
-    defineTool({ name: 'pay', description: 'Pays', inputSchema: { type: 'object', properties: { cents: { type: 'number' } } }, accessMode: AccessMode.WRITE, execute: ({ cents }) => this.note(`pay ${cents}`) }),
-    defineTool({ name: 'ask', description: 'Asks', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => askUser('Which colour?', ['red', 'blue']) }),
-    defineTool({ name: 'sign', description: 'Signs', inputSchema: { type: 'object' }, manual: true }),
-    defineTool({ name: 'stop', description: 'Stops', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY, execute: () => halt('enough', 7) }),
+    defineTool({
+      name: 'look',
+      description: 'Looks',
+      inputSchema: { type: 'object' },
+      accessMode: AccessMode.READONLY,
+      execute: () => this.note('look'),
+    }),
+    defineTool({
+      name: 'pay',
+      description: 'Pays',
+      inputSchema: { type: 'object', properties: { cents: { type: 'number' } } },
+      accessMode: AccessMode.WRITE,
+      execute: ({ cents }) => this.note(`pay ${cents}`),
+    }),
+    defineTool({
+      name: 'ask',
+      description: 'Asks',
+      inputSchema: { type: 'object' },
+      accessMode: AccessMode.READONLY,
+      execute: () => askUser('Which colour?', ['red', 'blue']),
+    }),
+    defineTool({
+      name: 'sign',
+      description: 'Signs',
+      inputSchema: { type: 'object' },
+      manual: true,
+    }),
+    defineTool({
+      name: 'stop',
+      description: 'Stops',
+      inputSchema: { type: 'object' },
+      accessMode: AccessMode.READONLY,
+      execute: () => halt('enough', 7),
+    }),
   ];
 
   private note(effect: string): string {

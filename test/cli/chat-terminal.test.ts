@@ -9,7 +9,11 @@ import { cli } from './command-line.js';
 import { RealTerminal } from './real-terminal.js';
 
 /** What a user does at a terminal with the program. */
-async function at(args: readonly string[], folder: string, work: (terminal: RealTerminal) => Promise<void>) {
+async function at(
+  args: readonly string[],
+  folder: string,
+  work: (terminal: RealTerminal) => Promise<void>,
+) {
   const terminal = new RealTerminal(['chat', ...args], folder);
   try {
     await work(terminal);
@@ -66,11 +70,29 @@ describe('tooldex chat in a terminal', () => {
       'package.json': '{ "type": "module" }',
       'tsconfig.json': '{}',
     });
-    const flags = ['chat', '--tools', 'tools.ts', '--model', './model.mjs', '--session', 's.json', '--yes', 'high'];
+    const flags = [
+      'chat',
+      '--tools',
+      'tools.ts',
+      '--model',
+      './model.mjs',
+      '--session',
+      's.json',
+      '--yes',
+      'high',
+    ];
     expect((await cli.run([...flags, '[[["pay"]],"thanks"]'], folder)).code).toBeNull();
     const listed = await cli.run(flags, folder);
-    expect([listed.code, listed.err]).toEqual([4, expect.stringMatching(/pay {2}was started; whether it had its effect is not known\n[^]*--answer c1=… or --rerun c1/)]);
-    expect(await cli.run([...flags, '--answer', 'c1=it was paid'], folder)).toMatchObject({ code: 0, out: 'thanks\n' });
+    expect([listed.code, listed.err]).toEqual([
+      4,
+      expect.stringMatching(
+        /pay {2}was started; whether it had its effect is not known\n[^]*--answer c1=… or --rerun c1/,
+      ),
+    ]);
+    expect(await cli.run([...flags, '--answer', 'c1=it was paid'], folder)).toMatchObject({
+      code: 0,
+      out: 'thanks\n',
+    });
     expect(readFileSync(join(folder, 'paid.txt'), 'utf8')).toBe('once ');
   });
 });
@@ -79,7 +101,8 @@ describe('a model of the AI SDK', () => {
   it('is taken from a file, and its text is shown as it streams', async () => {
     const sdk = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
     const usage = '{ inputTokens: { total: 1 }, outputTokens: { total: 1 } }';
-    const chunks = (...parts: readonly string[]) => `{ stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ${parts.join(', ')}] }) }`;
+    const chunks = (...parts: readonly string[]) =>
+      `{ stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ${parts.join(', ')}] }) }`;
     const folder = folderWith({
       'model.mjs': `import sdk from '${sdk('ai')}'; import test from '${sdk('ai/test')}';
         const { simulateReadableStream } = sdk;
@@ -89,7 +112,13 @@ describe('a model of the AI SDK', () => {
         ] });`,
     });
     const effects = new Effects();
-    expect(await chatIn(folder, { prompt: 'look', tools: effects.tools, flags: { model: './model.mjs' } })).toMatchObject({ code: 0, out: 'All good.\n' });
+    expect(
+      await chatIn(folder, {
+        prompt: 'look',
+        tools: effects.tools,
+        flags: { model: './model.mjs' },
+      }),
+    ).toMatchObject({ code: 0, out: 'All good.\n' });
     expect(effects.made).toEqual(['look']);
   });
 });

@@ -20,20 +20,40 @@ export const cli = {
   /** A folder with files; `DEFINE` in one becomes the import of `defineTool` and `tool`. */
   project(files: Readonly<Record<string, string>>): string {
     const folder = mkdtempSync(join(tmpdir(), 'tooldex-cli-'));
-    for (const [file, text] of Object.entries({ 'package.json': '{ "type": "module" }', 'tsconfig.json': '{}', ...files })) {
+    for (const [file, text] of Object.entries({
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': '{}',
+      ...files,
+    })) {
       mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(join(folder, file), text.replace('DEFINE', `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`));
+      writeFileSync(
+        join(folder, file),
+        text.replace(
+          'DEFINE',
+          `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`,
+        ),
+      );
     }
     return folder;
   },
 
   run(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    return end(spawn(process.execPath, [cli.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS }));
+    return end(
+      spawn(process.execPath, [cli.program, ...args], {
+        cwd,
+        env: { ...process.env, NO_COLOR: '1' },
+        timeout: DEADLINE_MS,
+      }),
+    );
   },
 
   /** With a reader of its output that leaves at once. */
   runUnread(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    const child = spawn(process.execPath, [cli.program, ...args], { cwd, env: { ...process.env, NO_COLOR: '1' }, timeout: DEADLINE_MS });
+    const child = spawn(process.execPath, [cli.program, ...args], {
+      cwd,
+      env: { ...process.env, NO_COLOR: '1' },
+      timeout: DEADLINE_MS,
+    });
     child.stdout.destroy();
     return end(child);
   },

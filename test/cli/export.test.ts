@@ -8,16 +8,30 @@ import { FakeTerminal } from './fake-terminal.js';
 
 const properties = { path: { type: 'string', description: 'Where' }, limit: { type: 'integer' } };
 const registry = registryOf(
-  { name: 'files.read', description: 'Reads a file. More.', inputSchema: { type: 'object', properties, required: ['path'] }, accessMode: 'readonly', keywords: ['read'] },
+  {
+    name: 'files.read',
+    description: 'Reads a file. More.',
+    inputSchema: { type: 'object', properties, required: ['path'] },
+    accessMode: 'readonly',
+    keywords: ['read'],
+  },
   { name: 'files.write', description: 'Writes a file', accessMode: 'write', keywords: ['write'] },
 );
 
 /** Runs `tooldex export` with these words on the tools of the test. */
 function run(words: string, tools: ToolMetadataRegistry = registry) {
   const screen = new FakeTerminal();
-  const command = new Command('export').exitOverride().configureOutput({ writeErr: () => undefined });
+  const command = new Command('export')
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
   let work: RunOnTools = () => undefined;
-  FIND_COMMANDS['export']!(command, { terminal: screen, cwd: '.', importOptions: {}, onTools: (_command, _examples, run) => (work = run), alone: () => undefined });
+  FIND_COMMANDS['export']!(command, {
+    terminal: screen,
+    cwd: '.',
+    importOptions: {},
+    onTools: (_command, _examples, run) => (work = run),
+    alone: () => undefined,
+  });
   command.parse(words.split(' '), { from: 'user' });
   const code = work({ registry: tools, problems: [], fileOf: new Map() }, command.opts(), []);
   return { code, out: JSON.parse(screen.printed) as never, err: screen.told };
@@ -25,17 +39,27 @@ function run(words: string, tools: ToolMetadataRegistry = registry) {
 
 describe('tooldex export', () => {
   it('prints the tools as JSON for every target', () => {
-    const names = (value: unknown) => [...JSON.stringify(value).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name);
-    for (const target of ['openai', 'anthropic', 'gemini']) expect(names(run(`--to ${target}`).out)).toEqual(['files__read', 'files__write']);
+    const names = (value: unknown) =>
+      [...JSON.stringify(value).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name);
+    for (const target of ['openai', 'anthropic', 'gemini'])
+      expect(names(run(`--to ${target}`).out)).toEqual(['files__read', 'files__write']);
     expect(names(run('--to mcp').out)).toEqual(['files.read', 'files.write']);
     expect(run('--to mcp').out).toHaveProperty('tools');
     expect(run('--to gemini').out).toMatchObject([{ functionDeclarations: [{}, {}] }]);
   });
 
   it('takes the interface, the level and strict mode', () => {
-    expect(run('--to openai --api responses --strict').out).toMatchObject([{ type: 'function', name: 'files__read', strict: true }, {}]);
-    expect(run('--to anthropic --level stub').out).toMatchObject([{ description: 'Reads a file.', input_schema: { properties: { path: { type: 'string' } } } }, {}]);
-    expect(run('--to anthropic --level stub').out).not.toHaveProperty('0.input_schema.properties.limit');
+    expect(run('--to openai --api responses --strict').out).toMatchObject([
+      { type: 'function', name: 'files__read', strict: true },
+      {},
+    ]);
+    expect(run('--to anthropic --level stub').out).toMatchObject([
+      { description: 'Reads a file.', input_schema: { properties: { path: { type: 'string' } } } },
+      {},
+    ]);
+    expect(run('--to anthropic --level stub').out).not.toHaveProperty(
+      '0.input_schema.properties.limit',
+    );
   });
 
   it('takes the filters of the list', () => {
@@ -45,7 +69,9 @@ describe('tooldex export', () => {
 
   it('prints only what is selected for a request, within the filter', () => {
     expect(run('--to anthropic --select write').out).toMatchObject([{ name: 'files__write' }]);
-    expect(run('--to anthropic --select write --access readonly').out).not.toMatchObject([{ name: 'files__write' }]);
+    expect(run('--to anthropic --select write --access readonly').out).not.toMatchObject([
+      { name: 'files__write' },
+    ]);
     expect(run('--to anthropic --select file --max 1').out).toHaveLength(1);
   });
 
@@ -59,7 +85,9 @@ describe('tooldex export', () => {
   it('refuses options that belong to others, all at once', () => {
     const error = refusal(() => run('--to gemini --api chat --strict --max 3'));
     expect(error.code).toBe('INVALID_ARGUMENT');
-    expect(error.message).toBe('Expected --to openai with --api, got --to gemini. Expected --to openai with --strict, got --to gemini. Expected --select with --max, got none.');
+    expect(error.message).toBe(
+      'Expected --to openai with --api, got --to gemini. Expected --to openai with --strict, got --to gemini. Expected --select with --max, got none.',
+    );
   });
 
   it.each(['--to nobody', '', '--to openai --level huge'])('refuses "%s"', (words) => {

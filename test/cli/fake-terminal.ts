@@ -50,7 +50,11 @@ export class FakeTerminal implements Dialog {
     this.#isOpen = true;
     await new Promise(setImmediate); // No user answers before others could ask.
     const answer = this.#answers.shift();
-    const givenUp = new Promise<undefined>((leave) => (signal?.aborted === true ? leave(undefined) : signal?.addEventListener('abort', () => leave(undefined), { once: true })));
+    const givenUp = new Promise<undefined>((leave) =>
+      signal?.aborted === true
+        ? leave(undefined)
+        : signal?.addEventListener('abort', () => leave(undefined), { once: true }),
+    );
     const text = await Promise.race([typeof answer === 'function' ? answer() : answer, givenUp]);
     this.#isOpen = false;
     this.told += `${text ?? ''}\n`;

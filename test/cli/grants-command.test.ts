@@ -15,7 +15,10 @@ async function grants(...args: string[]) {
 
 describe('tooldex grants', () => {
   it('says what it needs', async () => {
-    expect(await grants('list')).toMatchObject({ code: 2, err: expect.stringContaining('Expected --redis, or TOOLDEX_REDIS_URL, got neither') as string });
+    expect(await grants('list')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Expected --redis, or TOOLDEX_REDIS_URL, got neither') as string,
+    });
   });
 });
 
@@ -26,17 +29,46 @@ describe.skipIf(!redisPresent)('tooldex grants with a Redis (skipped without red
 
   it('lists and revokes what users of other processes approved in advance', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'put', description: 'Puts', inputSchema: {}, accessMode: 'write', reads: [], sends: 'nowhere', execute: () => 1 }));
+    registry.register(
+      defineTool({
+        name: 'put',
+        description: 'Puts',
+        inputSchema: {},
+        accessMode: 'write',
+        reads: [],
+        sends: 'nowhere',
+        execute: () => 1,
+      }),
+    );
     const store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 2_000 });
     const executor = new ToolExecutor({ registry, store, confirm: () => ({ grant: { uses: 3 } }) });
-    const run = async (id: string) => (await executor.execute({ id, name: 'put' }, { conversationId: 'talk', principal: 'ada\u001b[2J' })).status;
+    const run = async (id: string) =>
+      (
+        await executor.execute(
+          { id, name: 'put' },
+          { conversationId: 'talk', principal: 'ada\u001b[2J' },
+        )
+      ).status;
     expect([await run('1'), await run('2')]).toEqual(['ok', 'ok']);
     const shown = await grants('list', '--redis', redis.url);
-    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/put +ada\[2J +1 of 3 .*conversation talk; danger/) as string });
-    const { grants: [grant] } = JSON.parse((await grants('list', '--json', '--redis', redis.url)).out) as { readonly grants: readonly { readonly id: string }[] };
+    expect(shown).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/put +ada\[2J +1 of 3 .*conversation talk; danger/) as string,
+    });
+    const {
+      grants: [grant],
+    } = JSON.parse((await grants('list', '--json', '--redis', redis.url)).out) as {
+      readonly grants: readonly { readonly id: string }[];
+    };
     expect(await grants('revoke', '--redis', redis.url)).toMatchObject({ code: 2 });
-    expect(await grants('revoke', 'x', grant!.id, '--redis', redis.url)).toMatchObject({ code: 1, out: `unknown  x\nrevoked  ${grant!.id}\n` });
-    expect(await grants('list', '--redis', redis.url)).toMatchObject({ code: 0, out: 'no grants\n' });
+    expect(await grants('revoke', 'x', grant!.id, '--redis', redis.url)).toMatchObject({
+      code: 1,
+      out: `unknown  x\nrevoked  ${grant!.id}\n`,
+    });
+    expect(await grants('list', '--redis', redis.url)).toMatchObject({
+      code: 0,
+      out: 'no grants\n',
+    });
     expect(executor.metrics.approvals).toMatchObject({ asked: 1, coveredByGrants: 1 });
     expect(await run('3')).toBe('ok');
     expect(executor.metrics.approvals.asked).toBe(2);

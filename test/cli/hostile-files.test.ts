@@ -6,31 +6,57 @@ const TOOL = `export const a = defineTool({ name: 'one', description: 'The one t
 
 describe('a tool file', () => {
   it('that ends the process is named, and the command fails', async () => {
-    const folder = cli.project({ 'a.js': 'process.exit(0);', 'b.js': 'queueMicrotask(() => process.exit());await 1;' });
+    const folder = cli.project({
+      'a.js': 'process.exit(0);',
+      'b.js': 'queueMicrotask(() => process.exit());await 1;',
+    });
     for (const file of ['a.js', 'b.js']) {
       const { code, err } = await cli.run(['lint', '--tools', file], folder);
       expect(err).toContain(`while ${file} was imported`);
       expect(code).toBe(1);
     }
-    expect(JSON.parse((await cli.run(['lint', '--json', '--tools', 'a.js'], folder)).out)).toMatchObject({ error: { code: 'EXECUTION_FAILED' } });
+    expect(
+      JSON.parse((await cli.run(['lint', '--json', '--tools', 'a.js'], folder)).out),
+    ).toMatchObject({ error: { code: 'EXECUTION_FAILED' } });
   });
 
   it('that never settles fails at the deadline, and the next is imported', async () => {
-    const folder = cli.project({ 'a.mjs': 'await new Promise(() => {});', 'b.mjs': 'export const b = 1;' });
+    const folder = cli.project({
+      'a.mjs': 'await new Promise(() => {});',
+      'b.mjs': 'export const b = 1;',
+    });
     const seen: (string | undefined)[] = [];
     const results = [];
-    for await (const { file, error } of importModules(['a.mjs', 'b.mjs'], folder, { deadlineMs: 50, onImport: (each) => seen.push(each) })) results.push([file, error]);
-    expect(results).toEqual([['a.mjs', expect.objectContaining({ code: 'TIMEOUT', message: expect.stringContaining('within 0.05 s') })], ['b.mjs', undefined]]);
+    for await (const { file, error } of importModules(['a.mjs', 'b.mjs'], folder, {
+      deadlineMs: 50,
+      onImport: (each) => seen.push(each),
+    }))
+      results.push([file, error]);
+    expect(results).toEqual([
+      [
+        'a.mjs',
+        expect.objectContaining({
+          code: 'TIMEOUT',
+          message: expect.stringContaining('within 0.05 s'),
+        }),
+      ],
+      ['b.mjs', undefined],
+    ]);
     expect(seen).toEqual(['a.mjs', 'b.mjs', undefined]);
   });
 
   it('that leaves a timer does not keep the command', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE setInterval(() => {}, 1000); ${TOOL}` });
-    expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({ code: 0, out: expect.stringContaining('1 tools') });
+    expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 tools'),
+    });
   });
 
   it('that prints does so beside the results', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE console.log('noise'); process.stdout.write('more\\n'); setImmediate(() => console.log('late')); ${TOOL}` });
+    const folder = cli.project({
+      'a.ts': `DEFINE console.log('noise'); process.stdout.write('more\\n'); setImmediate(() => console.log('late')); ${TOOL}`,
+    });
     const { out, err } = await cli.run(['list', '--json', '--tools', 'a.ts'], folder);
     expect(JSON.parse(out)).toMatchObject([{ name: 'one' }]);
     expect(err).toContain('noise\nmore\n');
@@ -40,6 +66,8 @@ describe('a tool file', () => {
 describe('a reader that leaves early', () => {
   it('is a normal end, with the code of the command', async () => {
     expect(await cli.runUnread(['list', '--json'])).toMatchObject({ code: 0, err: '' });
-    expect(await cli.runUnread(['lint', '--json', '--tools', 'test/fixtures/legacy'])).toMatchObject({ code: 1, err: '' });
+    expect(
+      await cli.runUnread(['lint', '--json', '--tools', 'test/fixtures/legacy']),
+    ).toMatchObject({ code: 1, err: '' });
   });
 });

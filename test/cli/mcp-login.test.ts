@@ -11,7 +11,10 @@ async function setUp() {
   const authorization = await AuthorizationServer.start();
   const server = await ProtectedServer.start(authorization);
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-login-'));
-  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { tickets: { url: server.url }, demo: new Demo('read').start } }));
+  writeFileSync(
+    join(folder, '.mcp.json'),
+    JSON.stringify({ mcpServers: { tickets: { url: server.url }, demo: new Demo('read').start } }),
+  );
   const before = process.env['XDG_DATA_HOME'];
   process.env['XDG_DATA_HOME'] = folder;
   onTestFinished(() => {
@@ -20,7 +23,10 @@ async function setUp() {
     for (const each of [authorization, server]) each.close();
   });
   /** Runs a command; `come` is given the address that is printed. */
-  const tooldex = async (args: readonly string[], come: (address: string, terminal: FakeTerminal) => unknown = (address) => fetch(address)) => {
+  const tooldex = async (
+    args: readonly string[],
+    come: (address: string, terminal: FakeTerminal) => unknown = (address) => fetch(address),
+  ) => {
     const terminal = new FakeTerminal();
     const { err } = terminal;
     terminal.err = (text) => {
@@ -28,7 +34,11 @@ async function setUp() {
       const address = /^http.*$/m.exec(text)?.[0];
       if (address !== undefined) void come(address, terminal);
     };
-    return { code: await runCli(args, terminal, folder), out: terminal.printed, err: terminal.told };
+    return {
+      code: await runCli(args, terminal, folder),
+      out: terminal.printed,
+      err: terminal.told,
+    };
   };
   return { authorization, folder, tooldex };
 }
@@ -38,16 +48,37 @@ it('tooldex mcp login prints where to log in, keeps the login for later commands
   const refused = await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.tickets.read', '--yes', 'high']);
   expect(refused.err).toContain('Run `tooldex mcp login tickets`');
   const login = await tooldex(['mcp', 'login', 'tickets']);
-  expect(login).toMatchObject({ code: 0, out: '✓ logged in at tickets, 2 tools\n', err: expect.stringContaining(`Log in at ${authorization.origin}:\n${authorization.origin}/authorize?`) });
-  expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.tickets.read', '--yes', 'high'])).toMatchObject({ code: 0, out: 'ada\n' });
+  expect(login).toMatchObject({
+    code: 0,
+    out: '✓ logged in at tickets, 2 tools\n',
+    err: expect.stringContaining(
+      `Log in at ${authorization.origin}:\n${authorization.origin}/authorize?`,
+    ),
+  });
+  expect(
+    await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.tickets.read', '--yes', 'high']),
+  ).toMatchObject({ code: 0, out: 'ada\n' });
   expect(readdirSync(join(folder, 'tooldex/logins'))).toHaveLength(1);
-  expect(await tooldex(['mcp', 'logout', 'tickets'])).toMatchObject({ code: 0, out: '✓ the login at tickets is forgotten\n' });
+  expect(await tooldex(['mcp', 'logout', 'tickets'])).toMatchObject({
+    code: 0,
+    out: '✓ the login at tickets is forgotten\n',
+  });
   expect(readdirSync(join(folder, 'tooldex/logins'))).toEqual([]);
 });
 
 it('tooldex mcp login ends when the user interrupts it, and says which servers have no login', async () => {
   const { tooldex } = await setUp();
-  expect(await tooldex(['mcp', 'login', 'tickets'], (_, terminal) => terminal.interrupt())).toMatchObject({ code: 130, out: '' });
-  expect(await tooldex(['mcp', 'login', 'demo'])).toMatchObject({ code: 2, err: 'error Expected a server that is reached over HTTP, without a token in its headers, got the MCP server demo.\n' });
-  expect(await tooldex(['mcp', 'login', 'nobody'])).toMatchObject({ code: 2, err: expect.stringContaining('Expected a configured MCP server ("demo", "tickets"), got "nobody"') });
+  expect(
+    await tooldex(['mcp', 'login', 'tickets'], (_, terminal) => terminal.interrupt()),
+  ).toMatchObject({ code: 130, out: '' });
+  expect(await tooldex(['mcp', 'login', 'demo'])).toMatchObject({
+    code: 2,
+    err: 'error Expected a server that is reached over HTTP, without a token in its headers, got the MCP server demo.\n',
+  });
+  expect(await tooldex(['mcp', 'login', 'nobody'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(
+      'Expected a configured MCP server ("demo", "tickets"), got "nobody"',
+    ),
+  });
 });

@@ -1,4 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -34,10 +41,19 @@ function folder(): string {
 
 const USUAL = { mode: 'default' } as const;
 
-async function overHttpCommand(options: Record<string, unknown>, test: (url: string, root: string, terminal: WatchedTerminal) => Promise<void>, env: NodeJS.ProcessEnv = {}): Promise<number> {
+async function overHttpCommand(
+  options: Record<string, unknown>,
+  test: (url: string, root: string, terminal: WatchedTerminal) => Promise<void>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<number> {
   const root = folder();
   const terminal = new WatchedTerminal();
-  const ended = mcpServe(terminal, await loadRegistry({}, root), { ...USUAL, http: true, port: 0, ...options }, { input: new PassThrough(), env });
+  const ended = mcpServe(
+    terminal,
+    await loadRegistry({}, root),
+    { ...USUAL, http: true, port: 0, ...options },
+    { input: new PassThrough(), env },
+  );
   await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
   try {
     await test(/http:[^\s"]+/.exec(terminal.printed)![0], root, terminal);
@@ -48,23 +64,37 @@ async function overHttpCommand(options: Record<string, unknown>, test: (url: str
 }
 
 describe('tooldex mcp serve --http', () => {
-  it.each(['auto', 'legacy', 'first'] as const)('serves the bundled tools to a %s client, which work on the folder', async (kind) => {
-    const code = await overHttpCommand({}, async (url, root) => {
-      writeFileSync(join(root, 'note.txt'), 'written before');
-      const client = await overHttp(url, kind, { answer: () => ({ action: 'accept', content: {} }) });
-      expect((await client.tools()).length).toBeGreaterThan(40);
-      expect(textOf(await client.call('read_file', { path: 'note.txt' }))).toContain('written before');
-      expect((await client.call('write_file', { path: 'new.txt', content: 'by mcp' })).isError ?? false).toBe(false);
-      expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('by mcp');
-      expect(await client.call('read_file', { path: '../../etc/passwd' })).toMatchObject({ isError: true });
-    });
-    expect(code).toBe(0);
-  });
+  it.each(['auto', 'legacy', 'first'] as const)(
+    'serves the bundled tools to a %s client, which work on the folder',
+    async (kind) => {
+      const code = await overHttpCommand({}, async (url, root) => {
+        writeFileSync(join(root, 'note.txt'), 'written before');
+        const client = await overHttp(url, kind, {
+          answer: () => ({ action: 'accept', content: {} }),
+        });
+        expect((await client.tools()).length).toBeGreaterThan(40);
+        expect(textOf(await client.call('read_file', { path: 'note.txt' }))).toContain(
+          'written before',
+        );
+        expect(
+          (await client.call('write_file', { path: 'new.txt', content: 'by mcp' })).isError ??
+            false,
+        ).toBe(false);
+        expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('by mcp');
+        expect(await client.call('read_file', { path: '../../etc/passwd' })).toMatchObject({
+          isError: true,
+        });
+      });
+      expect(code).toBe(0);
+    },
+  );
 
   it('runs what --yes covers without asking, and refuses the rest', async () => {
     await overHttpCommand({ yes: 'medium' }, async (url, root) => {
       const client = await overHttp(url, 'auto');
-      expect((await client.call('write_file', { path: 'new.txt', content: 'yes' })).isError ?? false).toBe(false);
+      expect(
+        (await client.call('write_file', { path: 'new.txt', content: 'yes' })).isError ?? false,
+      ).toBe(false);
       expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('yes');
       expect(textOf(await client.call('run_shell', { command: 'true' }))).toMatch(/was not run/);
     });
@@ -72,9 +102,24 @@ describe('tooldex mcp serve --http', () => {
 
   it('runs what --yes covers also where only a persona may', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'note', description: 'Notes', inputSchema: z.object({}), accessMode: 'write', requiresConsent: true, personaAllowlist: ['Ada'], execute: () => 'noted' }));
+    registry.register(
+      defineTool({
+        name: 'note',
+        description: 'Notes',
+        inputSchema: z.object({}),
+        accessMode: 'write',
+        requiresConsent: true,
+        personaAllowlist: ['Ada'],
+        execute: () => 'noted',
+      }),
+    );
     const terminal = new WatchedTerminal();
-    const ended = mcpServe(terminal, { registry, problems: [], fileOf: new Map() }, { ...USUAL, http: true, port: 0, yes: 'medium', persona: 'Ada' }, { input: new PassThrough(), env: {} });
+    const ended = mcpServe(
+      terminal,
+      { registry, problems: [], fileOf: new Map() },
+      { ...USUAL, http: true, port: 0, yes: 'medium', persona: 'Ada' },
+      { input: new PassThrough(), env: {} },
+    );
     await terminal.until(() => /http:\S+/.test(terminal.printed));
     const client = await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'auto');
     expect(textOf(await client.call('note'))).toBe('noted');
@@ -83,20 +128,43 @@ describe('tooldex mcp serve --http', () => {
   });
 
   it('keeps to the filter, the mode and the token of the environment', async () => {
-    await overHttpCommand({ maxDanger: 'safe', json: true }, async (url, _root, terminal) => {
-      expect(JSON.parse(terminal.printed)).toMatchObject({ url });
-      await expect(overHttp(url, 'auto')).rejects.toThrow();
-      const client = await overHttp(url, 'auto', {}, { authorization: 'Bearer from-the-environment' });
-      const names = (await client.tools()).map(({ name }) => name);
-      expect(names.length).toBeGreaterThan(0);
-      expect(names).not.toContain('write_file');
-    }, { TOOLDEX_TOKEN: 'from-the-environment' });
+    await overHttpCommand(
+      { maxDanger: 'safe', json: true },
+      async (url, _root, terminal) => {
+        expect(JSON.parse(terminal.printed)).toMatchObject({ url });
+        await expect(overHttp(url, 'auto')).rejects.toThrow();
+        const client = await overHttp(
+          url,
+          'auto',
+          {},
+          { authorization: 'Bearer from-the-environment' },
+        );
+        const names = (await client.tools()).map(({ name }) => name);
+        expect(names.length).toBeGreaterThan(0);
+        expect(names).not.toContain('write_file');
+      },
+      { TOOLDEX_TOKEN: 'from-the-environment' },
+    );
   });
 
   it('is not exposed to others without a token', async () => {
     const loaded = await loadRegistry({}, folder());
-    await expect(mcpServe(new FakeTerminal(), loaded, { ...USUAL, http: true, host: '0.0.0.0' }, { input: new PassThrough(), env: {} })).rejects.toThrow(/token/);
-    await expect(mcpServe(new FakeTerminal(), loaded, { ...USUAL, port: 1 }, { input: new PassThrough(), env: {} })).rejects.toThrow(/--port together with --http/);
+    await expect(
+      mcpServe(
+        new FakeTerminal(),
+        loaded,
+        { ...USUAL, http: true, host: '0.0.0.0' },
+        { input: new PassThrough(), env: {} },
+      ),
+    ).rejects.toThrow(/token/);
+    await expect(
+      mcpServe(
+        new FakeTerminal(),
+        loaded,
+        { ...USUAL, port: 1 },
+        { input: new PassThrough(), env: {} },
+      ),
+    ).rejects.toThrow(/--port together with --http/);
   });
 });
 
@@ -109,11 +177,20 @@ describe('tooldex mcp serve', () => {
       input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
       await terminal.until(() => terminal.printed.includes(`"id":${id}`));
     };
-    await ask(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } });
+    await ask(1, 'initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'raw', version: '1' },
+    });
     await ask(2, 'tools/call', { name: 'calculate', arguments: { expression: '6 * 7' } });
     input.end();
     expect(await ended).toBe(0);
-    const messages = terminal.printed.trimEnd().split('\n').map((line) => JSON.parse(line) as { jsonrpc: string; result: { content?: { text: string }[] } });
+    const messages = terminal.printed
+      .trimEnd()
+      .split('\n')
+      .map(
+        (line) => JSON.parse(line) as { jsonrpc: string; result: { content?: { text: string }[] } },
+      );
     expect(messages.every(({ jsonrpc }) => jsonrpc === '2.0')).toBe(true);
     expect(messages.at(-1)!.result.content![0]!.text).toContain('42');
     expect(terminal.listeners).toBe(0);
@@ -132,15 +209,27 @@ describe('tooldex mcp serve', () => {
 
 describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', () => {
   /** Serves the filesystem server with these settings of it, and calls its tools. */
-  async function gateway(settings: Record<string, unknown>, options: Record<string, unknown>, test: (client: Awaited<ReturnType<typeof overHttp>>, root: string) => Promise<void>): Promise<void> {
+  async function gateway(
+    settings: Record<string, unknown>,
+    options: Record<string, unknown>,
+    test: (client: Awaited<ReturnType<typeof overHttp>>, root: string) => Promise<void>,
+  ): Promise<void> {
     const root = realpathSync(folder());
     writeFileSync(join(root, 'note.txt'), 'tea at five');
     const { command, args } = official('filesystem', root);
-    writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }));
+    writeFileSync(
+      join(root, '.mcp.json'),
+      JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }),
+    );
     const terminal = new WatchedTerminal();
     const loaded = await loadMcpTools('.mcp.json', terminal, root);
     onTestFinished(() => loaded.close?.());
-    const ended = mcpServe(terminal, loaded, { ...USUAL, http: true, port: 0, ...options }, { input: new PassThrough(), env: {} });
+    const ended = mcpServe(
+      terminal,
+      loaded,
+      { ...USUAL, http: true, port: 0, ...options },
+      { input: new PassThrough(), env: {} },
+    );
     await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
     await test(await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'legacy'), root);
     terminal.interrupt();
@@ -149,30 +238,62 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
 
   it('runs the reads of a trusted server, and names what would allow the rest', async () => {
     await gateway({ trusted: true }, {}, async (client, root) => {
-      expect((await client.tools()).map(({ name }) => name)).toContain('mcp__files__read_text_file');
-      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('tea at five');
-      const written = await client.call('mcp__files__write_file', { path: join(root, 'new.txt'), content: 'new' });
+      expect((await client.tools()).map(({ name }) => name)).toContain(
+        'mcp__files__read_text_file',
+      );
+      expect(
+        textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
+      ).toContain('tea at five');
+      const written = await client.call('mcp__files__write_file', {
+        path: join(root, 'new.txt'),
+        content: 'new',
+      });
       expect(written.isError).toBe(true);
-      expect(textOf(written)).toMatch(/needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: --yes high of tooldex mcp serve, or a rule of the policy\.$/);
+      expect(textOf(written)).toMatch(
+        /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: --yes high of tooldex mcp serve, or a rule of the policy\.$/,
+      );
       expect(existsSync(join(root, 'new.txt'))).toBe(false);
     });
   });
 
   it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
     await gateway({}, {}, async (client, root) => {
-      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('"trusted": true for the server "files" in the settings of MCP (it says that this tool only reads)');
+      expect(
+        textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
+      ).toContain(
+        '"trusted": true for the server "files" in the settings of MCP (it says that this tool only reads)',
+      );
     });
-    await gateway({ access_mode: 'readonly', allow_tools: ['read_text_file'] }, {}, async (client, root) => {
-      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('"requires_consent": false for the server "files" in the settings of MCP');
-    });
-    await gateway({ access_mode: 'readonly', requires_consent: false, allow_tools: ['read_text_file'] }, {}, async (client, root) => {
-      expect(textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') }))).toContain('tea at five');
-    });
+    await gateway(
+      { access_mode: 'readonly', allow_tools: ['read_text_file'] },
+      {},
+      async (client, root) => {
+        expect(
+          textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
+        ).toContain('"requires_consent": false for the server "files" in the settings of MCP');
+      },
+    );
+    await gateway(
+      { access_mode: 'readonly', requires_consent: false, allow_tools: ['read_text_file'] },
+      {},
+      async (client, root) => {
+        expect(
+          textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
+        ).toContain('tea at five');
+      },
+    );
   });
 
   it('writes with the --yes that the refusal names', async () => {
     await gateway({}, { yes: 'high' }, async (client, root) => {
-      expect((await client.call('mcp__files__write_file', { path: join(root, 'new.txt'), content: 'new' })).isError ?? false).toBe(false);
+      expect(
+        (
+          await client.call('mcp__files__write_file', {
+            path: join(root, 'new.txt'),
+            content: 'new',
+          })
+        ).isError ?? false,
+      ).toBe(false);
       expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('new');
     });
   });

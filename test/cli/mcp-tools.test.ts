@@ -22,11 +22,16 @@ async function tooldex(args: readonly string[], options: FakeTerminalOptions = {
 
 describe('tooldex mcp list', () => {
   it('shows each server and what it offers, and fails for one that cannot be asked', async () => {
-    configure({ demo: new Demo('read', 'write').start, gone: { command: join(folder, 'nothing') } });
+    configure({
+      demo: new Demo('read', 'write').start,
+      gone: { command: join(folder, 'nothing') },
+    });
     const { code, out } = await tooldex(['mcp', 'list']);
     expect(code).toBe(1);
     expect(out).toMatch(/^demo +ready .* 2/m);
-    expect(out).toMatch(/^gone +(?:backing-off|failed) .* 0 +its command or folder does not exist/m);
+    expect(out).toMatch(
+      /^gone +(?:backing-off|failed) .* 0 +its command or folder does not exist/m,
+    );
     expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
   });
 
@@ -34,20 +39,38 @@ describe('tooldex mcp list', () => {
     configure({ demo: new Demo('read').start });
     const { code, out } = await tooldex(['mcp', 'list', '--json']);
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ servers: [{ server: 'demo', state: 'ready', tools: 1 }], tools: [{ name: 'mcp.demo.read', requiresConsent: true }], findings: [] });
+    expect(JSON.parse(out)).toMatchObject({
+      servers: [{ server: 'demo', state: 'ready', tools: 1 }],
+      tools: [{ name: 'mcp.demo.read', requiresConsent: true }],
+      findings: [],
+    });
   });
 
   it('reads a file with comments and a comma at the end, and says where it is wrong otherwise', async () => {
     const { command, args } = new Demo('read').start;
-    writeFileSync(join(folder, '.mcp.json'), `\uFEFF{ // mine\n  "mcpServers": { "demo": { "command": ${JSON.stringify(command)}, "args": ${JSON.stringify(args)}, /* later */ } },\n}`);
-    expect(await tooldex(['mcp', 'list'])).toMatchObject({ code: 0, out: expect.stringMatching(/^demo +ready .* 1/m) as string });
+    writeFileSync(
+      join(folder, '.mcp.json'),
+      `\uFEFF{ // mine\n  "mcpServers": { "demo": { "command": ${JSON.stringify(command)}, "args": ${JSON.stringify(args)}, /* later */ } },\n}`,
+    );
+    expect(await tooldex(['mcp', 'list'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^demo +ready .* 1/m) as string,
+    });
     writeFileSync(join(folder, '.mcp.json'), '{ // mine\n  "mcpServers" {} }');
-    expect(await tooldex(['mcp', 'list'])).toMatchObject({ code: 2, err: expect.stringContaining('Expected JSON in ".mcp.json", got ColonExpected in line 2') as string });
+    expect(await tooldex(['mcp', 'list'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'Expected JSON in ".mcp.json", got ColonExpected in line 2',
+      ) as string,
+    });
   });
 
   it('says where settings are looked for when there are none', async () => {
     const { code, err } = await tooldex(['mcp', 'list']);
-    expect([code, err]).toEqual([2, 'error Expected settings of MCP in .mcp.json or mcp.json, got neither. Name the file with --config.\n']);
+    expect([code, err]).toEqual([
+      2,
+      'error Expected settings of MCP in .mcp.json or mcp.json, got neither. Name the file with --config.\n',
+    ]);
   });
 });
 
@@ -57,8 +80,20 @@ describe('tooldex --mcp', () => {
     const listed = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
     expect(listed.out).toContain('"mcp.everything.echo"');
     const input = ['--input', '{"message":"hello"}'];
-    expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input])).toMatchObject({ code: 4, out: '' });
-    expect(await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input, '--yes', 'high'])).toMatchObject({ code: 0, out: 'Echo: hello\n' });
+    expect(
+      await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', ...input]),
+    ).toMatchObject({ code: 4, out: '' });
+    expect(
+      await tooldex([
+        '--mcp',
+        '.mcp.json',
+        'run',
+        'mcp.everything.echo',
+        ...input,
+        '--yes',
+        'high',
+      ]),
+    ).toMatchObject({ code: 0, out: 'Echo: hello\n' });
   });
 
   it('withholds what the lock file does not know', async () => {
@@ -74,15 +109,44 @@ describe('tooldex --mcp', () => {
   });
 
   it('joins the entries of manifests with the tools of servers for which they stand', async () => {
-    const inputSchema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
+    const inputSchema = {
+      type: 'object',
+      properties: { path: { type: 'string' } },
+      required: ['path'],
+    };
     const demo = new Demo();
     demo.list(rawTool('read', { inputSchema }));
     configure({ demo: demo.start });
-    writeFileSync(join(folder, 'functions.json'), JSON.stringify([{ name: 'mcp.demo.read', description: 'Reads a note', parameters: { type: 'object' }, category: 'notes' }]));
+    writeFileSync(
+      join(folder, 'functions.json'),
+      JSON.stringify([
+        {
+          name: 'mcp.demo.read',
+          description: 'Reads a note',
+          parameters: { type: 'object' },
+          category: 'notes',
+        },
+      ]),
+    );
     const places = ['--mcp', '.mcp.json', '--manifests', '.'];
     const shown = await tooldex([...places, 'show', 'mcp.demo.read', '--json']);
-    expect(JSON.parse(shown.out)).toMatchObject({ description: 'Reads a note', category: 'notes', requiresConsent: true, inputSchema });
-    expect(await tooldex([...places, 'run', 'mcp.demo.read', '--input', '{"path":"a"}', '--yes', 'high'])).toMatchObject({ code: 0 });
+    expect(JSON.parse(shown.out)).toMatchObject({
+      description: 'Reads a note',
+      category: 'notes',
+      requiresConsent: true,
+      inputSchema,
+    });
+    expect(
+      await tooldex([
+        ...places,
+        'run',
+        'mcp.demo.read',
+        '--input',
+        '{"path":"a"}',
+        '--yes',
+        'high',
+      ]),
+    ).toMatchObject({ code: 0 });
     expect(demo.log('call')).toEqual(['call read']);
   });
 });

@@ -10,11 +10,23 @@ const root = resolve(import.meta.dirname, '../..');
 /** Lines of the page, where npm prints five of its own and no more than 70 are shown. */
 const MOST_LINES = 65;
 
-async function overview(options: { readonly columns?: number; readonly args?: readonly string[]; readonly cwd?: string; readonly answers?: readonly string[] } = {}) {
+async function overview(
+  options: {
+    readonly columns?: number;
+    readonly args?: readonly string[];
+    readonly cwd?: string;
+    readonly answers?: readonly string[];
+  } = {},
+) {
   const { columns = 80, args = [], cwd = root, answers } = options;
   const terminal = new FakeTerminal({ columns, ...(answers && { answers }) });
   const code = await runCli(args, terminal, cwd);
-  return { code, out: terminal.printed, lines: terminal.printed.trimEnd().split('\n'), asked: terminal.asked };
+  return {
+    code,
+    out: terminal.printed,
+    lines: terminal.printed.trimEnd().split('\n'),
+    asked: terminal.asked,
+  };
 }
 
 const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));
@@ -29,54 +41,113 @@ describe('the overview', () => {
   it('is a page of 65 lines and 80 columns, on a terminal of 80, of unknown width and without a terminal', async () => {
     for (const columns of [80, Infinity]) {
       const { code, lines } = await overview({ columns });
-      expect([code, lines.length <= MOST_LINES, widest(lines) <= 80, lines.some((line) => line.includes('…'))]).toEqual([0, true, true, false]);
+      expect([
+        code,
+        lines.length <= MOST_LINES,
+        widest(lines) <= 80,
+        lines.some((line) => line.includes('…')),
+      ]).toEqual([0, true, true, false]);
     }
     const piped = await cli.run([]);
     const lines = piped.out.trimEnd().split('\n');
-    expect([piped.code, piped.err, lines.length <= MOST_LINES, widest(lines) <= 80]).toEqual([0, '', true, true]);
+    expect([piped.code, piped.err, lines.length <= MOST_LINES, widest(lines) <= 80]).toEqual([
+      0,
+      '',
+      true,
+      true,
+    ]);
   });
 
   it('names in each section the API that it shows, and ends with the commands that show more', async () => {
     const { out } = await overview();
-    for (const heading of [/^48 tools {2}ToolMetadataRegistry/m, /^Match {2}getToolsMatchingTextScored/m, /^Select {2}selectTools/m, /^Plan {2}ToolExecutor/m, /^Approve {2}SafetyPolicy/m, /^Answer {2}Session/m]) expect(out).toMatch(heading);
-    expect(out.slice(out.indexOf('\nGo on'))).toMatch(/list, stats[^]*search, select[^]*chat[^]*--tools[^]*--help/);
+    for (const heading of [
+      /^48 tools {2}ToolMetadataRegistry/m,
+      /^Match {2}getToolsMatchingTextScored/m,
+      /^Select {2}selectTools/m,
+      /^Plan {2}ToolExecutor/m,
+      /^Approve {2}SafetyPolicy/m,
+      /^Answer {2}Session/m,
+    ])
+      expect(out).toMatch(heading);
+    expect(out.slice(out.indexOf('\nGo on'))).toMatch(
+      /list, stats[^]*search, select[^]*chat[^]*--tools[^]*--help/,
+    );
   });
 
   it('selects for a failing test the tools to search, read, run and edit', async () => {
-    const { selection } = JSON.parse((await overview({ args: ['--json'] })).out) as { selection: { tools: { toolName: string }[]; error: unknown } };
+    const { selection } = JSON.parse((await overview({ args: ['--json'] })).out) as {
+      selection: { tools: { toolName: string }[]; error: unknown };
+    };
     expect(selection.error).toBeNull();
-    expect(selection.tools.map(({ toolName }) => toolName)).toEqual(expect.arrayContaining(['search_text', 'read_file', 'run_tests', 'edit_file']));
+    expect(selection.tools.map(({ toolName }) => toolName)).toEqual(
+      expect.arrayContaining(['search_text', 'read_file', 'run_tests', 'edit_file']),
+    );
     expect(selection.tools.length).toBeLessThanOrEqual(5);
-    expect((await overview()).out).toMatch(/^search_text +\w+ +\d+ +\d+\.\d {2}search: find, test, parser, fails$/m);
+    expect((await overview()).out).toMatch(
+      /^search_text +\w+ +\d+ +\d+\.\d {2}search: find, test, parser, fails$/m,
+    );
   });
 
   it('plans and runs reads of the folder side by side; a write waits for approval, nobody is asked, and nothing is written', async () => {
     const { out, asked } = await overview({ answers: ['y', 'y'] });
     expect(asked).toEqual([]);
-    expect(out).toMatch(/^ +1 {2}list_directory +ok .*\d+ entries\n +1 {2}search_text +ok .*\d+ matches\n +2 {2}write_file +needs approval .*waits: both touch file:draft\.md$/m);
-    expect(out).toMatch(/write_file {2}danger medium\n[^]*Run it\?[^]*tooldex run write_file --input '/);
+    expect(out).toMatch(
+      /^ +1 {2}list_directory +ok .*\d+ entries\n +1 {2}search_text +ok .*\d+ matches\n +2 {2}write_file +needs approval .*waits: both touch file:draft\.md$/m,
+    );
+    expect(out).toMatch(
+      /write_file {2}danger medium\n[^]*Run it\?[^]*tooldex run write_file --input '/,
+    );
     expect(existsSync(join(root, 'draft.md'))).toBe(false);
   });
 
   it('works in an empty folder, and says the same as JSON', async () => {
     const { code, out } = await overview({ cwd: folder, args: ['--json'] });
-    expect([code, JSON.parse(out)]).toMatchObject([0, { summary: { tools: 48 }, calls: { batches: [[0, 1], [2]], outcomes: [{ status: 'ok' }, { status: 'ok' }, { status: 'approval_required' }] }, requests: [{ matches: [{ toolName: 'run_tests' }, {}, {}] }] }]);
-    const { sets, stages } = JSON.parse(out) as Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>;
-    expect([sets['write'], stages['verification']]).toEqual([expect.arrayContaining(['write_file']), expect.arrayContaining(['run_tests'])]);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      {
+        summary: { tools: 48 },
+        calls: {
+          batches: [[0, 1], [2]],
+          outcomes: [{ status: 'ok' }, { status: 'ok' }, { status: 'approval_required' }],
+        },
+        requests: [{ matches: [{ toolName: 'run_tests' }, {}, {}] }],
+      },
+    ]);
+    const { sets, stages } = JSON.parse(out) as Record<
+      'sets' | 'stages',
+      Readonly<Record<string, readonly string[]>>
+    >;
+    expect([sets['write'], stages['verification']]).toEqual([
+      expect.arrayContaining(['write_file']),
+      expect.arrayContaining(['run_tests']),
+    ]);
     expect(existsSync(join(folder, 'draft.md'))).toBe(false);
   });
 
   it('shows one turn whose manual call is pending, kept as JSON and resumed', async () => {
-    expect((await overview()).out).toMatch(/\n› What did order 17 cost.*\n {2}▸ order_price.*\n {2}✓ order_price .*12\.50 €\n {2}\? refund {2}awaiting_tools: \d+ characters of JSON, then submitToolResult\nOrder 17 cost 12\.50 €\. It has been paid back\.\n/);
+    expect((await overview()).out).toMatch(
+      /\n› What did order 17 cost.*\n {2}▸ order_price.*\n {2}✓ order_price .*12\.50 €\n {2}\? refund {2}awaiting_tools: \d+ characters of JSON, then submitToolResult\nOrder 17 cost 12\.50 €\. It has been paid back\.\n/,
+    );
     const { turn } = JSON.parse((await overview({ args: ['--json'] })).out) as { turn: unknown };
-    expect(turn).toMatchObject({ held: { status: 'awaiting_tools', haltedReason: 'manual_tool_calls', pending: [{ kind: 'manual', callId: 'call-2' }] }, resumed: { status: 'completed' } });
+    expect(turn).toMatchObject({
+      held: {
+        status: 'awaiting_tools',
+        haltedReason: 'manual_tool_calls',
+        pending: [{ kind: 'manual', callId: 'call-2' }],
+      },
+      resumed: { status: 'completed' },
+    });
   });
 
   it("asks of a user's own tools for what one of them is for, and runs none of them", async () => {
     const { out, lines } = await overview({ args: ['--tools', 'test/fixtures/legacy'] });
-    expect(out).toMatch(/\* inferred, not declared\n[^]*“first”\n[^]*\nfirst +full +\d+ +\d+\.\d {2}search: first$/m);
+    expect(out).toMatch(
+      /\* inferred, not declared\n[^]*“first”\n[^]*\nfirst +full +\d+ +\d+\.\d {2}search: first$/m,
+    );
     expect(widest(lines)).toBeLessThanOrEqual(80);
-    const json = JSON.parse((await overview({ args: ['--json', '--tools', 'test/fixtures/legacy'] })).out) as object;
+    const json = JSON.parse(
+      (await overview({ args: ['--json', '--tools', 'test/fixtures/legacy'] })).out,
+    ) as object;
     expect([Object.hasOwn(json, 'calls'), Object.hasOwn(json, 'turn')]).toEqual([false, false]);
   });
 });

@@ -13,33 +13,54 @@ beforeEach(() => {
 });
 
 /** Runs `tooldex plan` on calls in a file. */
-async function plan(calls: unknown, flags: readonly string[] = [], options: FakeTerminalOptions = {}) {
-  writeFileSync(join(folder, 'calls.json'), typeof calls === 'string' ? calls : JSON.stringify(calls));
+async function plan(
+  calls: unknown,
+  flags: readonly string[] = [],
+  options: FakeTerminalOptions = {},
+) {
+  writeFileSync(
+    join(folder, 'calls.json'),
+    typeof calls === 'string' ? calls : JSON.stringify(calls),
+  );
   const terminal = new FakeTerminal(options);
   const code = await runCli(['plan', 'calls.json', ...flags], terminal, folder);
   return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked };
 }
 
 const read = (path: string) => ({ name: 'read_file', input: { path } });
-const write = (path: string, more = {}) => ({ name: 'write_file', input: { path, content: `in ${path}`, ...more } });
+const write = (path: string, more = {}) => ({
+  name: 'write_file',
+  input: { path, content: `in ${path}`, ...more },
+});
 const has = (path: string) => existsSync(join(folder, path));
 
 describe('tooldex plan', () => {
   it('shows what runs side by side, what the policy would say, and why a call waits; and runs nothing', async () => {
     const { code, out, err } = await plan([write('a.txt'), write('b.txt'), read('a.txt')]);
     expect([code, err, has('a.txt')]).toEqual([0, '', false]);
-    expect(out).toMatch(/^Batch 1 {2}2 calls side by side\n {3}0 {2}write_file {2}\{"path":"a.txt".*\n {6}confirm {2}write_file: it can change something/);
-    expect(out).toMatch(/^Batch 2 {2}1 call\n {3}2 {2}read_file .*\n {6}allow .*\n {6}waits {4}after call 0, write_file: both touch file:a.txt$/m);
+    expect(out).toMatch(
+      /^Batch 1 {2}2 calls side by side\n {3}0 {2}write_file {2}\{"path":"a.txt".*\n {6}confirm {2}write_file: it can change something/,
+    );
+    expect(out).toMatch(
+      /^Batch 2 {2}1 call\n {3}2 {2}read_file .*\n {6}allow .*\n {6}waits {4}after call 0, write_file: both touch file:a.txt$/m,
+    );
     expect(out).toMatch(/^3 calls in 2 batches, 1 allow, 2 confirm$/m);
   });
 
   it('shows which inputs and tools would be refused, and what --yes and the mode change', async () => {
-    const { code, out } = await plan([{ name: 'read_file', input: { pth: 1 } }, { name: 'read_fil' }]);
+    const { code, out } = await plan([
+      { name: 'read_file', input: { pth: 1 } },
+      { name: 'read_fil' },
+    ]);
     expect(code).toBe(0);
     expect(out).toMatch(/refused .*path: Expected string/);
     expect(out).toMatch(/deny .*did you mean read_file/);
-    expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(/allow {4}--yes medium covers it/);
-    expect((await plan([write('a.txt', { overwrite: true })], ['--yes'])).out).toMatch(/confirm {2}write_file/);
+    expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(
+      /allow {4}--yes medium covers it/,
+    );
+    expect((await plan([write('a.txt', { overwrite: true })], ['--yes'])).out).toMatch(
+      /confirm {2}write_file/,
+    );
     expect((await plan([write('a.txt')], ['--mode', 'read-only'])).out).toMatch(/deny .*read-only/);
   });
 
@@ -48,8 +69,21 @@ describe('tooldex plan', () => {
     expect(JSON.parse(out)).toMatchObject({
       batches: [[0], [1]],
       calls: [
-        { position: 0, id: 'call-0', toolName: 'write_file', batch: 0, input: { path: 'a.txt' }, decision: { verdict: 'confirm', danger: 'medium' } },
-        { position: 1, id: 'call-1', batch: 1, after: { position: 0 }, decision: { verdict: 'allow' } },
+        {
+          position: 0,
+          id: 'call-0',
+          toolName: 'write_file',
+          batch: 0,
+          input: { path: 'a.txt' },
+          decision: { verdict: 'confirm', danger: 'medium' },
+        },
+        {
+          position: 1,
+          id: 'call-1',
+          batch: 1,
+          after: { position: 0 },
+          decision: { verdict: 'allow' },
+        },
       ],
     });
     expect(JSON.parse((await plan([], ['--json'])).out)).toEqual({ batches: [], calls: [] });
@@ -62,17 +96,51 @@ describe('tooldex plan', () => {
   });
 
   it('names every wrong entry by its position, and exits with 2', async () => {
-    const { code, out, err } = await plan([{ name: 3 }, read('a'), { name: 'x', arguments: {} }, 'read_file', { id: '', name: 'x' }], ['--run', '--yes']);
+    const { code, out, err } = await plan(
+      [{ name: 3 }, read('a'), { name: 'x', arguments: {} }, 'read_file', { id: '', name: 'x' }],
+      ['--run', '--yes'],
+    );
     expect([code, out]).toEqual([2, '']);
-    for (const place of ['[0].name: Expected a string, got 3.', '[2]: Expected a known option, got "arguments".', '[3]: Expected an object', '[4].id: Expected at least 1']) expect(err).toContain(place);
-    expect((await plan([{ id: 'a', name: 'x' }, { id: 'a', name: 'x' }])).err).toContain('[1].id: Expected an id that no other call has');
-    for (const wrong of ['{}', '[', '', '"read_file"', JSON.stringify(Array.from({ length: 1_001 }, () => read('a')))]) expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
-    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('Expected at most 4194304 bytes');
+    for (const place of [
+      '[0].name: Expected a string, got 3.',
+      '[2]: Expected a known option, got "arguments".',
+      '[3]: Expected an object',
+      '[4].id: Expected at least 1',
+    ])
+      expect(err).toContain(place);
+    expect(
+      (
+        await plan([
+          { id: 'a', name: 'x' },
+          { id: 'a', name: 'x' },
+        ])
+      ).err,
+    ).toContain('[1].id: Expected an id that no other call has');
+    for (const wrong of [
+      '{}',
+      '[',
+      '',
+      '"read_file"',
+      JSON.stringify(Array.from({ length: 1_001 }, () => read('a'))),
+    ])
+      expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
+    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain(
+      'Expected at most 4194304 bytes',
+    );
   });
 
   it('fits the terminal, and lets nothing in a call steer it', async () => {
-    const { out } = await plan([write(`${'long/'.repeat(30)}a.txt`), { name: 'no\u001b[2Jtool', input: { '\u202e': '\u009b2J' } }], [], { columns: 60 });
-    expect(out.split('\n').filter((line) => line.length > 60 && !line.includes('long/'))).toEqual([]);
+    const { out } = await plan(
+      [
+        write(`${'long/'.repeat(30)}a.txt`),
+        { name: 'no\u001b[2Jtool', input: { '\u202e': '\u009b2J' } },
+      ],
+      [],
+      { columns: 60 },
+    );
+    expect(out.split('\n').filter((line) => line.length > 60 && !line.includes('long/'))).toEqual(
+      [],
+    );
     // eslint-disable-next-line no-control-regex
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
@@ -80,30 +148,51 @@ describe('tooldex plan', () => {
 
 describe('tooldex plan --run', () => {
   it('runs the calls in the planned order, tells how far they are, and shows the outcomes in the order of the calls', async () => {
-    const { code, out, err } = await plan([write('a.txt'), read('a.txt'), { name: 'list_directory' }], ['--run', '--yes']);
+    const { code, out, err } = await plan(
+      [write('a.txt'), read('a.txt'), { name: 'list_directory' }],
+      ['--run', '--yes'],
+    );
     expect([code, readFileSync(join(folder, 'a.txt'), 'utf8')]).toEqual([0, 'in a.txt']);
-    expect(err.indexOf('call-0 write_file ok')).toBeLessThan(err.indexOf('call-1 read_file started'));
+    expect(err.indexOf('call-0 write_file ok')).toBeLessThan(
+      err.indexOf('call-1 read_file started'),
+    );
     const outcomes = out.slice(out.indexOf('3 calls in'));
-    expect(outcomes).toMatch(/ 0 {2}write_file {2}ok[^]* 1 {2}read_file {2}ok[^]*"text": "in a.txt"[^]* 2 {2}list_directory {2}ok/);
+    expect(outcomes).toMatch(
+      / 0 {2}write_file {2}ok[^]* 1 {2}read_file {2}ok[^]*"text": "in a.txt"[^]* 2 {2}list_directory {2}ok/,
+    );
   });
 
   it('asks for one call after the other, and runs those that were approved', async () => {
-    const { code, err, asked } = await plan([write('a.txt'), write('b.txt'), write('c.txt')], ['--run'], { answers: ['y', 'n', 'y'] });
+    const { code, err, asked } = await plan(
+      [write('a.txt'), write('b.txt'), write('c.txt')],
+      ['--run'],
+      { answers: ['y', 'n', 'y'] },
+    );
     // In the order in which their previews were ready.
     const shown = [...err.matchAll(/path\s+│ "([abc]\.txt)"/g)].map(([, path]) => path!);
-    expect([code, [...shown].sort(), shown.map(has), asked.length]).toEqual([4, ['a.txt', 'b.txt', 'c.txt'], [true, false, true], 3]);
+    expect([code, [...shown].sort(), shown.map(has), asked.length]).toEqual([
+      4,
+      ['a.txt', 'b.txt', 'c.txt'],
+      [true, false, true],
+      3,
+    ]);
     expect(err.match(/Run it\? \[y\/N\/e\/g\] [yn]\n/g)).toHaveLength(3);
   });
 
   it('runs other calls while it asks, and is silent about them until the answer', async () => {
     const afterTheOther = () => vi.waitUntil(() => has('b.txt'), DEADLINE_MS).then(() => 'y');
-    const { code, err } = await plan([write('a.txt', { overwrite: true }), write('b.txt')], ['--run', '--yes'], { answers: [afterTheOther] });
+    const { code, err } = await plan(
+      [write('a.txt', { overwrite: true }), write('b.txt')],
+      ['--run', '--yes'],
+      { answers: [afterTheOther] },
+    );
     expect([code, has('a.txt')]).toEqual([0, true]);
     expect(err).toMatch(/Run it\? \[y\/N\/e\/g\] y\n[^]*call-1 write_file ok/);
   });
 
   it('exits with the highest code of all calls', async () => {
-    const codeOf = async (calls: readonly object[], ...flags: string[]) => (await plan(calls, ['--run', ...flags])).code;
+    const codeOf = async (calls: readonly object[], ...flags: string[]) =>
+      (await plan(calls, ['--run', ...flags])).code;
     expect(await codeOf([read('nowhere.txt')])).toBe(1);
     expect(await codeOf([read('nowhere.txt'), { name: 'nope' }])).toBe(2);
     expect(await codeOf([read('nowhere.txt'), write('a.txt')], '--mode', 'read-only')).toBe(3);
@@ -112,21 +201,37 @@ describe('tooldex plan --run', () => {
   });
 
   it('starts nothing more after an interrupt, and exits with 130', async () => {
-    writeFileSync(join(folder, 'calls.json'), JSON.stringify([write('a.txt'), write('a.txt'), write('a.txt')]));
-    const terminal: FakeTerminal = new FakeTerminal({ answers: [() => (terminal.interrupt(), 'y'), 'y', 'y'] });
+    writeFileSync(
+      join(folder, 'calls.json'),
+      JSON.stringify([write('a.txt'), write('a.txt'), write('a.txt')]),
+    );
+    const terminal: FakeTerminal = new FakeTerminal({
+      answers: [() => (terminal.interrupt(), 'y'), 'y', 'y'],
+    });
     expect(await runCli(['plan', 'calls.json', '--run'], terminal, folder)).toBe(130);
     expect([has('a.txt'), terminal.asked.length]).toEqual([false, 1]);
   });
 
   it('gives plan and outcomes as JSON', async () => {
     const { code, out } = await plan([{ id: 'mine', ...write('a.txt') }], ['--run', '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([4, { batches: [[0]], calls: [{ id: 'mine' }], outcomes: [{ callId: 'mine', status: 'approval_required' }] }]);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      4,
+      {
+        batches: [[0]],
+        calls: [{ id: 'mine' }],
+        outcomes: [{ callId: 'mine', status: 'approval_required' }],
+      },
+    ]);
   });
 
   it('shortens answers for users only', async () => {
     writeFileSync(join(folder, 'many.json'), '{}');
     for (let index = 0; index < 12; index++) writeFileSync(join(folder, `${index}.txt`), '');
-    expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(/… \d+ more lines; --json prints all/);
-    expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: Infinity })).out).not.toContain('more lines');
+    expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(
+      /… \d+ more lines; --json prints all/,
+    );
+    expect(
+      (await plan([{ name: 'list_directory' }], ['--run'], { columns: Infinity })).out,
+    ).not.toContain('more lines');
   });
 });

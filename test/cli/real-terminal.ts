@@ -8,8 +8,22 @@ export class RealTerminal {
   readonly #server = `tooldex-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
   constructor(args: readonly string[], cwd: string) {
-    const quoted = [process.execPath, cli.program, ...args].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ');
-    this.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', '90', '-y', '40', '-c', cwd, `NO_COLOR=1 ${quoted}; echo "ended with $?"; read -r _`);
+    const quoted = [process.execPath, cli.program, ...args]
+      .map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`)
+      .join(' ');
+    this.#tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      '-x',
+      '90',
+      '-y',
+      '40',
+      '-c',
+      cwd,
+      `NO_COLOR=1 ${quoted}; echo "ended with $?"; read -r _`,
+    );
   }
 
   /** What is on the screen, without empty lines. */

@@ -18,7 +18,13 @@ async function runAt(columns: number, ...args: string[]) {
 
 describe('tooldex', () => {
   it('explains wrong usage and exits with 2', async () => {
-    for (const args of [['nonsense'], ['list', '--access', 'read'], ['show'], ['search', 'x', '--limit', '0'], ['list', '--bogus']]) {
+    for (const args of [
+      ['nonsense'],
+      ['list', '--access', 'read'],
+      ['show'],
+      ['search', 'x', '--limit', '0'],
+      ['list', '--bogus'],
+    ]) {
       const { code, err } = await run(...args);
       expect([args, code]).toEqual([args, 2]);
       expect(err).toContain('tooldex --help');
@@ -26,14 +32,26 @@ describe('tooldex', () => {
   });
 
   it('names the command that a misspelt one looks like', async () => {
-    for (const args of [['lsit'], ['lsit', '--category', 'git'], ['--json', 'lsit']]) expect((await run(...args)).err).toMatch(/unknown command 'lsit'\n\(Did you mean list\?\)/);
+    for (const args of [['lsit'], ['lsit', '--category', 'git'], ['--json', 'lsit']])
+      expect((await run(...args)).err).toMatch(/unknown command 'lsit'\n\(Did you mean list\?\)/);
   });
 
   it('ends with an error as JSON where JSON was asked for', async () => {
     const wrong = await run('list', '--danger', 'extreme', '--json');
-    expect([wrong.code, JSON.parse(wrong.out)]).toEqual([2, { error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining("'extreme' is invalid") } }]);
+    expect([wrong.code, JSON.parse(wrong.out)]).toEqual([
+      2,
+      {
+        error: {
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining("'extreme' is invalid"),
+        },
+      },
+    ]);
     const unknown = await run('show', 'read_fil', '--json');
-    expect([unknown.code, JSON.parse(unknown.out)]).toEqual([2, { error: { code: 'TOOL_NOT_FOUND', message: expect.stringContaining('read_file') } }]);
+    expect([unknown.code, JSON.parse(unknown.out)]).toEqual([
+      2,
+      { error: { code: 'TOOL_NOT_FOUND', message: expect.stringContaining('read_file') } },
+    ]);
     expect((await run('show', 'read_fil')).out).toBe('');
   });
 
@@ -48,16 +66,30 @@ describe('tooldex list', () => {
     const { out } = await run('list', '--category', 'git', '--access', 'readonly', '--json');
     const tools = JSON.parse(out) as { name: string; category: string; accessMode: string }[];
     expect(tools.length).toBeGreaterThan(2);
-    expect(tools.every(({ category, accessMode }) => category === 'git' && accessMode === 'readonly')).toBe(true);
+    expect(
+      tools.every(({ category, accessMode }) => category === 'git' && accessMode === 'readonly'),
+    ).toBe(true);
   });
 
   it('takes several values of one option as any of them', async () => {
-    for (const values of [['--danger', 'high', '--danger', 'safe'], ['--danger', 'high,safe'], ['--danger=high, safe']]) {
+    for (const values of [
+      ['--danger', 'high', '--danger', 'safe'],
+      ['--danger', 'high,safe'],
+      ['--danger=high, safe'],
+    ]) {
       const { out } = await run('list', ...values, '--json');
-      expect([...new Set((JSON.parse(out) as { dangerLevel: string }[]).map(({ dangerLevel }) => dangerLevel))].sort()).toEqual(['high', 'safe']);
+      expect(
+        [
+          ...new Set(
+            (JSON.parse(out) as { dangerLevel: string }[]).map(({ dangerLevel }) => dangerLevel),
+          ),
+        ].sort(),
+      ).toEqual(['high', 'safe']);
     }
     expect((await run('list', '--danger', 'high', 'safe')).code).toBe(2);
-    expect((await run('list', '--danger', 'high,')).err).toContain('Expected a value before and after every comma, got "high,".');
+    expect((await run('list', '--danger', 'high,')).err).toContain(
+      'Expected a value before and after every comma, got "high,".',
+    );
   });
 
   it('fits every terminal: stages go first, and nothing is cut where nobody reads', async () => {
@@ -82,7 +114,9 @@ describe('tooldex show', () => {
   });
 
   it('names the first tools that may not run beside it, and how many there are', async () => {
-    expect((await run('show', 'git_commit')).out).toMatch(/^conflicts +(\w+, ){5}… \(\d+ in all\)$/m);
+    expect((await run('show', 'git_commit')).out).toMatch(
+      /^conflicts +(\w+, ){5}… \(\d+ in all\)$/m,
+    );
   });
 
   it('suggests names for one that is unknown, and exits with 2', async () => {
@@ -114,8 +148,12 @@ describe('tooldex stats', () => {
 
   it('names the tools of each derived set and stage', async () => {
     const { out } = await run('stats');
-    expect(out).toMatch(/^Derived sets {2}list --derived[^]*^dangerous +6 {2}delete_file, git_push, run_tests, run_program, run_shell, note_delete$/m);
-    expect(out).toMatch(/^Stages {2}list --stage[^]*^initial +\d+ {2}list_directory, [^]*^completion +3 {2}git_commit, git_push, note_add$/m);
+    expect(out).toMatch(
+      /^Derived sets {2}list --derived[^]*^dangerous +6 {2}delete_file, git_push, run_tests, run_program, run_shell, note_delete$/m,
+    );
+    expect(out).toMatch(
+      /^Stages {2}list --stage[^]*^initial +\d+ {2}list_directory, [^]*^completion +3 {2}git_commit, git_push, note_add$/m,
+    );
   });
 });
 

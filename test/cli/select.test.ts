@@ -23,13 +23,27 @@ function runOn(registry: ToolMetadataRegistry, request: SelectionRequest, json =
   return { code, out: screen.printed, err: screen.told };
 }
 
-const names = (out: string) => (JSON.parse(out) as { tools: { toolName: string }[] }).tools.map(({ toolName }) => toolName);
-const drops = (out: string) => new Map((JSON.parse(out) as { dropped: { toolName: string; reason: string }[] }).dropped.map(({ toolName, reason }) => [toolName, reason]));
+const names = (out: string) =>
+  (JSON.parse(out) as { tools: { toolName: string }[] }).tools.map(({ toolName }) => toolName);
+const drops = (out: string) =>
+  new Map(
+    (JSON.parse(out) as { dropped: { toolName: string; reason: string }[] }).dropped.map(
+      ({ toolName, reason }) => [toolName, reason],
+    ),
+  );
 
 describe('tooldex select', () => {
   it('prints the choice, the reasons, the token account and what was left out', () => {
-    const registry = registryOf(long('core', { priority: 0 }), long('weather', { keywords: ['weather'] }), long('other', { stages: ['execution'] }));
-    const { code, out, err } = runOn(registry, { text: 'weather', stage: 'reading', exclude: ['gone'] });
+    const registry = registryOf(
+      long('core', { priority: 0 }),
+      long('weather', { keywords: ['weather'] }),
+      long('other', { stages: ['execution'] }),
+    );
+    const { code, out, err } = runOn(registry, {
+      text: 'weather',
+      stage: 'reading',
+      exclude: ['gone'],
+    });
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^TOOL +LEVEL +TOKENS +SCORE +REASON/);
     expect(out).toMatch(/core +full +\d+ +\d+\.\d +critical: /);
@@ -42,33 +56,63 @@ describe('tooldex select', () => {
 
   it('prints the account against the budget, and the level of each tool', async () => {
     const { out } = await run('fix', 'the', 'failing', 'test', '--max', '4', '--budget', '300');
-    const [, tools, tokens] = /(\d) of at most 4 and 1 critical tools, (\d+) of 300 tokens/.exec(out)!;
+    const [, tools, tokens] = /(\d) of at most 4 and 1 critical tools, (\d+) of 300 tokens/.exec(
+      out,
+    )!;
     expect([Number(tools) > 1, Number(tokens) <= 300]).toEqual([true, true]);
     expect(out).toMatch(/stub|compact/);
   });
 
   it('prints an empty choice as one', () => {
-    const { code, out } = runOn(registryOf({ name: 'far', description: 'Paints' }), { text: 'qqq' });
+    const { code, out } = runOn(registryOf({ name: 'far', description: 'Paints' }), {
+      text: 'qqq',
+    });
     expect([code, out.trim()]).toEqual([0, '0 of at most 12 tools, 0 tokens']);
   });
 
   it('says with an error and exit code 1 when the guaranteed do not fit, and still lists them', () => {
-    const registry = registryOf(long('one', { priority: 0 }), long('two', { priority: 0 }), long('weather'));
+    const registry = registryOf(
+      long('one', { priority: 0 }),
+      long('two', { priority: 0 }),
+      long('weather'),
+    );
     for (const limit of [{ maxTools: 1, criticalOutsideLimit: false }, { tokenBudget: 30 }]) {
       const { code, out, err } = runOn(registry, { text: 'weather', ...limit });
       expect(code).toBe(1);
       expect(err).toMatch(/^error .*one, two/);
       for (const name of ['one', 'two', 'weather']) expect(out).toContain(name);
       const json = runOn(registry, { text: 'weather', ...limit }, true);
-      expect([json.code, JSON.parse(json.out)]).toMatchObject([1, { tools: [{ toolName: 'one' }, { toolName: 'two' }], error: { code: 'BUDGET_EXCEEDED', message: expect.stringContaining('one, two') } }]);
+      expect([json.code, JSON.parse(json.out)]).toMatchObject([
+        1,
+        {
+          tools: [{ toolName: 'one' }, { toolName: 'two' }],
+          error: { code: 'BUDGET_EXCEEDED', message: expect.stringContaining('one, two') },
+        },
+      ]);
     }
   });
 
   it('prints the same as JSON, without entries and functions, and equal bytes every time', async () => {
     const { code, out } = await run('show what changed', '--json', '--budget', '400');
-    const selection = JSON.parse(out) as { readonly tools: readonly object[]; readonly error: unknown };
-    expect([code, Object.keys(selection), selection.error]).toEqual([0, ['tools', 'dropped', 'tokens', 'tokenBudget', 'maxTools', 'error'], null]);
-    expect(Object.keys(selection.tools[0]!)).toEqual(['toolName', 'reason', 'guaranteed', 'score', 'level', 'tokens', 'rendered', 'explanation']);
+    const selection = JSON.parse(out) as {
+      readonly tools: readonly object[];
+      readonly error: unknown;
+    };
+    expect([code, Object.keys(selection), selection.error]).toEqual([
+      0,
+      ['tools', 'dropped', 'tokens', 'tokenBudget', 'maxTools', 'error'],
+      null,
+    ]);
+    expect(Object.keys(selection.tools[0]!)).toEqual([
+      'toolName',
+      'reason',
+      'guaranteed',
+      'score',
+      'level',
+      'tokens',
+      'rendered',
+      'explanation',
+    ]);
     expect((await run('show what changed', '--json', '--budget', '400')).out).toBe(out);
   });
 
@@ -76,31 +120,74 @@ describe('tooldex select', () => {
     const text = 'delete the file';
     const all = names((await run(text, '--json')).out);
     expect(all).toEqual(expect.arrayContaining(['delete_file', 'read_file']));
-    const excluded = (await run(text, '--exclude', 'delete_file', '--exclude', 'nope,move_file', '--json')).out;
-    expect([names(excluded).includes('delete_file'), drops(excluded).get('delete_file'), drops(excluded).get('nope')]).toEqual([false, 'excluded', 'unknown']);
-    expect(drops((await run(text, '--max-danger', 'low', '--json')).out).get('delete_file')).toBe('danger');
-    expect(drops((await run(text, '--access', 'readonly', '--json')).out).get('delete_file')).toBe('access');
-    expect(names((await run(text, '--access', 'readonly,write', '--json')).out)).toContain('delete_file');
-    expect(names((await run(text, '--include', 'calculate, json_query', '--json')).out)).toEqual(expect.arrayContaining(['calculate', 'json_query']));
-    expect(names((await run('fix the failing test', '--max', '1', '--json')).out)).toEqual(['read_file', 'run_tests']);
-    expect(names((await run('fix the failing test', '--max', '1', '--no-critical-outside-limit', '--json')).out)).toEqual(['read_file']);
+    const excluded = (
+      await run(text, '--exclude', 'delete_file', '--exclude', 'nope,move_file', '--json')
+    ).out;
+    expect([
+      names(excluded).includes('delete_file'),
+      drops(excluded).get('delete_file'),
+      drops(excluded).get('nope'),
+    ]).toEqual([false, 'excluded', 'unknown']);
+    expect(drops((await run(text, '--max-danger', 'low', '--json')).out).get('delete_file')).toBe(
+      'danger',
+    );
+    expect(drops((await run(text, '--access', 'readonly', '--json')).out).get('delete_file')).toBe(
+      'access',
+    );
+    expect(names((await run(text, '--access', 'readonly,write', '--json')).out)).toContain(
+      'delete_file',
+    );
+    expect(names((await run(text, '--include', 'calculate, json_query', '--json')).out)).toEqual(
+      expect.arrayContaining(['calculate', 'json_query']),
+    );
+    expect(names((await run('fix the failing test', '--max', '1', '--json')).out)).toEqual([
+      'read_file',
+      'run_tests',
+    ]);
+    expect(
+      names(
+        (await run('fix the failing test', '--max', '1', '--no-critical-outside-limit', '--json'))
+          .out,
+      ),
+    ).toEqual(['read_file']);
     const stage = (await run('run the tests', '--stage', 'reading', '--json')).out;
     expect([...drops(stage).values()]).toContain('stage');
-    expect([...drops((await run('search the web', '--max-cost', 'free', '--json')).out).values()]).toContain('cost');
+    expect([
+      ...drops((await run('search the web', '--max-cost', 'free', '--json')).out).values(),
+    ]).toContain('cost');
     expect([...drops((await run('search the web', '--json')).out).values()]).not.toContain('cost');
     expect((await run('x', '--task-type', 'nothing', '--json')).code).toBe(0);
   });
 
   it('explains wrong usage and exits with 2', async () => {
-    for (const args of [[], ['x', '--max-danger', 'extreme'], ['x', '--max-cost', 'dear'], ['x', '--access', 'read'], ['x', '--budget', '-1'], ['x', '--budget', 'many'], ['x', '--max', '1.5'], ['x', '--bogus']]) {
+    for (const args of [
+      [],
+      ['x', '--max-danger', 'extreme'],
+      ['x', '--max-cost', 'dear'],
+      ['x', '--access', 'read'],
+      ['x', '--budget', '-1'],
+      ['x', '--budget', 'many'],
+      ['x', '--max', '1.5'],
+      ['x', '--bogus'],
+    ]) {
       const { code, err } = await run(...args);
       expect([args, code, err === '']).toEqual([args, 2, false]);
     }
     const json = await run('x', '--access', 'read', '--json');
-    expect(JSON.parse(json.out)).toMatchObject({ error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('accessModes') } });
+    expect(JSON.parse(json.out)).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('accessModes') },
+    });
   });
 
   it('takes hostile texts', async () => {
-    for (const text of ['', '🔥🔥🔥', '\ud800', '__proto__ constructor', '(a+)+$', 'a'.repeat(100_000)]) expect((await run(text, '--json')).code).toBe(0);
+    for (const text of [
+      '',
+      '🔥🔥🔥',
+      '\ud800',
+      '__proto__ constructor',
+      '(a+)+$',
+      'a'.repeat(100_000),
+    ])
+      expect((await run(text, '--json')).code).toBe(0);
   });
 });

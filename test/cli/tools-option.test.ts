@@ -3,11 +3,17 @@ import { program } from '../programs.js';
 import { cli } from './command-line.js';
 
 const namesIn = (out: string) => (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
-const toolText = (name: string, code = '1') => `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => ${code} })`;
+const toolText = (name: string, code = '1') =>
+  `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => ${code} })`;
 
 describe('--tools', () => {
   it('loads a folder in standard decorator mode, counts a re-exported tool once and names the files that fail', async () => {
-    const { code, out, err } = await cli.run(['list', '--json', '--tools', 'test/fixtures/standard']);
+    const { code, out, err } = await cli.run([
+      'list',
+      '--json',
+      '--tools',
+      'test/fixtures/standard',
+    ]);
     expect(namesIn(out)).toEqual(['greet_standard', 'wave']);
     expect(err).toContain('broken.ts: Error: the database is not configured');
     expect(err).toContain('accessMode: Expected one of "readonly"');
@@ -22,47 +28,86 @@ describe('--tools', () => {
   });
 
   it('loads a CommonJS project: siblings without extension, paths and decorators of its tsconfig, one copy of each module', async () => {
-    const { code, out, err } = await cli.run(['list', '--json', '--tools', 'test/fixtures/commonjs-project']);
+    const { code, out, err } = await cli.run([
+      'list',
+      '--json',
+      '--tools',
+      'test/fixtures/commonjs-project',
+    ]);
     expect([err, code]).toEqual(['', 0]);
     expect(namesIn(out)).toEqual(['clean_text']);
   });
 
   it('takes one value, may be repeated, and stands before or after the command', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};`, 'b.ts': `DEFINE export const b = ${toolText('tool_b')};` });
-    for (const args of [['--tools', 'a.ts', 'list', '--json', '--tools', 'b.ts'], ['list', '--tools', 'a.ts', '--tools=b.ts', '--json']]) {
+    const folder = cli.project({
+      'a.ts': `DEFINE export const a = ${toolText('tool_a')};`,
+      'b.ts': `DEFINE export const b = ${toolText('tool_b')};`,
+    });
+    for (const args of [
+      ['--tools', 'a.ts', 'list', '--json', '--tools', 'b.ts'],
+      ['list', '--tools', 'a.ts', '--tools=b.ts', '--json'],
+    ]) {
       expect(namesIn((await cli.run(args, folder)).out)).toEqual(['tool_a', 'tool_b']);
     }
-    expect(JSON.parse((await cli.run(['show', '--json', '--tools', 'a.ts', 'tool_a'], folder)).out)).toMatchObject({ name: 'tool_a' });
-    expect((await cli.run(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain('--tools takes one value');
+    expect(
+      JSON.parse((await cli.run(['show', '--json', '--tools', 'a.ts', 'tool_a'], folder)).out),
+    ).toMatchObject({ name: 'tool_a' });
+    expect((await cli.run(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain(
+      '--tools takes one value',
+    );
   });
 
   it('is named to those who give files without it, and --input to those who give the arguments of a tool in another way', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
-    expect((await cli.run(['lint', './a.ts'], folder)).err).toContain('(--tools names the files, folders and globs of tools)');
-    for (const given of [['{"order":17}'], ['--order', '17']]) expect(await cli.run(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({ code: 2, err: expect.stringContaining('(--input takes the arguments of a tool as JSON') as string });
-    expect((await cli.run(['list', '--access', 'read'], folder)).err).toContain('got "read". Did you mean readonly?');
+    expect((await cli.run(['lint', './a.ts'], folder)).err).toContain(
+      '(--tools names the files, folders and globs of tools)',
+    );
+    for (const given of [['{"order":17}'], ['--order', '17']])
+      expect(await cli.run(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('(--input takes the arguments of a tool as JSON') as string,
+      });
+    expect((await cli.run(['list', '--access', 'read'], folder)).err).toContain(
+      'got "read". Did you mean readonly?',
+    );
   });
 
   it('looks into objects, nested lists, sets and maps', async () => {
     const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) => toolText(name));
-    const folder = cli.project({ 'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;` });
-    expect(namesIn((await cli.run(['list', '--json', '--tools', '.'], folder)).out)).toEqual(['one', 'two', 'three', 'four']);
+    const folder = cli.project({
+      'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;`,
+    });
+    expect(namesIn((await cli.run(['list', '--json', '--tools', '.'], folder)).out)).toEqual([
+      'one',
+      'two',
+      'three',
+      'four',
+    ]);
   });
 
   it('runs no getters of exported objects', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };` });
+    const folder = cli.project({
+      'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };`,
+    });
     expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({ code: 0, err: '' });
   });
 
   it('leaves dist out of folders, and in where it is asked for', async () => {
-    const folder = cli.project({ 'dist/a.js': '', 'dist/a.ts': `DEFINE export const a = ${toolText('one')};` });
+    const folder = cli.project({
+      'dist/a.js': '',
+      'dist/a.ts': `DEFINE export const a = ${toolText('one')};`,
+    });
     expect((await cli.run(['list', '--tools', '.'], folder)).code).toBe(1);
-    for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts']) expect(namesIn((await cli.run(['list', '--json', '--tools', pattern], folder)).out)).toEqual(['one']);
+    for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts'])
+      expect(namesIn((await cli.run(['list', '--json', '--tools', pattern], folder)).out)).toEqual([
+        'one',
+      ]);
   });
 });
 
 describe('what a file exports', () => {
-  const list = async (files: Readonly<Record<string, string>>) => cli.run(['list', '--json', '--tools', '.'], cli.project(files));
+  const list = async (files: Readonly<Record<string, string>>) =>
+    cli.run(['list', '--json', '--tools', '.'], cli.project(files));
   const ORDERS = `@tool({ name: 'orders', description: 'Orders', inputSchema: {} }) export class Orders { constructor(readonly key: string) {} execute() { return this.key; } }`;
 
   it('may be a registry, or a function that makes one or a list, now or later', async () => {
@@ -79,31 +124,53 @@ describe('what a file exports', () => {
   });
 
   it('is not called when its name says nothing of tools, or it takes parameters', async () => {
-    const { err, out } = await list({ 'a.ts': `DEFINE const no = () => { throw new Error('called'); }; export default function main() { no(); } export const deleteTools = no, run = no; export function createTools(path: string) { no(); } export const a = ${toolText('one')};` });
+    const { err, out } = await list({
+      'a.ts': `DEFINE const no = () => { throw new Error('called'); }; export default function main() { no(); } export const deleteTools = no, run = no; export function createTools(path: string) { no(); } export const a = ${toolText('one')};`,
+    });
     expect([err, namesIn(out)]).toEqual(['', ['one']]);
   });
 
   it('is reported with the file when a function that makes tools throws', async () => {
-    expect((await list({ 'a.ts': `export const createTools = () => { throw new Error('no database'); };` })).err).toContain('not loaded a.ts: Error: no database');
+    expect(
+      (
+        await list({
+          'a.ts': `export const createTools = () => { throw new Error('no database'); };`,
+        })
+      ).err,
+    ).toContain('not loaded a.ts: Error: no database');
   });
 
   it('is reported when it is a class whose constructor requires arguments, and the rest loads', async () => {
-    const { code, out, err } = await list({ 'a.ts': `DEFINE ${ORDERS} export const a = ${toolText('one')};` });
-    expect(err.trim()).toBe('not loaded a.ts: Expected an instance, or a class that is constructed without arguments, got Orders, whose constructor requires an argument. Export an instance, or a registry that has one: registry.register(new Orders(…)).');
+    const { code, out, err } = await list({
+      'a.ts': `DEFINE ${ORDERS} export const a = ${toolText('one')};`,
+    });
+    expect(err.trim()).toBe(
+      'not loaded a.ts: Expected an instance, or a class that is constructed without arguments, got Orders, whose constructor requires an argument. Export an instance, or a registry that has one: registry.register(new Orders(…)).',
+    );
     expect([code, namesIn(out)]).toEqual([1, ['one']]);
   });
 
-  it.each(['export const orders = new Orders("key");', 'export const registry = new ToolMetadataRegistry(); registry.register(new Orders("key"));'])('may be a class of which another file has an instance: %s', async (code) => {
-    const { err, out } = await list({ 'a.ts': `DEFINE ${ORDERS}`, 'b.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Orders } from './a.js'; void ToolMetadataRegistry; ${code}` });
+  it.each([
+    'export const orders = new Orders("key");',
+    'export const registry = new ToolMetadataRegistry(); registry.register(new Orders("key"));',
+  ])('may be a class of which another file has an instance: %s', async (code) => {
+    const { err, out } = await list({
+      'a.ts': `DEFINE ${ORDERS}`,
+      'b.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Orders } from './a.js'; void ToolMetadataRegistry; ${code}`,
+    });
     expect([err, namesIn(out)]).toEqual(['', ['orders']]);
   });
 });
 
 describe('tools of one name', () => {
   it('are reported where one file has two of them', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('same', '1')}; export const b = ${toolText('same', '2')};` });
+    const folder = cli.project({
+      'a.ts': `DEFINE export const a = ${toolText('same', '1')}; export const b = ${toolText('same', '2')};`,
+    });
     const { code, err } = await cli.run(['list', '--tools', '.'], folder);
-    expect(err).toContain('not loaded a.ts: Expected a name that no other tool has, got "same", which is the name of another tool in the same file');
+    expect(err).toContain(
+      'not loaded a.ts: Expected a name that no other tool has, got "same", which is the name of another tool in the same file',
+    );
     expect(code).toBe(1);
   });
 
@@ -115,13 +182,21 @@ describe('tools of one name', () => {
     });
     const { code, out, err } = await cli.run(['list', '--json', '--tools', '.'], folder);
     expect(namesIn(out)).toEqual(['same', 'other']);
-    expect(err.trim().split('\n')).toEqual([expect.stringContaining('b.ts: Expected a name that no other tool has, got "same", which is the name of another tool in a.ts')]);
+    expect(err.trim().split('\n')).toEqual([
+      expect.stringContaining(
+        'b.ts: Expected a name that no other tool has, got "same", which is the name of another tool in a.ts',
+      ),
+    ]);
     expect(code).toBe(1);
   });
 
   it('are reported where the name is an alias of another tool', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE const d = { description: 'A', inputSchema: {} }; export const a = defineTool({ ...d, name: 'one', aliases: ['two'] }), b = defineTool({ ...d, name: 'two' });` });
-    expect((await cli.run(['list', '--tools', '.'], folder)).err).toContain('got "two", which is an alias of "one" in the same file');
+    const folder = cli.project({
+      'a.ts': `DEFINE const d = { description: 'A', inputSchema: {} }; export const a = defineTool({ ...d, name: 'one', aliases: ['two'] }), b = defineTool({ ...d, name: 'two' });`,
+    });
+    expect((await cli.run(['list', '--tools', '.'], folder)).err).toContain(
+      'got "two", which is an alias of "one" in the same file',
+    );
   });
 
   it('are one tool where a class and its instance are exported, or a file is loaded with two tsconfigs', async () => {
@@ -132,8 +207,16 @@ describe('tools of one name', () => {
       'b/tsconfig.json': '{}',
       'b/index.ts': `export { Shared } from '../a/index.js'; import { Shared } from '../a/index.js'; export const shared = new Shared();`,
     });
-    expect(await cli.run(['stats', '--tools', 'a', '--tools', 'b'], folder)).toMatchObject({ code: 0, err: '' });
-    const apart = cli.project({ 'a/tsconfig.json': '{}', 'a/i.ts': `DEFINE export const a = ${toolText('same', '1')};`, 'b/tsconfig.json': '{}', 'b/i.ts': `DEFINE export const a = ${toolText('same', '2')};` });
+    expect(await cli.run(['stats', '--tools', 'a', '--tools', 'b'], folder)).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    const apart = cli.project({
+      'a/tsconfig.json': '{}',
+      'a/i.ts': `DEFINE export const a = ${toolText('same', '1')};`,
+      'b/tsconfig.json': '{}',
+      'b/i.ts': `DEFINE export const a = ${toolText('same', '2')};`,
+    });
     expect((await cli.run(['stats', '--tools', '.'], apart)).code).toBe(1);
   });
 });
@@ -142,34 +225,65 @@ describe('files without tools', () => {
   it('are findings of lint, and end every other command', async () => {
     const args = ['--tools', 'test/fixtures/commonjs/tools.cjs'];
     const lint = await cli.run(['lint', '--json', ...args]);
-    expect(JSON.parse(lint.out)).toMatchObject([{ rule: 'load-error', severity: 'error', file: 'test/fixtures/commonjs/tools.cjs', message: expect.stringContaining('Export classes decorated with @tool') }]);
+    expect(JSON.parse(lint.out)).toMatchObject([
+      {
+        rule: 'load-error',
+        severity: 'error',
+        file: 'test/fixtures/commonjs/tools.cjs',
+        message: expect.stringContaining('Export classes decorated with @tool'),
+      },
+    ]);
     expect([lint.code, lint.err]).toEqual([1, '']);
     const stats = await cli.run(['stats', ...args]);
-    expect(stats).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Export classes decorated with @tool') });
-    expect(JSON.parse((await cli.run(['stats', '--json', ...args])).out)).toMatchObject({ error: { code: 'NOT_A_TOOL' } });
+    expect(stats).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('Export classes decorated with @tool'),
+    });
+    expect(JSON.parse((await cli.run(['stats', '--json', ...args])).out)).toMatchObject({
+      error: { code: 'NOT_A_TOOL' },
+    });
   });
 
   it('are findings also beside others that have some, when a pattern names nothing else', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('one')};`, 'help.ts': 'export const help = 1;' });
+    const folder = cli.project({
+      'a.ts': `DEFINE export const a = ${toolText('one')};`,
+      'help.ts': 'export const help = 1;',
+    });
     expect((await cli.run(['stats', '--tools', '.'], folder)).code).toBe(0);
-    expect(await cli.run(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder)).toMatchObject({ code: 1, err: expect.stringContaining('not loaded help.ts') });
+    expect(await cli.run(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder)).toMatchObject(
+      { code: 1, err: expect.stringContaining('not loaded help.ts') },
+    );
   });
 
   it('say what was expected when nothing matches', async () => {
-    expect(await cli.run(['stats', '--tools', 'no/such/folder'])).toMatchObject({ code: 1, err: expect.stringContaining('Expected a file, folder or glob') });
+    expect(await cli.run(['stats', '--tools', 'no/such/folder'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Expected a file, folder or glob'),
+    });
   });
 });
 
 describe('lint', () => {
   it('prints findings as annotations with the file, and exits with 1', async () => {
-    const { code, out } = await cli.run(['lint', '--format', 'github', '--tools', 'test/fixtures/legacy/toolkit.ts']);
-    expect(out).toMatch(/^::warning file=test\/fixtures\/legacy\/toolkit\.ts,title=inferred-safety::second: /m);
+    const { code, out } = await cli.run([
+      'lint',
+      '--format',
+      'github',
+      '--tools',
+      'test/fixtures/legacy/toolkit.ts',
+    ]);
+    expect(out).toMatch(
+      /^::warning file=test\/fixtures\/legacy\/toolkit\.ts,title=inferred-safety::second: /m,
+    );
     expect(code).toBe(1);
   });
 
   it('prints what did not load once, whole', async () => {
     const { out, err } = await cli.run(['lint', '--tools', 'test/fixtures/standard/broken.ts']);
     expect(err).toBe('');
-    expect(out).toMatch(/load-error +– +test\/fixtures\/standard\/broken\.ts: Error: the database is not configured$/m);
+    expect(out).toMatch(
+      /load-error +– +test\/fixtures\/standard\/broken\.ts: Error: the database is not configured$/m,
+    );
   });
 });

@@ -5,7 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
 import { FakeTerminal } from './fake-terminal.js';
 
-const good = { name: 'good', description: 'Does good', parameters: { type: 'object' }, side_effects: 'none' };
+const good = {
+  name: 'good',
+  description: 'Does good',
+  parameters: { type: 'object' },
+  side_effects: 'none',
+};
 const bad = { name: 'bad', description: 'Does bad', side_effects: 'logging' };
 const real = resolve(import.meta.dirname, '../../../shared/data/atlas');
 
@@ -15,7 +20,10 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function write(path: string, content: unknown): void {
   mkdirSync(join(folder, path, '..'), { recursive: true });
-  writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+  writeFileSync(
+    join(folder, path),
+    typeof content === 'string' ? content : JSON.stringify(content, null, 2),
+  );
 }
 
 async function run(...args: string[]) {
@@ -35,8 +43,12 @@ describe('tooldex validate', () => {
   it('lists every error with file, line and column, and exits with 1', async () => {
     write('functions.json', [good, bad]);
     const { code, out } = await run('validate', 'functions.json');
-    expect(out).toMatch(/^functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./m);
-    expect(out).toMatch(/functions\.json:\d+:\d+ error "bad" \/1\/parameters: Expected a JSON Schema/);
+    expect(out).toMatch(
+      /^functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./m,
+    );
+    expect(out).toMatch(
+      /functions\.json:\d+:\d+ error "bad" \/1\/parameters: Expected a JSON Schema/,
+    );
     expect(out).toContain('1 of 2 tools usable, 2 errors');
     expect(code).toBe(1);
   });
@@ -51,7 +63,16 @@ describe('tooldex validate', () => {
   it('looks at everything in a folder: personas, skills, and what they refer to', async () => {
     write('manifests/functions.json', [good]);
     write('manifests/personas/Ada/Toolbox/functions.json', [bad]);
-    write('manifests/skills.json', [{ name: 'tell', version: '1', instruction_prompt: 'Tell', required_tools: ['missing'], required_capabilities: [], safety_notes: 'none' }]);
+    write('manifests/skills.json', [
+      {
+        name: 'tell',
+        version: '1',
+        instruction_prompt: 'Tell',
+        required_tools: ['missing'],
+        required_capabilities: [],
+        safety_notes: 'none',
+      },
+    ]);
     const { code, out } = await run('validate', 'manifests');
     expect(out).toMatch(/manifests\/personas\/Ada\/Toolbox\/functions\.json:\d+:\d+ error "bad"/);
     expect(out).toMatch(/manifests\/skills\.json:\d+:\d+ warning "tell" .*missing/);
@@ -60,33 +81,76 @@ describe('tooldex validate', () => {
 
   it('prints JSON, and annotations for CI services', async () => {
     write('functions.json', [bad]);
-    const json = JSON.parse((await run('validate', 'functions.json', '--json')).out) as { readonly errors: number; readonly issues: readonly { readonly path: string }[] };
+    const json = JSON.parse((await run('validate', 'functions.json', '--json')).out) as {
+      readonly errors: number;
+      readonly issues: readonly { readonly path: string }[];
+    };
     expect(json.errors).toBe(2);
     expect(json.issues.map(({ path }) => path)).toContain('/0/side_effects');
-    expect((await run('validate', 'functions.json', '--format', 'github')).out).toMatch(/^::error file=functions\.json,line=\d+,col=\d+,title=manifest::/);
+    expect((await run('validate', 'functions.json', '--format', 'github')).out).toMatch(
+      /^::error file=functions\.json,line=\d+,col=\d+,title=manifest::/,
+    );
   });
 
   it('shows the flags that calls of each tool need, of one file and of a folder', async () => {
-    write('functions.json', [good, { ...good, name: 'book', requires_flags: { create: ['calendar.write', 'calendar.read'] } }]);
-    write('manifests/functions.json', [{ ...good, name: 'pay', requires_flags: ['payments.live'] }]);
-    write('manifests/personas/Ada/functions.json', [{ ...good, name: 'pay', requires_flags: 'ada.pays' }]);
+    write('functions.json', [
+      good,
+      { ...good, name: 'book', requires_flags: { create: ['calendar.write', 'calendar.read'] } },
+    ]);
+    write('manifests/functions.json', [
+      { ...good, name: 'pay', requires_flags: ['payments.live'] },
+    ]);
+    write('manifests/personas/Ada/functions.json', [
+      { ...good, name: 'pay', requires_flags: 'ada.pays' },
+    ]);
     const { code, out } = await run('validate', 'functions.json', 'manifests');
-    expect(out).toMatch(/^functions\.json "book": needs flags create: calendar\.write calendar\.read\n/);
+    expect(out).toMatch(
+      /^functions\.json "book": needs flags create: calendar\.write calendar\.read\n/,
+    );
     expect(out).toMatch(/^manifests\/functions\.json "pay": needs flags payments\.live\n/m);
     expect(out).toMatch(/manifests\/personas\/Ada\/functions\.json "pay": needs flags ada\.pays\n/);
     expect(out).not.toContain('"good": needs');
     expect(code).toBe(0);
-    const { flags } = JSON.parse((await run('validate', 'functions.json', '--json')).out) as { readonly flags: readonly unknown[] };
-    expect(flags).toEqual([{ file: 'functions.json', entryName: 'book', requires_flags: { create: ['calendar.write', 'calendar.read'] } }]);
+    const { flags } = JSON.parse((await run('validate', 'functions.json', '--json')).out) as {
+      readonly flags: readonly unknown[];
+    };
+    expect(flags).toEqual([
+      {
+        file: 'functions.json',
+        entryName: 'book',
+        requires_flags: { create: ['calendar.write', 'calendar.read'] },
+      },
+    ]);
   });
 
   it('speaks of the keys of manifests, and lint of them too', async () => {
-    write('manifests/functions.json', [good, { ...good, name: 'wrong', description: 'Does wrong', access_mode: 'readonly', side_effects: ['write'] }, { ...good, name: 'odd', description: 'Is odd', parameters: { type: 'object', properties: {} }, progress_params: ['costTier'] }, { ...good, name: 'open', description: 'Reaches out', side_effects: 'network' }]);
+    write('manifests/functions.json', [
+      good,
+      {
+        ...good,
+        name: 'wrong',
+        description: 'Does wrong',
+        access_mode: 'readonly',
+        side_effects: ['write'],
+      },
+      {
+        ...good,
+        name: 'odd',
+        description: 'Is odd',
+        parameters: { type: 'object', properties: {} },
+        progress_params: ['costTier'],
+      },
+      { ...good, name: 'open', description: 'Reaches out', side_effects: 'network' },
+    ]);
     const validated = await run('validate', 'manifests');
-    expect(validated.out).toMatch(/error "wrong" .*Expected side_effects of a tool with access_mode "readonly" without write and system, got "write"\. Declare the access it really has\./);
+    expect(validated.out).toMatch(
+      /error "wrong" .*Expected side_effects of a tool with access_mode "readonly" without write and system, got "write"\. Declare the access it really has\./,
+    );
     const { out } = await run('lint', '--manifests', 'manifests', '--format', 'github');
     expect(out).toContain('open: declare access_mode, danger_level, execution_category');
-    expect(out).toContain('good: nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handler_ref or providers');
+    expect(out).toContain(
+      'good: nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handler_ref or providers',
+    );
     expect(out).toContain('odd: progress_params names "costTier", which parameters does not have'); // What is quoted is the author's.
   });
 
@@ -110,22 +174,32 @@ describe('tooldex validate', () => {
     expect(code).toBe(1);
   });
 
-  it.skipIf(!existsSync(real))('finds exactly the known errors of a real tree [skipped where the recorded data is absent]', async () => {
-    const { code, out } = await run('validate', real);
-    expect(out).toContain('211 of 227 tools usable, 16 errors');
-    expect(code).toBe(1);
-  });
+  it.skipIf(!existsSync(real))(
+    'finds exactly the known errors of a real tree [skipped where the recorded data is absent]',
+    async () => {
+      const { code, out } = await run('validate', real);
+      expect(out).toContain('211 of 227 tools usable, 16 errors');
+      expect(code).toBe(1);
+    },
+  );
 });
 
 describe('--manifests', () => {
   it('shows the tools of a folder, as a persona sees them', async () => {
     write('manifests/functions.json', [good, { ...good, name: 'other' }]);
-    write('manifests/personas/Ada/functions.json', [{ ...good, description: 'Does good for Ada' }, { ...good, name: 'own' }]);
+    write('manifests/personas/Ada/functions.json', [
+      { ...good, description: 'Does good for Ada' },
+      { ...good, name: 'own' },
+    ]);
     const shared = await run('list', '--manifests', 'manifests', '--json');
-    expect((JSON.parse(shared.out) as { readonly name: string }[]).map(({ name }) => name)).toEqual(['good', 'other']);
+    expect((JSON.parse(shared.out) as { readonly name: string }[]).map(({ name }) => name)).toEqual(
+      ['good', 'other'],
+    );
     const ada = await run('show', 'good', '--manifests', 'manifests', '--persona', 'ada', '--json');
     expect(ada.out).toContain('Does good for Ada');
-    expect((await run('search', 'own', '--manifests', 'manifests', '--persona', 'ada')).out).toContain('own');
+    expect(
+      (await run('search', 'own', '--manifests', 'manifests', '--persona', 'ada')).out,
+    ).toContain('own');
   });
 
   it('shows what could be read, says what could not, and exits with 1', async () => {
@@ -137,14 +211,21 @@ describe('--manifests', () => {
   });
 
   it('names the field of each problem, and counts the warnings, which validate shows', async () => {
-    write('manifests/functions.json', [{ ...good, colour: 'red' }, { ...good, name: 'bad', description: 7 }]);
+    write('manifests/functions.json', [
+      { ...good, colour: 'red' },
+      { ...good, name: 'bad', description: 7 },
+    ]);
     const { out, err } = await run('list', '--manifests', 'manifests');
     expect(err).toMatch(/: "bad": description: Expected a string, got 7\.$/m);
     expect(out).toMatch(/; 1 warning, which tooldex validate shows$/m);
   });
 
   it('is named when there is no such folder, and without the way to it', async () => {
-    for (const command of ['list', 'serve']) expect(await run(command, '--manifests', 'nope')).toMatchObject({ code: 2, err: 'error Expected --manifests as a folder that exists, got "nope".\n' });
+    for (const command of ['list', 'serve'])
+      expect(await run(command, '--manifests', 'nope')).toMatchObject({
+        code: 2,
+        err: 'error Expected --manifests as a folder that exists, got "nope".\n',
+      });
   });
 
   it('runs the tools of a persona as that persona', async () => {
@@ -156,29 +237,51 @@ describe('--manifests', () => {
   });
 
   it('says of a list which personas have tools that it leaves out', async () => {
-    write('manifests/functions.json', [good, { ...good, name: 'hers', persona_allowlist: ['Ada', 'Eve'] }, { ...good, name: 'eves', persona_allowlist: ['Eve'] }]);
+    write('manifests/functions.json', [
+      good,
+      { ...good, name: 'hers', persona_allowlist: ['Ada', 'Eve'] },
+      { ...good, name: 'eves', persona_allowlist: ['Eve'] },
+    ]);
     write('manifests/personas/Ada/functions.json', [good, { ...good, name: 'own' }]);
     write('manifests/personas/Bob/functions.json', [{ ...good, name: 'other' }]);
-    expect((await run('list', '--manifests', 'manifests')).out).toMatch(/1 of 1 tools; \* inferred, not declared; 5 more for Ada, Bob, Eve \(--persona\)$/m);
-    expect((await run('list', '--manifests', 'manifests', '--persona', 'ada')).out).toMatch(/3 of 3 tools; .*; 2 more for Bob, Eve \(--persona\)$/m);
+    expect((await run('list', '--manifests', 'manifests')).out).toMatch(
+      /1 of 1 tools; \* inferred, not declared; 5 more for Ada, Bob, Eve \(--persona\)$/m,
+    );
+    expect((await run('list', '--manifests', 'manifests', '--persona', 'ada')).out).toMatch(
+      /3 of 3 tools; .*; 2 more for Bob, Eve \(--persona\)$/m,
+    );
     write('manifests/functions.json', [good, { ...good, name: 'other' }]);
     rmSync(join(folder, 'manifests/personas'), { recursive: true });
-    expect((await run('list', '--manifests', 'manifests')).out).toMatch(/2 of 2 tools; \* inferred, not declared$/m);
+    expect((await run('list', '--manifests', 'manifests')).out).toMatch(
+      /2 of 2 tools; \* inferred, not declared$/m,
+    );
   });
 
   it('shows of a tool who may use it, and which flags which operation needs', async () => {
-    write('manifests/functions.json', [{ ...good, persona_allowlist: ['Ada'], requires_consent: true, requires_flags: { pay: ['live'], preview: [] } }, { ...good, name: 'plain' }]);
+    write('manifests/functions.json', [
+      {
+        ...good,
+        persona_allowlist: ['Ada'],
+        requires_consent: true,
+        requires_flags: { pay: ['live'], preview: [] },
+      },
+      { ...good, name: 'plain' },
+    ]);
     const { out } = await run('show', 'good', '--manifests', 'manifests', '--persona', 'Ada');
     expect(out).toMatch(/^only for +Ada$/m);
     expect(out).toMatch(/^consent +every call needs approval$/m);
     expect(out).toMatch(/^needs flags +pay: live, preview: none$/m);
-    expect((await run('show', 'plain', '--manifests', 'manifests')).out).not.toMatch(/^(?:only for|consent|needs flags)/m);
+    expect((await run('show', 'plain', '--manifests', 'manifests')).out).not.toMatch(
+      /^(?:only for|consent|needs flags)/m,
+    );
   });
 
   it('runs a tool that needs flags with those of --flags, and says without them which are missing', async () => {
     write('manifests/functions.json', [{ ...good, requires_flags: ['live', 'beta'] }]);
     const denied = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live');
-    expect(denied.err).toMatch(/denied good needs the flags beta, .*--flags beta\) \(missing-flags\)/);
+    expect(denied.err).toMatch(
+      /denied good needs the flags beta, .*--flags beta\) \(missing-flags\)/,
+    );
     const { err } = await run('run', 'good', '--manifests', 'manifests', '--flags', 'live,beta');
     expect(err).not.toContain('denied');
     expect(err).toContain('handler'); // Nothing of it runs: a manifest brings no code.

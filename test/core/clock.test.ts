@@ -15,7 +15,10 @@ describe('work in slices', () => {
   it('lets others in whenever 10 ms have passed, and gives the same result', async () => {
     let time = 0;
     const log: string[] = [];
-    const result = await inSlices(steps(9, log), { now: () => (time += 3), pause: async () => void log.push('others') });
+    const result = await inSlices(steps(9, log), {
+      now: () => (time += 3),
+      pause: async () => void log.push('others'),
+    });
     expect(result).toBe('done');
     expect(log).toEqual(['1', '2', '3', '4', 'others', '5', '6', '7', '8', 'others', '9']);
   });

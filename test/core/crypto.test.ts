@@ -15,12 +15,18 @@ async function elsewhere(): Promise<typeof withNode> {
 describe('digests and signatures', () => {
   it('are the same with and without the crypto of Node', async () => {
     const without = await elsewhere();
-    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ maxLength: 300 }), fc.constant('\ud800 half'));
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ maxLength: 300 }),
+      fc.constant('\ud800 half'),
+    );
     fc.assert(
       fc.property(text, fc.uint8Array({ minLength: 32, maxLength: 200 }), (value, key) => {
         expect(without.sha256Of(value)).toBe(createHash('sha256').update(value).digest('hex'));
         expect(withNode.sha256Of(value)).toBe(without.sha256Of(value));
-        expect(without.hmacOf(key, value)).toBe(createHmac('sha256', key).update(value).digest('hex'));
+        expect(without.hmacOf(key, value)).toBe(
+          createHmac('sha256', key).update(value).digest('hex'),
+        );
         expect(withNode.hmacOf(key, value)).toBe(without.hmacOf(key, value));
       }),
     );
@@ -28,8 +34,19 @@ describe('digests and signatures', () => {
 
   it('are equal only to themselves', () => {
     const { isEqualSignature } = withNode;
-    fc.assert(fc.property(fc.string(), fc.string(), (one, other) => isEqualSignature(one, other) === (one === other)));
-    fc.assert(fc.property(fc.string(), (one) => isEqualSignature(one, one) && !isEqualSignature(one, `${one}0`)));
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.string(),
+        (one, other) => isEqualSignature(one, other) === (one === other),
+      ),
+    );
+    fc.assert(
+      fc.property(
+        fc.string(),
+        (one) => isEqualSignature(one, one) && !isEqualSignature(one, `${one}0`),
+      ),
+    );
   });
 });
 
@@ -52,16 +69,30 @@ describe('bytes as base64', () => {
         vi.unstubAllGlobals();
       }
     };
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 20_000 }), (bytes) => {
-      const [fast, slow] = both(() => base64Of(bytes));
-      expect([slow, base64Size(fast)]).toEqual([fast, bytes.length]);
-      for (const read of both(() => bytesOf(fast))) expect(read).toEqual(bytes);
-    }));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 20_000 }), (bytes) => {
+        const [fast, slow] = both(() => base64Of(bytes));
+        expect([slow, base64Size(fast)]).toEqual([fast, bytes.length]);
+        for (const read of both(() => bytesOf(fast))) expect(read).toEqual(bytes);
+      }),
+    );
     // The bytes are no window into memory that others share.
     expect(bytesOf('AAAA').buffer.byteLength).toBe(3);
   });
 
-  it.each(['A', 'AA', 'AAA', 'AAAA=', 'A===', '====', 'AA=A', '-_-_', 'AAAA\n', 'https://example.com/a.png', 'AAA\u0100'])('are not read from %j', (text) => {
+  it.each([
+    'A',
+    'AA',
+    'AAA',
+    'AAAA=',
+    'A===',
+    '====',
+    'AA=A',
+    '-_-_',
+    'AAAA\n',
+    'https://example.com/a.png',
+    'AAA\u0100',
+  ])('are not read from %j', (text) => {
     expect(withNode.base64Size(text)).toBeUndefined();
     expect(() => withNode.bytesOf(text)).toThrow(TypeError);
   });

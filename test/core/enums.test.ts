@@ -1,11 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, isToolError, Priority, SideEffect, Stage, ToolError } from '../../src/index.js';
-import { concurrencyOf, conflictingCategories, costRank, dangerRank, isDangerous, isParallelizable, isWriting, PRIORITY_BOOST } from '../../src/core/enum-order.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  isToolError,
+  Priority,
+  SideEffect,
+  Stage,
+  ToolError,
+} from '../../src/index.js';
+import {
+  concurrencyOf,
+  conflictingCategories,
+  costRank,
+  dangerRank,
+  isDangerous,
+  isParallelizable,
+  isWriting,
+  PRIORITY_BOOST,
+} from '../../src/core/enum-order.js';
 import { issuesOf } from '../../src/core/errors.js';
 
 describe('the enums', () => {
   it('cannot be changed', () => {
-    for (const each of [Priority, AccessMode, DangerLevel, ExecutionCategory, CostTier, SideEffect, Stage]) expect(Object.isFrozen(each)).toBe(true);
+    for (const each of [
+      Priority,
+      AccessMode,
+      DangerLevel,
+      ExecutionCategory,
+      CostTier,
+      SideEffect,
+      Stage,
+    ])
+      expect(Object.isFrozen(each)).toBe(true);
   });
 
   it('rank danger and cost from harmless to worst', () => {
@@ -30,14 +58,19 @@ describe('conflicts of execution categories', () => {
   const all = Object.values(ExecutionCategory);
 
   it('are symmetric', () => {
-    for (const a of all) for (const b of all) expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(conflictingCategories(b).includes(a));
+    for (const a of all)
+      for (const b of all)
+        expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(
+          conflictingCategories(b).includes(a),
+        );
   });
 
   it('keep writes from writes, executes from both, and mixed from everything', () => {
     const changing = ['write', 'execute', 'mixed'];
     for (const a of all) {
       for (const b of all) {
-        const expected = a === 'mixed' || b === 'mixed' || (changing.includes(a) && changing.includes(b));
+        const expected =
+          a === 'mixed' || b === 'mixed' || (changing.includes(a) && changing.includes(b));
         expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(expected);
       }
     }
@@ -46,36 +79,71 @@ describe('conflicts of execution categories', () => {
   it('let no tool that can change something run beside its own kind, whatever its category', () => {
     for (const accessMode of Object.values(AccessMode).filter(isWriting)) {
       for (const executionCategory of all) {
-        expect(isParallelizable({ accessMode, executionCategory }), `${accessMode}, ${executionCategory}`).toBe(false);
-        expect(conflictingCategories(concurrencyOf({ accessMode, executionCategory }))).toEqual(expect.arrayContaining([...conflictingCategories(executionCategory)]));
+        expect(
+          isParallelizable({ accessMode, executionCategory }),
+          `${accessMode}, ${executionCategory}`,
+        ).toBe(false);
+        expect(conflictingCategories(concurrencyOf({ accessMode, executionCategory }))).toEqual(
+          expect.arrayContaining([...conflictingCategories(executionCategory)]),
+        );
       }
     }
   });
 
   it('let only readonly tools of read_only, compute and network run beside their own kind', () => {
-    expect(all.filter((executionCategory) => isParallelizable({ accessMode: 'readonly', executionCategory }))).toEqual(['read_only', 'compute', 'network']);
+    expect(
+      all.filter((executionCategory) =>
+        isParallelizable({ accessMode: 'readonly', executionCategory }),
+      ),
+    ).toEqual(['read_only', 'compute', 'network']);
   });
 });
 
 describe('ToolError', () => {
   it('carries its code, its facts and its cause', () => {
     const cause = new Error('why');
-    const error = new ToolError('INVALID_ARGUMENT', 'Expected a', { details: { issues: [{ path: [], message: 'm' }] }, cause });
+    const error = new ToolError('INVALID_ARGUMENT', 'Expected a', {
+      details: { issues: [{ path: [], message: 'm' }] },
+      cause,
+    });
     expect(error).toBeInstanceOf(Error);
-    expect([error.name, error.code, error.message, error.cause]).toEqual(['ToolError', 'INVALID_ARGUMENT', 'Expected a', cause]);
+    expect([error.name, error.code, error.message, error.cause]).toEqual([
+      'ToolError',
+      'INVALID_ARGUMENT',
+      'Expected a',
+      cause,
+    ]);
     expect(issuesOf(error)).toEqual([{ path: [], message: 'm' }]);
     expect(issuesOf(new ToolError('TIMEOUT', 'late'))).toEqual([]);
   });
 
   it('is recognised from another copy of the package, and by its code', () => {
-    const foreign = Object.defineProperty({ code: 'TIMEOUT' }, Symbol.for('tooldex/error/v1'), { value: true });
+    const foreign = Object.defineProperty({ code: 'TIMEOUT' }, Symbol.for('tooldex/error/v1'), {
+      value: true,
+    });
     expect(isToolError(foreign)).toBe(true);
     expect(isToolError(foreign, 'TIMEOUT')).toBe(true);
     expect(isToolError(foreign, 'ABORTED')).toBe(false);
   });
 
   it('is nothing else, however hostile', () => {
-    const trap = new Proxy({}, { getOwnPropertyDescriptor: () => { throw new Error('trap'); } });
-    for (const value of [undefined, null, 'ToolError', new Error('x'), { code: 'TIMEOUT' }, trap, Object.create(new ToolError('TIMEOUT', 'x')) as unknown]) expect(isToolError(value)).toBe(false);
+    const trap = new Proxy(
+      {},
+      {
+        getOwnPropertyDescriptor: () => {
+          throw new Error('trap');
+        },
+      },
+    );
+    for (const value of [
+      undefined,
+      null,
+      'ToolError',
+      new Error('x'),
+      { code: 'TIMEOUT' },
+      trap,
+      Object.create(new ToolError('TIMEOUT', 'x')) as unknown,
+    ])
+      expect(isToolError(value)).toBe(false);
   });
 });

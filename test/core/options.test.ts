@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { isToolError, issuesOf, type ToolError } from '../../src/core/errors.js';
 import { unknownOption } from '../../src/core/issues.js';
-import { checkOptions, clock, milliseconds, secret, text, wholeBetween, withMethods } from '../../src/core/options.js';
+import {
+  checkOptions,
+  clock,
+  milliseconds,
+  secret,
+  text,
+  wholeBetween,
+  withMethods,
+} from '../../src/core/options.js';
 
 const schema = z.strictObject({
   name: text().optional(),
@@ -10,7 +18,11 @@ const schema = z.strictObject({
   retries: wholeBetween(0, 5).default(3),
   store: withMethods<{ get(): unknown }>('a store', 'get').optional(),
   clock: clock().optional(),
-  token: secret<string>('16 characters', (value) => typeof value === 'string' && value.length === 16, 'Make them with openssl rand.').optional(),
+  token: secret<string>(
+    '16 characters',
+    (value) => typeof value === 'string' && value.length === 16,
+    'Make them with openssl rand.',
+  ).optional(),
   inner: z.strictObject({ danger: z.enum(['low', 'high']).optional() }).optional(),
 });
 
@@ -32,11 +44,22 @@ describe('options', () => {
     expect(Object.isFrozen(checked)).toBe(true);
     expect(Object.isFrozen(options)).toBe(false);
     expect(options).toEqual({ name: 'a', retries: undefined });
-    expect(checkOptions(schema, undefined, 'options of the sample')).toEqual({ timeoutMs: 1_000, retries: 3 });
+    expect(checkOptions(schema, undefined, 'options of the sample')).toEqual({
+      timeoutMs: 1_000,
+      retries: 3,
+    });
   });
 
   it('are refused with every issue at once, each by its path, what was expected, what came and what to do', () => {
-    const error = refusalOf({ name: ' ', timeoutMs: 0, retries: 1.5, store: Promise.resolve(), timeoutMS: 5, inner: { danger: 'lo', dangre: 1 }, other: 1 });
+    const error = refusalOf({
+      name: ' ',
+      timeoutMs: 0,
+      retries: 1.5,
+      store: Promise.resolve(),
+      timeoutMS: 5,
+      inner: { danger: 'lo', dangre: 1 },
+      other: 1,
+    });
     expect(error.message).toBe(
       [
         'The options of the sample are refused:',
@@ -51,11 +74,16 @@ describe('options', () => {
       ].join('\n  '),
     );
     expect(issuesOf(error)).toHaveLength(8);
-    expect(issuesOf(error)[4]).toEqual({ path: ['inner', 'danger'], message: 'Expected one of "low", "high", got "lo". Did you mean "low"?' });
+    expect(issuesOf(error)[4]).toEqual({
+      path: ['inner', 'danger'],
+      message: 'Expected one of "low", "high", got "lo". Did you mean "low"?',
+    });
   });
 
   it('are suggested where several begin as what was given', () => {
-    expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe('Expected a known option, got "max". Did you mean "maxTools" or "maxDanger"?');
+    expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe(
+      'Expected a known option, got "max". Did you mean "maxTools" or "maxDanger"?',
+    );
   });
 
   it.each([
@@ -65,17 +93,25 @@ describe('options', () => {
     [new Map(), 'an instance of Map'],
     [Promise.resolve({}), 'a promise. Await it first'],
   ])('that are no plain object are refused: %s', (options, got) => {
-    expect(refusalOf(options).message).toBe(`The options of the sample are refused:\n  Expected a plain object, got ${got}.`);
+    expect(refusalOf(options).message).toBe(
+      `The options of the sample are refused:\n  Expected a plain object, got ${got}.`,
+    );
   });
 
   it('called __proto__ or constructor are unknown like others', () => {
-    expect(refusalOf(JSON.parse('{"__proto__": 1}')).message).toContain('Expected a known option, got "__proto__".');
-    expect(refusalOf({ constructor: 1 }).message).toContain('Expected a known option, got "constructor".');
+    expect(refusalOf(JSON.parse('{"__proto__": 1}')).message).toContain(
+      'Expected a known option, got "__proto__".',
+    );
+    expect(refusalOf({ constructor: 1 }).message).toContain(
+      'Expected a known option, got "constructor".',
+    );
   });
 
   it('that are secret never show their value', () => {
     const error = refusalOf({ token: 'hunter2' });
-    expect(error.message).toContain('token: Expected 16 characters, got a string. Make them with openssl rand.');
+    expect(error.message).toContain(
+      'token: Expected 16 characters, got a string. Make them with openssl rand.',
+    );
     expect(JSON.stringify(error)).not.toContain('hunter2');
   });
 });

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, cloneFrozen, compareText, describeValue, digestOf, MAX_DATA_DEPTH } from '../../src/core/plain-data.js';
+import {
+  canonicalJson,
+  cloneFrozen,
+  compareText,
+  describeValue,
+  digestOf,
+  MAX_DATA_DEPTH,
+} from '../../src/core/plain-data.js';
 import { isDeepFrozen, leavesOf, shuffleKeys, withLeaf } from './json-values.js';
-
 
 function nested(levels: number): unknown {
   let value: unknown = 'leaf';
@@ -12,11 +18,24 @@ function nested(levels: number): unknown {
 
 describe('canonicalJson', () => {
   it('is JSON of the same data', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))));
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        (value) =>
+          void expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value))),
+      ),
+    );
   });
 
   it('does not depend on the order of keys, at any depth', () => {
-    fc.assert(fc.property(fc.jsonValue(), fc.nat(), (value, seed) => void expect(canonicalJson(shuffleKeys(value, seed))).toBe(canonicalJson(value))));
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.nat(),
+        (value, seed) =>
+          void expect(canonicalJson(shuffleKeys(value, seed))).toBe(canonicalJson(value)),
+      ),
+    );
   });
 
   it('differs when any leaf differs', () => {
@@ -37,7 +56,9 @@ describe('canonicalJson', () => {
 
   it('drops keys without a value and keeps the key __proto__', () => {
     expect(canonicalJson({ b: undefined, a: 1 })).toBe('{"a":1}');
-    expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe('{"__proto__":{"x":1},"a":2}');
+    expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe(
+      '{"__proto__":{"x":1},"a":2}',
+    );
   });
 
   it('orders keys by code units whatever the locale', () => {

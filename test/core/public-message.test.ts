@@ -8,7 +8,12 @@ describe('a public message', () => {
   it('has no colours of a terminal and no other control characters, before it is cut to one line', () => {
     expect(shown('\u001b[1m\u001b[31mNo key.\u001b[0m\n\nSet one.')).toBe('No key.');
     expect(shown('\u001b[0m\nafter\u0007 \u001b[38;5;196mred\u001b[0m\u0000')).toBe('after red');
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}]/u.test(shown(text).replaceAll('\t', ''))));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => !/[\p{Cc}]/u.test(shown(text).replaceAll('\t', '')),
+      ),
+    );
   });
 
   it.each([
@@ -24,7 +29,15 @@ describe('a public message', () => {
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl',
     `npm_${'aB3'.repeat(12)}`,
   ])('does not show the token %s, wherever it stands', (token) => {
-    for (const message of [token, `bad key ${token}!`, `"${token}"`, `key=${token}&x=1`, `user_${token}`, `(${token})`]) expect(shown(message)).not.toContain(token.slice(-12));
+    for (const message of [
+      token,
+      `bad key ${token}!`,
+      `"${token}"`,
+      `key=${token}&x=1`,
+      `user_${token}`,
+      `(${token})`,
+    ])
+      expect(shown(message)).not.toContain(token.slice(-12));
   });
 
   it.each([
@@ -56,12 +69,17 @@ describe('a public message', () => {
   it('does not show half of a secret that reaches over the cut', () => {
     for (let before = 950; before < 1_001; before++) {
       expect(shown(`${'x'.repeat(before)} password=hunter2hunter2`)).not.toContain('hunter2h');
-      expect(shown(`${'x'.repeat(before)} https://ada:hunter2hunter2@host`)).not.toContain('hunter2h');
+      expect(shown(`${'x'.repeat(before)} https://ada:hunter2hunter2@host`)).not.toContain(
+        'hunter2h',
+      );
     }
   });
 
   it.each([
-    ["ENOENT: no such file or directory, open '/home/ada/secret dir/my file.txt'", "ENOENT: no such file or directory, open 'my file.txt'"],
+    [
+      "ENOENT: no such file or directory, open '/home/ada/secret dir/my file.txt'",
+      "ENOENT: no such file or directory, open 'my file.txt'",
+    ],
     ['cannot read /home/ada/a.txt: denied', 'cannot read a.txt: denied'],
     ['/home/ada/a.txt', 'a.txt'],
     ['at run (/home/ada/a.ts:3:7)', 'at run (a.ts:3:7)'],
@@ -108,19 +126,83 @@ describe('a public message', () => {
   });
 
   it('is there for everything that can be thrown', () => {
-    const hostile = new Proxy({}, { get: () => { throw new Error('trap'); } });
-    for (const thrown of [undefined, null, 5, {}, { message: 5 }, { message: '' }, { message: '  \n ' }, hostile, Symbol('x'), () => 'x', { get message() { throw new Error('no'); } }]) expect(publicMessage(thrown)).toBe('no message');
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap');
+        },
+      },
+    );
+    for (const thrown of [
+      undefined,
+      null,
+      5,
+      {},
+      { message: 5 },
+      { message: '' },
+      { message: '  \n ' },
+      hostile,
+      Symbol('x'),
+      () => 'x',
+      {
+        get message() {
+          throw new Error('no');
+        },
+      },
+    ])
+      expect(publicMessage(thrown)).toBe('no message');
     expect(publicMessage('as text')).toBe('as text');
     expect(publicMessage(new Error('as an error'))).toBe('as an error');
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void expect(shown(text).length).toBeLessThanOrEqual(1_001)));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => void expect(shown(text).length).toBeLessThanOrEqual(1_001),
+      ),
+    );
   });
 
   it('is found by work that grows with a hostile text no faster than the text, and not at all beyond what is looked at', () => {
-    const pieces = ['a', '/', '/a', '/a/', '\\', 'C:\\', 'eyJ', 'eyJa.', 'sk-', 'Bearer ', 'token', 'token=', 'token ', 'a-token', '://', '://a:', "'/", '"/a', 'file://', '@', ' ', '?sig=', 'cookie:', 'password"   ', '[_', '-', '=', ':', '`'];
+    const pieces = [
+      'a',
+      '/',
+      '/a',
+      '/a/',
+      '\\',
+      'C:\\',
+      'eyJ',
+      'eyJa.',
+      'sk-',
+      'Bearer ',
+      'token',
+      'token=',
+      'token ',
+      'a-token',
+      '://',
+      '://a:',
+      "'/",
+      '"/a',
+      'file://',
+      '@',
+      ' ',
+      '?sig=',
+      'cookie:',
+      'password"   ',
+      '[_',
+      '-',
+      '=',
+      ':',
+      '`',
+    ];
     // A test without timing cannot measure this; a catastrophic expression would not end within the test's time.
     for (const piece of pieces) {
-      for (const end of ['', '!', '\u0000', '@', "'"]) expect(shown(`${piece.repeat(1_000_000 / piece.length)}${end}`).length).toBeLessThanOrEqual(1_001);
+      for (const end of ['', '!', '\u0000', '@', "'"])
+        expect(shown(`${piece.repeat(1_000_000 / piece.length)}${end}`).length).toBeLessThanOrEqual(
+          1_001,
+        );
     }
-    for (const one of pieces) for (const other of pieces) expect(shown((one + other).repeat(2_000)).length).toBeLessThanOrEqual(1_001);
+    for (const one of pieces)
+      for (const other of pieces)
+        expect(shown((one + other).repeat(2_000)).length).toBeLessThanOrEqual(1_001);
   });
 });

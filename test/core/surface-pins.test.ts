@@ -18,7 +18,7 @@ it('pins the error codes', () => {
     'FORBIDDEN_URL',
     'FORBIDDEN_PROGRAM',
     'LIMIT_EXCEEDED',
-  'BUDGET_EXCEEDED',
+    'BUDGET_EXCEEDED',
     'TIMEOUT',
     'ABORTED',
     'EXECUTION_FAILED',
@@ -45,13 +45,83 @@ it('pins the error codes', () => {
 });
 
 it('pins the names, values and order of the enums', () => {
-  expect(Object.entries(enums).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, values]) => [name, Object.entries(values)])).toEqual([
-    ['AccessMode', [['READONLY', 'readonly'], ['WRITE', 'write'], ['EXECUTE', 'execute'], ['MIXED', 'mixed']]],
-    ['CostTier', [['FREE', 'free'], ['LOW', 'low'], ['MEDIUM', 'medium'], ['HIGH', 'high']]],
-    ['DangerLevel', [['SAFE', 'safe'], ['LOW', 'low'], ['MEDIUM', 'medium'], ['HIGH', 'high'], ['CRITICAL', 'critical']]],
-    ['ExecutionCategory', [['READ_ONLY', 'read_only'], ['WRITE', 'write'], ['EXECUTE', 'execute'], ['COMPUTE', 'compute'], ['NETWORK', 'network'], ['MIXED', 'mixed']]],
-    ['Priority', [['CRITICAL', 0], ['HIGH', 1], ['MEDIUM', 2], ['LOW', 3]]],
-    ['SideEffect', [['NONE', 'none'], ['WRITE', 'write'], ['NETWORK', 'network'], ['READ_EXTERNAL_SERVICE', 'read_external_service'], ['FILESYSTEM', 'filesystem'], ['COMPUTE', 'compute'], ['SYSTEM', 'system'], ['DATABASE', 'database']]],
-    ['Stage', [['INITIAL', 'initial'], ['PLANNING', 'planning'], ['READING', 'reading'], ['ANALYSIS', 'analysis'], ['EXECUTION', 'execution'], ['VERIFICATION', 'verification'], ['COMPLETION', 'completion']]],
+  expect(
+    Object.entries(enums)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, values]) => [name, Object.entries(values)]),
+  ).toEqual([
+    [
+      'AccessMode',
+      [
+        ['READONLY', 'readonly'],
+        ['WRITE', 'write'],
+        ['EXECUTE', 'execute'],
+        ['MIXED', 'mixed'],
+      ],
+    ],
+    [
+      'CostTier',
+      [
+        ['FREE', 'free'],
+        ['LOW', 'low'],
+        ['MEDIUM', 'medium'],
+        ['HIGH', 'high'],
+      ],
+    ],
+    [
+      'DangerLevel',
+      [
+        ['SAFE', 'safe'],
+        ['LOW', 'low'],
+        ['MEDIUM', 'medium'],
+        ['HIGH', 'high'],
+        ['CRITICAL', 'critical'],
+      ],
+    ],
+    [
+      'ExecutionCategory',
+      [
+        ['READ_ONLY', 'read_only'],
+        ['WRITE', 'write'],
+        ['EXECUTE', 'execute'],
+        ['COMPUTE', 'compute'],
+        ['NETWORK', 'network'],
+        ['MIXED', 'mixed'],
+      ],
+    ],
+    [
+      'Priority',
+      [
+        ['CRITICAL', 0],
+        ['HIGH', 1],
+        ['MEDIUM', 2],
+        ['LOW', 3],
+      ],
+    ],
+    [
+      'SideEffect',
+      [
+        ['NONE', 'none'],
+        ['WRITE', 'write'],
+        ['NETWORK', 'network'],
+        ['READ_EXTERNAL_SERVICE', 'read_external_service'],
+        ['FILESYSTEM', 'filesystem'],
+        ['COMPUTE', 'compute'],
+        ['SYSTEM', 'system'],
+        ['DATABASE', 'database'],
+      ],
+    ],
+    [
+      'Stage',
+      [
+        ['INITIAL', 'initial'],
+        ['PLANNING', 'planning'],
+        ['READING', 'reading'],
+        ['ANALYSIS', 'analysis'],
+        ['EXECUTION', 'execution'],
+        ['VERIFICATION', 'verification'],
+        ['COMPLETION', 'completion'],
+      ],
+    ],
   ]);
 });

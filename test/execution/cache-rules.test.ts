@@ -1,10 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/core/plain-data.js';
-import { halt, image, ok, text, type ToolContext, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import {
+  halt,
+  image,
+  ok,
+  text,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
-import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import {
+  allowAll,
+  anyTool,
+  brief,
+  Gate,
+  reader,
+  setup,
+  settled,
+  writer,
+} from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 import { RestartingStore } from './fixtures/restarting-store.js';
 
@@ -14,9 +31,16 @@ let nextId = 0;
 const read = (input: unknown = {}, name = 'read') => ({ id: `${nextId++}`, name, input });
 
 /** How often a tool runs when it is called twice, with something between. */
-async function runsOf(extra: object, between: readonly ToolDefinition[] = [], options: Partial<ToolExecutorOptions> = {}): Promise<number> {
+async function runsOf(
+  extra: object,
+  between: readonly ToolDefinition[] = [],
+  options: Partial<ToolExecutorOptions> = {},
+): Promise<number> {
   let runs = 0;
-  const { executor } = setup([anyTool('read', () => runs++, extra), ...between], { policy: allowAll, ...options });
+  const { executor } = setup([anyTool('read', () => runs++, extra), ...between], {
+    policy: allowAll,
+    ...options,
+  });
   await executor.execute(read());
   for (const { name } of between) await executor.execute(read({}, name));
   await executor.execute(read());
@@ -26,19 +50,29 @@ async function runsOf(extra: object, between: readonly ToolDefinition[] = [], op
 describe('an answer is kept', () => {
   it('of a tool that declares readonly and a lifetime, and is marked as kept', async () => {
     let runs = 0;
-    const { executor, events } = setup([reader('read', () => ({ runs: ++runs }), { cacheTtlMs: 1_000 })]);
+    const { executor, events } = setup([
+      reader('read', () => ({ runs: ++runs }), { cacheTtlMs: 1_000 }),
+    ]);
     const first = await executor.execute(read());
     const second = await executor.execute(read());
     expect(first).toMatchObject({ status: 'ok', value: { runs: 1 }, cached: false, attempts: 1 });
     expect(second).toMatchObject({ status: 'ok', value: { runs: 1 }, cached: true, attempts: 0 });
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-settled', 'decision', 'call-settled']);
+    expect(events.map(({ type }) => type)).toEqual([
+      'decision',
+      'call-started',
+      'call-settled',
+      'decision',
+      'call-settled',
+    ]);
     expect(events.at(-1)).toMatchObject({ cached: true, attempts: 0 });
   });
 
   it('of no other tool', async () => {
     expect(await runsOf({ accessMode: 'readonly' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none' })).toBe(2);
-    expect(await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [], { cacheEntries: 0 })).toBe(2);
+    expect(
+      await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [], { cacheEntries: 0 }),
+    ).toBe(2);
   });
 
   it('not of a tool that was only inferred to read', async () => {
@@ -49,7 +83,8 @@ describe('an answer is kept', () => {
         return undefined; // Refused at definition is as good.
       }
     })();
-    if (inferred !== undefined) expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 })).toBe(2);
+    if (inferred !== undefined)
+      expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 })).toBe(2);
   });
 
   it('until exactly its lifetime is over', async () => {
@@ -66,30 +101,59 @@ describe('an answer is kept', () => {
     const { executor } = setup([reader('read', (input) => input, { cacheTtlMs: 1_000 })]);
     await executor.execute(read({ a: 1, b: { c: [1, 2] } }));
     expect((await executor.execute(read({ b: { c: [1, 2] }, a: 1 }))).cached).toBe(true);
-    for (const input of [{ a: 1, b: { c: [2, 1] } }, { a: '1', b: { c: [1, 2] } }, { a: 1 }, {}, { a: 1, b: { c: [1, 2] }, d: null }]) expect((await executor.execute(read(input))).cached, JSON.stringify(input)).toBe(false);
+    for (const input of [
+      { a: 1, b: { c: [2, 1] } },
+      { a: '1', b: { c: [1, 2] } },
+      { a: 1 },
+      {},
+      { a: 1, b: { c: [1, 2] }, d: null },
+    ])
+      expect((await executor.execute(read(input))).cached, JSON.stringify(input)).toBe(false);
   });
 
   it('for one principal, and for nobody apart from those whose names look like nobody', async () => {
-    const { executor } = setup([reader('read', (_, { principal }) => principal ?? 'nobody', { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', (_, { principal }) => principal ?? 'nobody', { cacheTtlMs: 1_000 }),
+    ]);
     for (const principal of [undefined, '', 'null', 'undefined', 'ada', 'Ada', 'ada ']) {
       const options = principal === undefined ? {} : { principal };
-      expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: false });
-      expect(await executor.execute(read(), options)).toMatchObject({ value: principal ?? 'nobody', cached: true });
+      expect(await executor.execute(read(), options)).toMatchObject({
+        value: principal ?? 'nobody',
+        cached: false,
+      });
+      expect(await executor.execute(read(), options)).toMatchObject({
+        value: principal ?? 'nobody',
+        cached: true,
+      });
     }
   });
 
   it('for one context of the program, whatever the order of its keys', async () => {
-    const { executor } = setup([reader('orders', (_, { context }) => `orders of ${(context as { customer: number }).customer}`, { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader(
+        'orders',
+        (_, { context }) => `orders of ${(context as { customer: number }).customer}`,
+        { cacheTtlMs: 1_000 },
+      ),
+    ]);
     const call = () => read({}, 'orders');
-    expect(await executor.execute(call(), { context: { customer: 7, region: 'eu' } })).toMatchObject({ value: 'orders of 7', cached: false });
-    expect(await executor.execute(call(), { context: { customer: 8, region: 'eu' } })).toMatchObject({ value: 'orders of 8', cached: false });
-    expect(await executor.execute(call(), { context: { region: 'eu', customer: 7 } })).toMatchObject({ value: 'orders of 7', cached: true });
+    expect(
+      await executor.execute(call(), { context: { customer: 7, region: 'eu' } }),
+    ).toMatchObject({ value: 'orders of 7', cached: false });
+    expect(
+      await executor.execute(call(), { context: { customer: 8, region: 'eu' } }),
+    ).toMatchObject({ value: 'orders of 8', cached: false });
+    expect(
+      await executor.execute(call(), { context: { region: 'eu', customer: 7 } }),
+    ).toMatchObject({ value: 'orders of 7', cached: true });
   });
 
   it('never for another context: every pair of different contexts runs twice', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (one, other) => {
-        const { executor } = setup([reader('read', (_, { context }) => context, { cacheTtlMs: 1_000 })]);
+        const { executor } = setup([
+          reader('read', (_, { context }) => context, { cacheTtlMs: 1_000 }),
+        ]);
         await executor.execute(read(), { context: one });
         const second = await executor.execute(read(), { context: other });
         expect(second).toMatchObject({ cached: canonicalJson(one) === canonicalJson(other) });
@@ -100,9 +164,21 @@ describe('an answer is kept', () => {
   });
 
   it('for what the cacheKey of its tool names, with the principal', async () => {
-    const cacheKey = (_: unknown, { context }: ToolContext) => (context as { customer: number }).customer;
-    const { executor } = setup([reader('orders', (_, { principal, context }) => [principal, context], { cacheTtlMs: 1_000, cacheKey })]);
-    const cached = async (customer: number, principal: string) => (await executor.execute(read({}, 'orders'), { principal, context: { customer, request: nextId++ } })).cached;
+    const cacheKey = (_: unknown, { context }: ToolContext) =>
+      (context as { customer: number }).customer;
+    const { executor } = setup([
+      reader('orders', (_, { principal, context }) => [principal, context], {
+        cacheTtlMs: 1_000,
+        cacheKey,
+      }),
+    ]);
+    const cached = async (customer: number, principal: string) =>
+      (
+        await executor.execute(read({}, 'orders'), {
+          principal,
+          context: { customer, request: nextId++ },
+        })
+      ).cached;
     expect(await cached(7, 'ada')).toBe(false);
     expect(await cached(7, 'ada')).toBe(true);
     expect(await cached(8, 'ada')).toBe(false);
@@ -110,15 +186,23 @@ describe('an answer is kept', () => {
   });
 
   it('for the context that the program gave, whatever becomes of its object while the call waits or runs', async () => {
-    for (const cacheKey of [undefined, (_: unknown, { context }: ToolContext) => (context as { customer: number }).customer]) {
+    for (const cacheKey of [
+      undefined,
+      (_: unknown, { context }: ToolContext) => (context as { customer: number }).customer,
+    ]) {
       const gates = [new Gate(), new Gate()];
       let runs = 0;
-      const balance = reader('balance', async (_, { context }) => {
-        await gates[runs++]?.promise;
-        return `balance of ${(context as { customer: number }).customer}`;
-      }, { cacheTtlMs: 1_000, allowParallel: false, ...(cacheKey && { cacheKey }) });
+      const balance = reader(
+        'balance',
+        async (_, { context }) => {
+          await gates[runs++]?.promise;
+          return `balance of ${(context as { customer: number }).customer}`;
+        },
+        { cacheTtlMs: 1_000, allowParallel: false, ...(cacheKey && { cacheKey }) },
+      );
       const { executor } = setup([balance]);
-      const call = (customer: number) => executor.execute(read({}, 'balance'), { context: { customer } });
+      const call = (customer: number) =>
+        executor.execute(read({}, 'balance'), { context: { customer } });
       const before = call(1);
       const session = { customer: 7 };
       const waiting = executor.execute(read({}, 'balance'), { context: session });
@@ -130,73 +214,183 @@ describe('an answer is kept', () => {
       session.customer = 10;
       gates[1]!.open();
       expect(await waiting).toMatchObject({ value: 'balance of 7' });
-      for (const customer of [7, 8, 9, 10]) expect(await call(customer)).toMatchObject({ value: `balance of ${customer}`, cached: customer === 7 });
+      for (const customer of [7, 8, 9, 10])
+        expect(await call(customer)).toMatchObject({
+          value: `balance of ${customer}`,
+          cached: customer === 7,
+        });
     }
   });
 
   it('for one conversation, unless the cacheKey of its tool says that it does not depend on it', async () => {
     for (const cacheKey of [undefined, () => 'all']) {
-      const { executor } = setup([reader('read', (_, { conversationId }) => conversationId ?? 'none', { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
+      const { executor } = setup([
+        reader('read', (_, { conversationId }) => conversationId ?? 'none', {
+          cacheTtlMs: 1_000,
+          ...(cacheKey && { cacheKey }),
+        }),
+      ]);
       const cached = [];
-      for (const conversationId of ['a', 'b', 'a', undefined]) cached.push((await executor.execute(read(), conversationId === undefined ? {} : { conversationId })).cached);
-      expect(cached).toEqual(cacheKey === undefined ? [false, false, true, false] : [false, true, true, true]);
+      for (const conversationId of ['a', 'b', 'a', undefined])
+        cached.push(
+          (await executor.execute(read(), conversationId === undefined ? {} : { conversationId }))
+            .cached,
+        );
+      expect(cached).toEqual(
+        cacheKey === undefined ? [false, false, true, false] : [false, true, true, true],
+      );
     }
   });
 
   it('for contexts that differ in 0 and -0 only as what their tool is handed: 0', async () => {
-    const { executor } = setup([reader('read', (_, { context }) => Object.is((context as { n: number }).n, -0), { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', (_, { context }) => Object.is((context as { n: number }).n, -0), {
+        cacheTtlMs: 1_000,
+      }),
+    ]);
     expect(await executor.execute(read(), { context: { n: 0 } })).toMatchObject({ value: false });
-    expect(await executor.execute(read(), { context: { n: -0 } })).toMatchObject({ value: false, cached: true });
+    expect(await executor.execute(read(), { context: { n: -0 } })).toMatchObject({
+      value: false,
+      cached: true,
+    });
   });
 
   it.each<[string, (tenant: number) => unknown]>([
     ['a symbol key', (tenant) => ({ [TENANT]: tenant })],
-    ['a field that is not enumerable', (tenant) => Object.defineProperty({}, 'tenant', { value: tenant })],
-    ['a getter', (tenant) => ({ get tenant() { return tenant; } })],
+    [
+      'a field that is not enumerable',
+      (tenant) => Object.defineProperty({}, 'tenant', { value: tenant }),
+    ],
+    [
+      'a getter',
+      (tenant) => ({
+        get tenant() {
+          return tenant;
+        },
+      }),
+    ],
     ['a field of a list', (tenant) => Object.assign([], { tenant })],
     ['a field of a list inside', (tenant) => ({ of: Object.assign([1], { tenant }) })],
-    ['a list of another class', (tenant) => Object.assign(new (class Tenants extends Array<number> {})(), [tenant])],
+    [
+      'a list of another class',
+      (tenant) => Object.assign(new (class Tenants extends Array<number> {})(), [tenant]),
+    ],
     ['a prototype', (tenant) => Object.create({ tenant }) as object],
-    ['itself', (tenant) => { const own: Record<string, unknown> = { tenant }; own['self'] = own; return own; }],
-    ['more than 64 levels', (tenant) => Array.from({ length: 65 }).reduce((inner) => [inner], tenant)],
-  ])('for no context with what its JSON does not show: %s; the tool is handed the object itself', async (_, contextOf) => {
-    for (const cacheKey of [undefined, () => 'all']) {
-      let handed: unknown;
-      const { executor, events } = setup([reader('read', (__, { context }) => void (handed = context), { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
-      for (const tenant of [7, 8]) {
-        const context = contextOf(tenant);
-        expect(await executor.execute(read(), { context })).toMatchObject({ status: 'ok', cached: false });
-        expect(handed).toBe(context);
+    [
+      'itself',
+      (tenant) => {
+        const own: Record<string, unknown> = { tenant };
+        own['self'] = own;
+        return own;
+      },
+    ],
+    [
+      'more than 64 levels',
+      (tenant) => Array.from({ length: 65 }).reduce((inner) => [inner], tenant),
+    ],
+  ])(
+    'for no context with what its JSON does not show: %s; the tool is handed the object itself',
+    async (_, contextOf) => {
+      for (const cacheKey of [undefined, () => 'all']) {
+        let handed: unknown;
+        const { executor, events } = setup([
+          reader('read', (__, { context }) => void (handed = context), {
+            cacheTtlMs: 1_000,
+            ...(cacheKey && { cacheKey }),
+          }),
+        ]);
+        for (const tenant of [7, 8]) {
+          const context = contextOf(tenant);
+          expect(await executor.execute(read(), { context })).toMatchObject({
+            status: 'ok',
+            cached: false,
+          });
+          expect(handed).toBe(context);
+        }
+        expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
+          { reason: expect.stringContaining('the context is not plain data') as string },
+          {},
+        ]);
       }
-      expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([{ reason: expect.stringContaining('the context is not plain data') as string }, {}]);
-    }
-  });
+    },
+  );
 
   it('for no cacheKey of a call with what its JSON does not show', async () => {
-    const { executor, events } = setup([reader('read', (_, { context }) => context, { cacheTtlMs: 1_000, cacheKey: (_, { context }) => ({ [TENANT]: context }) })]);
-    for (const context of [7, 8]) expect(await executor.execute(read(), { context })).toMatchObject({ value: context });
-    expect(events).toContainEqual(expect.objectContaining({ type: 'cache-skipped', reason: expect.stringContaining('the answer of its cacheKey is not plain data') as string }));
+    const { executor, events } = setup([
+      reader('read', (_, { context }) => context, {
+        cacheTtlMs: 1_000,
+        cacheKey: (_, { context }) => ({ [TENANT]: context }),
+      }),
+    ]);
+    for (const context of [7, 8])
+      expect(await executor.execute(read(), { context })).toMatchObject({ value: context });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'cache-skipped',
+        reason: expect.stringContaining('the answer of its cacheKey is not plain data') as string,
+      }),
+    );
   });
 
   it.each<[string, unknown, undefined | (() => unknown), string]>([
-    ['a context with an instance of a class', { db: new Map() }, undefined, 'the context is not plain data'],
+    [
+      'a context with an instance of a class',
+      { db: new Map() },
+      undefined,
+      'the context is not plain data',
+    ],
     ['a context with a function', { now: () => 1 }, undefined, 'the context is not plain data'],
-    ['a context of more than 256 KiB', 'x'.repeat(262_144), undefined, 'the context is not plain data of at most 256 KiB'],
-    ['a cacheKey that throws', {}, () => { throw new Error('secret'); }, 'its cacheKey failed'],
+    [
+      'a context of more than 256 KiB',
+      'x'.repeat(262_144),
+      undefined,
+      'the context is not plain data of at most 256 KiB',
+    ],
+    [
+      'a cacheKey that throws',
+      {},
+      () => {
+        throw new Error('secret');
+      },
+      'its cacheKey failed',
+    ],
     ['a cacheKey that gives nothing', {}, () => undefined, 'its cacheKey gave undefined'],
-    ['a cacheKey that gives a promise', {}, () => Promise.resolve(1), 'the answer of its cacheKey is not plain data'],
+    [
+      'a cacheKey that gives a promise',
+      {},
+      () => Promise.resolve(1),
+      'the answer of its cacheKey is not plain data',
+    ],
   ])('not with %s, and an event says so', async (_, context, cacheKey, reason) => {
     let runs = 0;
-    const { executor, events } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) })]);
+    const { executor, events } = setup([
+      reader('read', () => ++runs, { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) }),
+    ]);
     await executor.execute(read(), { context });
     expect(await executor.execute(read(), { context })).toMatchObject({ value: 2, cached: false });
-    expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([{ toolName: 'read', reason: expect.stringContaining(reason) as string }, { toolName: 'read' }]);
+    expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
+      { toolName: 'read', reason: expect.stringContaining(reason) as string },
+      { toolName: 'read' },
+    ]);
   });
 
   it('not when it is no plain answer: a failure, a halt, a question, a value that cannot be copied', async () => {
-    for (const answer of [() => { throw new Error('x'); }, () => halt('r', 1), () => new Date(), () => new Map(), () => NaN, () => ({ f: () => 1 }), () => 'x'.repeat(2 ** 20 + 1)]) {
+    for (const answer of [
+      () => {
+        throw new Error('x');
+      },
+      () => halt('r', 1),
+      () => new Date(),
+      () => new Map(),
+      () => NaN,
+      () => ({ f: () => 1 }),
+      () => 'x'.repeat(2 ** 20 + 1),
+    ]) {
       let runs = 0;
-      const { executor } = setup([reader('read', () => (runs++, answer()), { cacheTtlMs: 1_000 })], { maxAttempts: 1 });
+      const { executor } = setup(
+        [reader('read', () => (runs++, answer()), { cacheTtlMs: 1_000 })],
+        { maxAttempts: 1 },
+      );
       await executor.execute(read());
       await executor.execute(read());
       expect(runs).toBe(2);
@@ -216,19 +410,33 @@ describe('an answer is kept', () => {
 
   it('not when its tool was replaced by another that declares the same', async () => {
     for (const store of [undefined, new MemoryStateStore()]) {
-      const { executor, registry } = setup([reader('read', () => 'old', { cacheTtlMs: 1_000 })], store && { store });
+      const { executor, registry } = setup(
+        [reader('read', () => 'old', { cacheTtlMs: 1_000 })],
+        store && { store },
+      );
       await executor.execute(read());
-      registry.register(reader('read', () => 'new', { cacheTtlMs: 1_000 }), { replace: true });
-      expect(await executor.execute(read()), store === undefined ? 'alone' : 'with a store').toMatchObject({ value: 'new' });
+      registry.register(
+        reader('read', () => 'new', { cacheTtlMs: 1_000 }),
+        { replace: true },
+      );
+      expect(
+        await executor.execute(read()),
+        store === undefined ? 'alone' : 'with a store',
+      ).toMatchObject({ value: 'new' });
     }
   });
 
   it('not when its tool was replaced while it ran', async () => {
     const gate = new Gate<string>();
-    const { executor, registry } = setup([reader('read', () => gate.promise, { cacheTtlMs: 1_000 })]);
+    const { executor, registry } = setup([
+      reader('read', () => gate.promise, { cacheTtlMs: 1_000 }),
+    ]);
     const running = executor.execute(read());
     await settled();
-    registry.register(reader('read', () => 'new', { cacheTtlMs: 1_000 }), { replace: true });
+    registry.register(
+      reader('read', () => 'new', { cacheTtlMs: 1_000 }),
+      { replace: true },
+    );
     const after = executor.execute(read());
     gate.open('old');
     expect(brief(await running)).toBe('ok "old"');
@@ -236,7 +444,9 @@ describe('an answer is kept', () => {
   });
 
   it('in at most so many entries, the least recently used going first', async () => {
-    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], { cacheEntries: 3 });
+    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], {
+      cacheEntries: 3,
+    });
     for (const n of [1, 2, 3]) await executor.execute(read({ n }));
     await executor.execute(read({ n: 1 }));
     await executor.execute(read({ n: 4 }));
@@ -248,15 +458,30 @@ describe('an answer is kept', () => {
   it('unless it cannot be written down: the caller gets it all the same', async () => {
     // JSON writes each of these characters as six: a text that is longer than any may be.
     const huge = '\u0001'.repeat(2 ** 27);
-    const { executor } = setup([reader('read', () => ok(1, { content: [text(huge)] }), { cacheTtlMs: 1_000 }), reader('shot', () => ok(1, { content: [image(new Uint8Array(2 ** 20), 'image/png')] }), { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', () => ok(1, { content: [text(huge)] }), { cacheTtlMs: 1_000 }),
+      reader('shot', () => ok(1, { content: [image(new Uint8Array(2 ** 20), 'image/png')] }), {
+        cacheTtlMs: 1_000,
+      }),
+    ]);
     for (const name of ['read', 'shot']) {
-      expect(await executor.execute(read({}, name))).toMatchObject({ status: 'ok', value: 1, cached: false });
-      expect(await executor.execute(read({}, name))).toMatchObject({ status: 'ok', value: 1, cached: false });
+      expect(await executor.execute(read({}, name))).toMatchObject({
+        status: 'ok',
+        value: 1,
+        cached: false,
+      });
+      expect(await executor.execute(read({}, name))).toMatchObject({
+        status: 'ok',
+        value: 1,
+        cached: false,
+      });
     }
   });
 
   it('in at most so many characters', async () => {
-    const { executor } = setup([reader('read', () => 'x'.repeat(98), { cacheTtlMs: 1_000 })], { cacheSize: 250 });
+    const { executor } = setup([reader('read', () => 'x'.repeat(98), { cacheTtlMs: 1_000 })], {
+      cacheSize: 250,
+    });
     for (const n of [1, 2, 3]) await executor.execute(read({ n }));
     const cached = [];
     for (const n of [3, 2, 1]) cached.push((await executor.execute(read({ n }))).cached);
@@ -268,7 +493,9 @@ describe('equal calls at the same time', () => {
   it('run once, and count as kept answers', async () => {
     const gate = new Gate<string>();
     let runs = 0;
-    const { executor } = setup([reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 }),
+    ]);
     const running = Array.from({ length: 50 }, () => executor.execute(read()));
     await settled();
     gate.open('answer');
@@ -291,8 +518,16 @@ describe('equal calls at the same time', () => {
   it('of different principals, or of a tool that keeps nothing, run each', async () => {
     const gate = new Gate<number>();
     let runs = 0;
-    const { executor } = setup([reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 }), reader('other', () => (runs++, gate.promise))]);
-    const running = [executor.execute(read(), { principal: 'a' }), executor.execute(read(), { principal: 'b' }), executor.execute(read({}, 'other')), executor.execute(read({}, 'other'))];
+    const { executor } = setup([
+      reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 }),
+      reader('other', () => (runs++, gate.promise)),
+    ]);
+    const running = [
+      executor.execute(read(), { principal: 'a' }),
+      executor.execute(read(), { principal: 'b' }),
+      executor.execute(read({}, 'other')),
+      executor.execute(read({}, 'other')),
+    ];
     await settled();
     expect(runs).toBe(4);
     gate.open(1);
@@ -302,28 +537,41 @@ describe('equal calls at the same time', () => {
   it('each run by themselves when the one they wait for fails', async () => {
     const gates = [new Gate<string>(), new Gate<string>(), new Gate<string>()];
     let runs = 0;
-    const { executor } = setup([reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 1_000 })], { maxAttempts: 1 });
+    const { executor } = setup(
+      [reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 1_000 })],
+      { maxAttempts: 1 },
+    );
     const running = [0, 1, 2].map(() => executor.execute(read()));
     await settled();
     gates[0]!.fail(new Error('x'));
     await settled();
     gates[1]!.open('b');
     gates[2]!.open('c');
-    expect((await Promise.all(running)).map(brief).sort()).toEqual(['error EXECUTION_FAILED', 'ok "b"', 'ok "c"']);
+    expect((await Promise.all(running)).map(brief).sort()).toEqual([
+      'error EXECUTION_FAILED',
+      'ok "b"',
+      'ok "c"',
+    ]);
   });
 
   it.each([
     ['a date', () => new Date(0)],
-    ['an instance of a class', () => Object.assign(Object.create({ inherited: true }) as object, { a: 1 })],
+    [
+      'an instance of a class',
+      () => Object.assign(Object.create({ inherited: true }) as object, { a: 1 }),
+    ],
     ['a list with a hole', () => [1, undefined]],
     ['more than can be kept', () => 'x'.repeat(2 ** 20 + 1)],
   ])('all have the answer, also when it is %s', async (_, answer) => {
     const gate = new Gate();
-    const { executor } = setup([reader('read', async () => (await gate.promise, answer()), { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', async () => (await gate.promise, answer()), { cacheTtlMs: 1_000 }),
+    ]);
     const running = [0, 1, 2].map(() => executor.execute(read()));
     await settled();
     gate.open();
-    for (const outcome of await Promise.all(running)) expect(outcome).toMatchObject({ status: 'ok', value: answer() });
+    for (const outcome of await Promise.all(running))
+      expect(outcome).toMatchObject({ status: 'ok', value: answer() });
   });
 });
 
@@ -337,13 +585,27 @@ describe('a kept answer is made stale', () => {
   });
 
   it('by what a write says it invalidates: the tool, or the category; its own category then does not count', async () => {
-    expect(await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] }))).toBe(2);
-    expect(await after(writer('write', () => 1, { category: 'files', invalidates: ['notes'] }))).toBe(2);
-    expect(await after(writer('write', () => 1, { category: 'notes', invalidates: ['files'] }))).toBe(1);
+    expect(
+      await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] })),
+    ).toBe(2);
+    expect(
+      await after(writer('write', () => 1, { category: 'files', invalidates: ['notes'] })),
+    ).toBe(2);
+    expect(
+      await after(writer('write', () => 1, { category: 'notes', invalidates: ['files'] })),
+    ).toBe(1);
   });
 
   it('by every execute and mixed call, and by a write that says nothing', async () => {
-    expect(await after(anyTool('run', () => 1, { accessMode: 'execute', category: 'files', invalidates: ['files'] }))).toBe(2);
+    expect(
+      await after(
+        anyTool('run', () => 1, {
+          accessMode: 'execute',
+          category: 'files',
+          invalidates: ['files'],
+        }),
+      ),
+    ).toBe(2);
     expect(await after(anyTool('any', () => 1, { category: 'files' }))).toBe(2);
     expect(await after(writer('write', () => 1))).toBe(2);
   });
@@ -353,17 +615,42 @@ describe('a kept answer is made stale', () => {
   });
 
   it('by a write that failed: it may have written before', async () => {
-    expect(await after(writer('write', () => { throw new Error('x'); }, { category: 'notes' }))).toBe(2);
+    expect(
+      await after(
+        writer(
+          'write',
+          () => {
+            throw new Error('x');
+          },
+          { category: 'notes' },
+        ),
+      ),
+    ).toBe(2);
   });
 
   it('not by a write that never began', async () => {
-    expect(await runsOf(kept, [writer('write', () => 1, { category: 'notes' })], { policy: { decide: ({ name }) => ({ ...allowAll.decide(), verdict: name === 'write' ? 'deny' : 'allow' }) } })).toBe(1);
+    expect(
+      await runsOf(kept, [writer('write', () => 1, { category: 'notes' })], {
+        policy: {
+          decide: ({ name }) => ({
+            ...allowAll.decide(),
+            verdict: name === 'write' ? 'deny' : 'allow',
+          }),
+        },
+      }),
+    ).toBe(1);
   });
 
   it('by a write that ends after its time was up', async () => {
     const gate = new Gate();
     let runs = 0;
-    const { executor, clock } = setup([reader('read', () => runs++, { ...kept } as never), writer('write', () => gate.promise, { category: 'notes', timeoutMs: 10 })], { policy: allowAll });
+    const { executor, clock } = setup(
+      [
+        reader('read', () => runs++, { ...kept } as never),
+        writer('write', () => gate.promise, { category: 'notes', timeoutMs: 10 }),
+      ],
+      { policy: allowAll },
+    );
     const writing = executor.execute(read({}, 'write'));
     await clock.advanceAsync(10);
     expect(brief(await writing)).toBe('error TIMEOUT');
@@ -376,7 +663,13 @@ describe('a kept answer is made stale', () => {
   it('before it is kept, when the write comes while the tool runs', async () => {
     const gate = new Gate<string>();
     let runs = 0;
-    const { executor } = setup([reader('read', () => (runs++ === 0 ? gate.promise : 'new'), { ...kept } as never), writer('write', () => 1, { category: 'notes' })], { policy: allowAll });
+    const { executor } = setup(
+      [
+        reader('read', () => (runs++ === 0 ? gate.promise : 'new'), { ...kept } as never),
+        writer('write', () => 1, { category: 'notes' }),
+      ],
+      { policy: allowAll },
+    );
     const running = executor.execute(read());
     await settled();
     await executor.execute(read({}, 'write'));
@@ -390,8 +683,14 @@ describe('a kept answer is made stale', () => {
   it('by a write in another executor that shares the store', async () => {
     const store = new MemoryStateStore();
     let runs = 0;
-    const tools = [reader('read', () => runs++, { ...kept } as never), writer('write', () => 1, { category: 'notes' })];
-    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store, policy: allowAll })];
+    const tools = [
+      reader('read', () => runs++, { ...kept } as never),
+      writer('write', () => 1, { category: 'notes' }),
+    ];
+    const [one, other] = [
+      setup(tools, { store, policy: allowAll }),
+      setup(tools, { store, policy: allowAll }),
+    ];
     await one.executor.execute(read());
     await other.executor.execute(read());
     expect(runs).toBe(1);
@@ -406,7 +705,13 @@ describe('the cache without its store', () => {
     const store = new FailingStore();
     store.fails = () => true;
     let runs = 0;
-    const { executor } = setup([reader('read', () => runs++, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })], { store, policy: allowAll });
+    const { executor } = setup(
+      [
+        reader('read', () => runs++, { cacheTtlMs: 1_000, category: 'notes' }),
+        writer('write', () => 1, { category: 'notes' }),
+      ],
+      { store, policy: allowAll },
+    );
     await executor.execute(read());
     expect(await executor.execute(read())).toMatchObject({ cached: true });
     await executor.execute(read({}, 'write'));
@@ -417,7 +722,13 @@ describe('the cache without its store', () => {
   it('serves no answer from before its own write, once the store is back and before it heard of the write', async () => {
     const store = new FailingStore();
     let runs = 0;
-    const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })], { store, policy: allowAll });
+    const { executor } = setup(
+      [
+        reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
+        writer('write', () => 1, { category: 'notes' }),
+      ],
+      { store, policy: allowAll },
+    );
     await executor.execute(read());
     store.fails = (operation) => operation === 'increment';
     await executor.execute(read({}, 'write'));
@@ -429,8 +740,14 @@ describe('the cache without its store', () => {
     const memory = new MemoryStateStore();
     const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
     let runs = 0;
-    const tools = [reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })];
-    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    const tools = [
+      reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
+      writer('write', () => 1, { category: 'notes' }),
+    ];
+    const [one, other] = [
+      setup(tools, { store, policy: allowAll }),
+      setup(tools, { store: otherStore, policy: allowAll }),
+    ];
     await one.executor.execute(read());
     await other.executor.execute(read());
     store.fails = () => true;
@@ -445,8 +762,14 @@ describe('the cache without its store', () => {
     const memory = new MemoryStateStore();
     const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
     let runs = 0;
-    const tools = [reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => 1, { category: 'notes' })];
-    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    const tools = [
+      reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
+      writer('write', () => 1, { category: 'notes' }),
+    ];
+    const [one, other] = [
+      setup(tools, { store, policy: allowAll }),
+      setup(tools, { store: otherStore, policy: allowAll }),
+    ];
     await one.executor.execute(read());
     await other.executor.execute(read());
     store.fails = (operation) => operation === 'increment';
@@ -462,8 +785,14 @@ describe('the cache without its store', () => {
     const memory = new MemoryStateStore();
     const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
     let version = 1;
-    const tools = [reader('read', () => version, { cacheTtlMs: 1_000, category: 'notes' }), writer('write', () => void version++, { category: 'notes' })];
-    const [one, other] = [setup(tools, { store, policy: allowAll }), setup(tools, { store: otherStore, policy: allowAll })];
+    const tools = [
+      reader('read', () => version, { cacheTtlMs: 1_000, category: 'notes' }),
+      writer('write', () => void version++, { category: 'notes' }),
+    ];
+    const [one, other] = [
+      setup(tools, { store, policy: allowAll }),
+      setup(tools, { store: otherStore, policy: allowAll }),
+    ];
     const noStates = (_: string, key: string) => key.startsWith('cache-generation');
     store.fails = noStates;
     await one.executor.execute(read());
@@ -474,20 +803,43 @@ describe('the cache without its store', () => {
 
   it.each<readonly [string, object]>([
     ['a value that breaks the output schema', { value: 'forged' }],
-    ['content that is not base64', { value: { width: 2 }, content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }],
-    ['content of parts that no helper makes', { value: { width: 2 }, content: [{ type: 'hologram' }] }],
+    [
+      'content that is not base64',
+      { value: { width: 2 }, content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] },
+    ],
+    [
+      'content of parts that no helper makes',
+      { value: { width: 2 }, content: [{ type: 'hologram' }] },
+    ],
   ])('takes an answer of the store for missing that has %s', async (_, forged) => {
     const store = new FailingStore();
-    const shot = () => reader('read', () => ok({ width: 1 }, { content: [image(new Uint8Array(3), 'image/png')] }), { cacheTtlMs: 1_000, outputSchema: { type: 'object', required: ['width'] } });
+    const shot = () =>
+      reader('read', () => ok({ width: 1 }, { content: [image(new Uint8Array(3), 'image/png')] }), {
+        cacheTtlMs: 1_000,
+        outputSchema: { type: 'object', required: ['width'] },
+      });
     await setup([shot()], { store }).executor.execute(read());
-    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache-answer:'))!;
+    const key = store.operations
+      .map((operation) => operation.split(' ')[1]!)
+      .find((each) => each.startsWith('cache-answer:'))!;
     const kept = JSON.parse((await store.memory.get(key))!) as object;
     const putAndAsk = async (answer: object) => {
-      await store.memory.compareAndSet(key, await store.memory.get(key), JSON.stringify({ ...kept, answer }));
+      await store.memory.compareAndSet(
+        key,
+        await store.memory.get(key),
+        JSON.stringify({ ...kept, answer }),
+      );
       return setup([shot()], { store }).executor.execute(read());
     };
-    expect(await putAndAsk({ value: { width: 2 }, content: [{ type: 'text', text: 'kept' }] })).toMatchObject({ cached: true, value: { width: 2 } });
-    expect(await putAndAsk(forged)).toMatchObject({ status: 'ok', cached: false, value: { width: 1 }, content: [{ data: 'AAAA' }] });
+    expect(
+      await putAndAsk({ value: { width: 2 }, content: [{ type: 'text', text: 'kept' }] }),
+    ).toMatchObject({ cached: true, value: { width: 2 } });
+    expect(await putAndAsk(forged)).toMatchObject({
+      status: 'ok',
+      cached: false,
+      value: { width: 1 },
+      content: [{ data: 'AAAA' }],
+    });
   });
 
   it('does not fall for rubbish under its keys', async () => {
@@ -495,11 +847,19 @@ describe('the cache without its store', () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000 })], { store });
     await executor.execute(read());
-    const key = store.operations.map((operation) => operation.split(' ')[1]!).find((each) => each.startsWith('cache-answer:'))!;
+    const key = store.operations
+      .map((operation) => operation.split(' ')[1]!)
+      .find((each) => each.startsWith('cache-answer:'))!;
     for (const text of ['', 'null', '5', '{', '[]', '{"stamp":1}', '{"answer":{"value":666}}']) {
       await store.memory.compareAndSet(key, await store.memory.get(key), text);
       expect(await executor.execute(read({}))).not.toMatchObject({ value: 666 });
-      expect((await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], { store }).executor.execute(read())).status).toBe('ok');
+      expect(
+        (
+          await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], {
+            store,
+          }).executor.execute(read())
+        ).status,
+      ).toBe('ok');
     }
   });
 });
@@ -509,9 +869,17 @@ describe('a cache whose store comes back older', () => {
     const clock = new ManualClock();
     const store = new RestartingStore(clock);
     let version = 0;
-    const process = () => setup([reader('read', () => `v${version}`, { cacheTtlMs: 60_000 }), writer('write', () => ++version)], { store, clock, policy: allowAll }).executor;
+    const process = () =>
+      setup(
+        [
+          reader('read', () => `v${version}`, { cacheTtlMs: 60_000 }),
+          writer('write', () => ++version),
+        ],
+        { store, clock, policy: allowAll },
+      ).executor;
     const processes = [process(), process()];
-    const answers = () => Promise.all([...processes, process()].map(async (each) => brief(await each.execute(read()))));
+    const answers = () =>
+      Promise.all([...processes, process()].map(async (each) => brief(await each.execute(read()))));
     expect(new Set(await answers())).toEqual(new Set(['ok "v0"']));
     store.save();
     await processes[0]!.execute(read({}, 'write'));

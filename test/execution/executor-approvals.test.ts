@@ -1,18 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
-import { isToolError, type Approval, type PendingApproval, type Policy, type ToolCall, type ToolExecutor, type ToolOutcome } from '../../src/index.js';
+import {
+  isToolError,
+  type Approval,
+  type PendingApproval,
+  type Policy,
+  type ToolCall,
+  type ToolExecutor,
+  type ToolOutcome,
+} from '../../src/index.js';
 import { brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 
 const call = { id: '1', name: 'write', input: { text: 'bread' } };
 
 function pendingOf(outcome: ToolOutcome): PendingApproval {
-  if (outcome.status !== 'approval_required') throw new Error(`expected approval_required, found ${brief(outcome)}`);
+  if (outcome.status !== 'approval_required')
+    throw new Error(`expected approval_required, found ${brief(outcome)}`);
   return outcome.pending;
 }
 
-async function approved(executor: ToolExecutor, of: ToolCall = call, options: object = {}): Promise<Approval> {
+async function approved(
+  executor: ToolExecutor,
+  of: ToolCall = call,
+  options: object = {},
+): Promise<Approval> {
   return executor.approve(pendingOf(await executor.execute(of, options)));
 }
 
@@ -21,36 +34,77 @@ function writing(options: Parameters<typeof setup>[1] = {}) {
   return { ...setup([writer('write', (input) => void written.push(input))], options), written };
 }
 
-const codeOf = (promise: Promise<unknown>) => promise.then(() => 'fine', (error: unknown) => (isToolError(error) ? error.code : String(error)));
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'fine',
+    (error: unknown) => (isToolError(error) ? error.code : String(error)),
+  );
 
 describe('a write', () => {
   it('is held with all that a person must know, and runs once after the yes', async () => {
     const { executor, written, events } = writing();
-    const pending = pendingOf(await executor.execute(call, { principal: 'ada', conversationId: 'c' }));
-    expect(pending).toMatchObject({ kind: 'approval', callId: '1', toolName: 'write', input: { text: 'bread' }, principal: 'ada', conversationId: 'c', danger: 'medium', createdAt: 1_000_000, expiresAt: 1_600_000 });
+    const pending = pendingOf(
+      await executor.execute(call, { principal: 'ada', conversationId: 'c' }),
+    );
+    expect(pending).toMatchObject({
+      kind: 'approval',
+      callId: '1',
+      toolName: 'write',
+      input: { text: 'bread' },
+      principal: 'ada',
+      conversationId: 'c',
+      danger: 'medium',
+      createdAt: 1_000_000,
+      expiresAt: 1_600_000,
+    });
     expect(written).toEqual([]);
     const approval = await executor.approve(pending);
-    expect(brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' }))).toBe('ok null');
-    expect(brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' }))).toBe('error INVALID_APPROVAL');
+    expect(
+      brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' })),
+    ).toBe('ok null');
+    expect(
+      brief(await executor.execute(call, { approval, principal: 'ada', conversationId: 'c' })),
+    ).toBe('error INVALID_APPROVAL');
     expect(written).toEqual([{ text: 'bread' }]);
-    const told = events.flatMap((event) => (event.type === 'approval' ? [[event.state, event.pendingId === pending.id, event.principal, event.conversationId]] : []));
-    expect(told).toEqual(['requested', 'granted', 'redeemed', 'refused'].map((state) => [state, true, 'ada', 'c']));
+    const told = events.flatMap((event) =>
+      event.type === 'approval'
+        ? [[event.state, event.pendingId === pending.id, event.principal, event.conversationId]]
+        : [],
+    );
+    expect(told).toEqual(
+      ['requested', 'granted', 'redeemed', 'refused'].map((state) => [state, true, 'ada', 'c']),
+    );
   });
 
   it('runs in the conversation in which it was approved, and in no other', async () => {
     const { executor, written } = writing();
     const inOne = await approved(executor, call, { conversationId: 'one' });
-    for (const conversationId of ['two', undefined]) expect(await executor.execute(call, { approval: inOne, ...(conversationId && { conversationId }) })).toMatchObject({ code: 'INVALID_APPROVAL', message: expect.stringContaining('another conversation') as string });
+    for (const conversationId of ['two', undefined])
+      expect(
+        await executor.execute(call, {
+          approval: inOne,
+          ...(conversationId && { conversationId }),
+        }),
+      ).toMatchObject({
+        code: 'INVALID_APPROVAL',
+        message: expect.stringContaining('another conversation') as string,
+      });
     const inNone = await approved(executor);
-    expect(await executor.executeAll([call], { approvals: [inNone], conversationId: 'one' })).toMatchObject([{ code: 'INVALID_APPROVAL' }]);
-    expect(await executor.executeAll([call], { approvals: [inOne], conversationId: 'one' })).toMatchObject([{ status: 'ok' }]);
+    expect(
+      await executor.executeAll([call], { approvals: [inNone], conversationId: 'one' }),
+    ).toMatchObject([{ code: 'INVALID_APPROVAL' }]);
+    expect(
+      await executor.executeAll([call], { approvals: [inOne], conversationId: 'one' }),
+    ).toMatchObject([{ status: 'ok' }]);
     expect(brief(await executor.execute(call, { approval: inNone }))).toBe('ok null');
     expect(written).toHaveLength(2);
   });
 
   it('survives that pending call and approval are stored and sent as JSON', async () => {
     const { executor, written } = writing();
-    const pending = JSON.parse(JSON.stringify(pendingOf(await executor.execute(call)))) as PendingApproval;
+    const pending = JSON.parse(
+      JSON.stringify(pendingOf(await executor.execute(call))),
+    ) as PendingApproval;
     const approval = JSON.parse(JSON.stringify(await executor.approve(pending))) as Approval;
     expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
     expect(written).toHaveLength(1);
@@ -59,8 +113,13 @@ describe('a write', () => {
   it('runs once, however many attempts there are with one approval at the same time', async () => {
     const { executor, written } = writing({ maxConcurrent: 100 });
     const approval = await approved(executor);
-    const outcomes = await Promise.all(Array.from({ length: 100 }, () => executor.execute(call, { approval })));
-    expect(outcomes.map(brief).sort()).toEqual([...Array.from({ length: 99 }, () => 'error INVALID_APPROVAL'), 'ok null']);
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, () => executor.execute(call, { approval })),
+    );
+    expect(outcomes.map(brief).sort()).toEqual([
+      ...Array.from({ length: 99 }, () => 'error INVALID_APPROVAL'),
+      'ok null',
+    ]);
     expect(written).toHaveLength(1);
   });
 
@@ -69,7 +128,9 @@ describe('a write', () => {
     const [one, other] = [writing(shared), writing(shared)];
     const pending = pendingOf(await one.executor.execute(call));
     const approval = await other.executor.approve(pending);
-    await Promise.all([one, other, one, other].map(({ executor }) => executor.execute(call, { approval })));
+    await Promise.all(
+      [one, other, one, other].map(({ executor }) => executor.execute(call, { approval })),
+    );
     expect(one.written.length + other.written.length).toBe(1);
     expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
   });
@@ -96,18 +157,53 @@ describe('a write', () => {
       [call, { principal: 'eve' }],
       [call, {}],
     ];
-    for (const [each, options] of attempts) expect(brief(await executor.execute(each, { approval, ...options })), JSON.stringify([each, options])).toBe('error INVALID_APPROVAL');
+    for (const [each, options] of attempts)
+      expect(
+        brief(await executor.execute(each, { approval, ...options })),
+        JSON.stringify([each, options]),
+      ).toBe('error INVALID_APPROVAL');
     for (const field of Object.keys(approval)) {
-      const changed = { ...approval, [field]: field === 'expiresAt' ? approval.expiresAt + 1 : `${String(approval[field as keyof Approval])}x` };
-      expect(brief(await executor.execute(call, { approval: changed, principal: 'ada' })), field).toBe('error INVALID_APPROVAL');
+      const changed = {
+        ...approval,
+        [field]:
+          field === 'expiresAt'
+            ? approval.expiresAt + 1
+            : `${String(approval[field as keyof Approval])}x`,
+      };
+      expect(
+        brief(await executor.execute(call, { approval: changed, principal: 'ada' })),
+        field,
+      ).toBe('error INVALID_APPROVAL');
     }
     expect(written).toEqual([]);
-    expect(brief(await executor.execute(call, { approval, principal: 'ada' })), 'still good').toBe('ok null');
+    expect(brief(await executor.execute(call, { approval, principal: 'ada' })), 'still good').toBe(
+      'ok null',
+    );
   });
 
-  it.each([null, 5, 'yes', true, {}, [], { signature: 'x' }, new Proxy({}, { get() { throw new Error('trap'); } })].map((approval, index) => [index, approval] as const))('does not run by an approval that is none (%i)', async (_, approval) => {
+  it.each(
+    [
+      null,
+      5,
+      'yes',
+      true,
+      {},
+      [],
+      { signature: 'x' },
+      new Proxy(
+        {},
+        {
+          get() {
+            throw new Error('trap');
+          },
+        },
+      ),
+    ].map((approval, index) => [index, approval] as const),
+  )('does not run by an approval that is none (%i)', async (_, approval) => {
     const { executor, written, events } = writing();
-    expect(brief(await executor.execute(call, { approval: approval as unknown as Approval }))).toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute(call, { approval: approval as unknown as Approval }))).toBe(
+      'error INVALID_APPROVAL',
+    );
     expect(written).toEqual([]);
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
   });
@@ -118,14 +214,25 @@ describe('a write', () => {
     const second = await approved(executor, { ...call, id: '2' });
     for (let reads = 1; reads <= 4; reads++) {
       const counts = new Map<string, number>();
-      const shown = Object.fromEntries(Object.keys(first).map((field) => [field, { enumerable: true, get: () => {
-        counts.set(field, (counts.get(field) ?? 0) + 1);
-        return (counts.get(field)! <= reads ? first : second)[field as keyof Approval];
-      } }]));
+      const shown = Object.fromEntries(
+        Object.keys(first).map((field) => [
+          field,
+          {
+            enumerable: true,
+            get: () => {
+              counts.set(field, (counts.get(field) ?? 0) + 1);
+              return (counts.get(field)! <= reads ? first : second)[field as keyof Approval];
+            },
+          },
+        ]),
+      );
       await executor.execute(call, { approval: Object.defineProperties({}, shown) as Approval });
     }
     expect(written.length).toBeLessThanOrEqual(1);
-    if (written.length === 1) expect(brief(await executor.execute(call, { approval: first }))).toBe('error INVALID_APPROVAL');
+    if (written.length === 1)
+      expect(brief(await executor.execute(call, { approval: first }))).toBe(
+        'error INVALID_APPROVAL',
+      );
   });
 
   it('does not run after its approval has expired, nor can it be approved then', async () => {
@@ -150,7 +257,12 @@ describe('a write', () => {
     await executor.approve(granted);
     expect(await codeOf(executor.deny(granted))).toBe('INVALID_APPROVAL');
     expect(await codeOf(executor.approve(granted))).toBe('INVALID_APPROVAL');
-    expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual(['requested', 'denied', 'requested', 'granted']);
+    expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual([
+      'requested',
+      'denied',
+      'requested',
+      'granted',
+    ]);
   });
 
   it('can be approved with other arguments, and runs with those only', async () => {
@@ -159,8 +271,12 @@ describe('a write', () => {
     const approval = await executor.approve(pendingOf(await executor.execute(call)), edited);
     edited.input.text = 'cake';
     expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
-    expect(brief(await executor.execute({ ...call, input: { text: 'cake' } }, { approval }))).toBe('error INVALID_APPROVAL');
-    expect(brief(await executor.execute({ ...call, input: { text: 'rolls' } }, { approval }))).toBe('ok null');
+    expect(brief(await executor.execute({ ...call, input: { text: 'cake' } }, { approval }))).toBe(
+      'error INVALID_APPROVAL',
+    );
+    expect(brief(await executor.execute({ ...call, input: { text: 'rolls' } }, { approval }))).toBe(
+      'ok null',
+    );
     expect(written).toEqual([{ text: 'rolls' }]);
   });
 
@@ -170,7 +286,12 @@ describe('a write', () => {
     const { executor, written } = writing({ policy });
     const approval = await approved(executor);
     verdict = 'deny';
-    expect(await executor.execute(call, { approval })).toMatchObject({ status: 'denied', reason: 'r', rule: 'x', danger: 'high' });
+    expect(await executor.execute(call, { approval })).toMatchObject({
+      status: 'denied',
+      reason: 'r',
+      rule: 'x',
+      danger: 'high',
+    });
     expect(written).toEqual([]);
     verdict = 'confirm';
     expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
@@ -179,18 +300,28 @@ describe('a write', () => {
   it('does not run when its definition was replaced by one that says something else', async () => {
     const { executor, registry, written } = writing();
     const approval = await approved(executor);
-    registry.register(writer('write', () => void written.push('another'), { description: 'Does something else' }), { replace: true });
+    registry.register(
+      writer('write', () => void written.push('another'), { description: 'Does something else' }),
+      { replace: true },
+    );
     expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
     expect(written).toEqual([]);
   });
 
   it('keeps its approval when a budget is used up', async () => {
     const { executor } = writing({ budgets: [{ per: 'principal', calls: 1 }] });
-    const [first, second] = [await approved(executor), await approved(executor, { ...call, id: '2' })];
+    const [first, second] = [
+      await approved(executor),
+      await approved(executor, { ...call, id: '2' }),
+    ];
     expect(brief(await executor.execute(call, { approval: first }))).toBe('ok null');
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('error BUDGET_EXCEEDED');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
+      'error BUDGET_EXCEEDED',
+    );
     await executor.resetBudgets('');
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('ok null');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
+      'ok null',
+    );
   });
 
   it('spends no budget with an approval that is used up already', async () => {
@@ -198,7 +329,8 @@ describe('a write', () => {
     registry.register(reader('read', () => 1));
     const approval = await approved(executor);
     await executor.execute(call, { approval });
-    for (let attempt = 0; attempt < 5; attempt++) expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect(brief(await executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
     expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
   });
 
@@ -206,9 +338,16 @@ describe('a write', () => {
     const { executor, registry } = setup([writer('write', undefined)]);
     const approval = await approved(executor);
     expect(brief(await executor.execute(call, { approval }))).toBe('error NOT_EXECUTABLE');
-    expect(brief(await executor.execute(call, { approval })), 'not used up').toBe('error NOT_EXECUTABLE');
-    registry.register(writer('write', () => 'done'), { replace: true });
-    expect(brief(await executor.execute(call, { approval })), 'another tool').toBe('error INVALID_APPROVAL');
+    expect(brief(await executor.execute(call, { approval })), 'not used up').toBe(
+      'error NOT_EXECUTABLE',
+    );
+    registry.register(
+      writer('write', () => 'done'),
+      { replace: true },
+    );
+    expect(brief(await executor.execute(call, { approval })), 'another tool').toBe(
+      'error INVALID_APPROVAL',
+    );
   });
 
   it('is refused without its store, and after the store was emptied', async () => {
@@ -230,15 +369,23 @@ describe('a write', () => {
   it('keeps its approval while it waits for a place and is given up', async () => {
     const gate = new Gate();
     const { executor } = setup([writer('write', () => gate.promise)]);
-    const [first, second] = [await approved(executor), await approved(executor, { ...call, id: '2' })];
+    const [first, second] = [
+      await approved(executor),
+      await approved(executor, { ...call, id: '2' }),
+    ];
     const controller = new AbortController();
-    const running = [executor.execute(call, { approval: first }), executor.execute({ ...call, id: '2' }, { approval: second, signal: controller.signal })];
+    const running = [
+      executor.execute(call, { approval: first }),
+      executor.execute({ ...call, id: '2' }, { approval: second, signal: controller.signal }),
+    ];
     await settled();
     controller.abort();
     expect(brief(await running[1]!)).toBe('error ABORTED');
     gate.open();
     await running[0];
-    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe('ok null');
+    expect(brief(await executor.execute({ ...call, id: '2' }, { approval: second }))).toBe(
+      'ok null',
+    );
   });
 });
 
@@ -253,11 +400,18 @@ describe('a person who is asked by confirm', () => {
     ['an inherited input', Object.create({ input: { text: 'x' } }), 'denied', []],
     ['other arguments', { input: { text: 'rolls' } }, 'ok null', [{ text: 'rolls' }]],
     ['the same arguments', { input: { text: 'bread' } }, 'ok null', [{ text: 'bread' }]],
-    ['other arguments that are no data', { input: { text: new Date() } }, 'error INVALID_ARGUMENT', []],
+    [
+      'other arguments that are no data',
+      { input: { text: new Date() } },
+      'error INVALID_ARGUMENT',
+      [],
+    ],
   ];
   it.each(answers)('and answers %s has that counted', async (_, answer, outcome, ran) => {
     for (const late of [false, true]) {
-      const { executor, written, events } = writing({ confirm: (() => (late ? Promise.resolve(answer) : answer)) as never });
+      const { executor, written, events } = writing({
+        confirm: (() => (late ? Promise.resolve(answer) : answer)) as never,
+      });
       expect(brief(await executor.execute(call))).toBe(outcome);
       expect(written).toEqual(ran);
       const wasEdited = typeof answer === 'object' && outcome.startsWith('ok');
@@ -268,13 +422,24 @@ describe('a person who is asked by confirm', () => {
 
   it('and answers nothing has denied the call, and the reason says that confirm returned nothing', async () => {
     const { executor } = writing({ confirm: (() => undefined) as never });
-    expect(await executor.execute(call)).toMatchObject({ status: 'denied', reason: 'confirm returned undefined, which approves nothing (true approves, false denies)' });
+    expect(await executor.execute(call)).toMatchObject({
+      status: 'denied',
+      reason: 'confirm returned undefined, which approves nothing (true approves, false denies)',
+    });
   });
 
   it('and throws, or rejects, has said no', async () => {
-    for (const confirm of [() => { throw new Error('x'); }, () => Promise.reject(new Error('x'))]) {
+    for (const confirm of [
+      () => {
+        throw new Error('x');
+      },
+      () => Promise.reject(new Error('x')),
+    ]) {
       const { executor, written } = writing({ confirm });
-      expect(await executor.execute(call)).toMatchObject({ status: 'denied', rule: 'confirmation' });
+      expect(await executor.execute(call)).toMatchObject({
+        status: 'denied',
+        rule: 'confirmation',
+      });
       expect(written).toEqual([]);
     }
   });
@@ -282,22 +447,46 @@ describe('a person who is asked by confirm', () => {
   it('is told of in the order requested, granted, redeemed', async () => {
     const { executor, events } = writing({ confirm: () => true });
     await executor.execute(call);
-    expect(events.map((event) => (event.type === 'approval' ? event.state : event.type))).toEqual(['decision', 'requested', 'granted', 'redeemed', 'call-started', 'call-settled']);
+    expect(events.map((event) => (event.type === 'approval' ? event.state : event.type))).toEqual([
+      'decision',
+      'requested',
+      'granted',
+      'redeemed',
+      'call-started',
+      'call-settled',
+    ]);
   });
 
   it('and changes the arguments has them checked, and judged by the policy again', async () => {
-    const policy: Policy = { decide: ({ input }) => ((input as { text: string }).text === 'poison' ? { verdict: 'deny', reason: 'r', rule: 'x', danger: 'critical' } : { verdict: 'confirm', reason: 'r', rule: 'y', danger: 'low' }) };
-    const { executor, written } = writing({ policy, confirm: () => ({ input: { text: 'poison' } }) });
+    const policy: Policy = {
+      decide: ({ input }) =>
+        (input as { text: string }).text === 'poison'
+          ? { verdict: 'deny', reason: 'r', rule: 'x', danger: 'critical' }
+          : { verdict: 'confirm', reason: 'r', rule: 'y', danger: 'low' },
+    };
+    const { executor, written } = writing({
+      policy,
+      confirm: () => ({ input: { text: 'poison' } }),
+    });
     expect(await executor.execute(call)).toMatchObject({ status: 'denied', rule: 'x' });
     expect(written).toEqual([]);
-    const strict = setup([writer('write', (input) => void written.push(input), { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } })], { confirm: () => ({ input: { text: 5 } }) });
+    const strict = setup(
+      [
+        writer('write', (input) => void written.push(input), {
+          inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+        }),
+      ],
+      { confirm: () => ({ input: { text: 5 } }) },
+    );
     expect(brief(await strict.executor.execute(call))).toBe('error INVALID_INPUT');
     expect(written).toEqual([]);
   });
 
   it('is not asked again for the arguments that they gave', async () => {
     let asked = 0;
-    const { executor } = writing({ confirm: () => (asked++, { input: { text: `rolls ${asked}` } }) });
+    const { executor } = writing({
+      confirm: () => (asked++, { input: { text: `rolls ${asked}` } }),
+    });
     expect(brief(await executor.execute(call))).toBe('ok null');
     expect(asked).toBe(1);
   });
@@ -310,7 +499,9 @@ describe('a person who is asked by confirm', () => {
 
   it('is not asked for what the policy allows or denies', async () => {
     let asked = 0;
-    const { executor } = setup([reader('read', () => 1), writer('write', () => 2)], { confirm: () => (asked++, true) });
+    const { executor } = setup([reader('read', () => 1), writer('write', () => 2)], {
+      confirm: () => (asked++, true),
+    });
     await executor.execute({ id: '1', name: 'read' });
     await executor.execute({ id: '2', name: 'write' }, { mode: 'read-only' });
     await executor.execute({ id: '3', name: 'write' }, { mode: 'unattended' });
@@ -319,13 +510,26 @@ describe('a person who is asked by confirm', () => {
 
   it('and thinks for long does not override a policy that was tightened meanwhile', async () => {
     let verdict: 'confirm' | 'deny' = 'confirm';
-    const { executor, written, clock } = writing({ policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) }, confirm: () => (clock.advance(5_000), (verdict = 'deny'), true) });
+    const { executor, written, clock } = writing({
+      policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) },
+      confirm: () => (clock.advance(5_000), (verdict = 'deny'), true),
+    });
     expect(brief(await executor.execute(call))).toBe('denied');
     expect(written).toEqual([]);
   });
 
   it('and thinks for long does not have a definition run that was replaced meanwhile', async () => {
-    const { executor, registry, written } = writing({ confirm: () => { registry.register(writer('write', () => void written.push('another'), { description: 'Does something else' }), { replace: true }); return true; } });
+    const { executor, registry, written } = writing({
+      confirm: () => {
+        registry.register(
+          writer('write', () => void written.push('another'), {
+            description: 'Does something else',
+          }),
+          { replace: true },
+        );
+        return true;
+      },
+    });
     expect((await executor.execute(call)).status).not.toBe('ok');
     expect(written).toEqual([]);
   });
@@ -333,16 +537,35 @@ describe('a person who is asked by confirm', () => {
   it('has said no to the same call for as long as an approval counts', async () => {
     const { executor, clock } = writing({ approvalTtlMs: 1_000 });
     await executor.deny(pendingOf(await executor.execute(call, { principal: 'ada' })));
-    expect(await executor.execute(call, { principal: 'ada' })).toMatchObject({ status: 'denied', rule: 'confirmation' });
-    expect(brief(await executor.execute(call, { principal: 'eve' })), 'of another principal').toBe('approval_required');
-    expect(brief(await executor.execute({ ...call, id: '2' }, { principal: 'ada' })), 'another call').toBe('approval_required');
+    expect(await executor.execute(call, { principal: 'ada' })).toMatchObject({
+      status: 'denied',
+      rule: 'confirmation',
+    });
+    expect(brief(await executor.execute(call, { principal: 'eve' })), 'of another principal').toBe(
+      'approval_required',
+    );
+    expect(
+      brief(await executor.execute({ ...call, id: '2' }, { principal: 'ada' })),
+      'another call',
+    ).toBe('approval_required');
     clock.advance(1_000);
-    expect(brief(await executor.execute(call, { principal: 'ada' })), 'later').toBe('approval_required');
+    expect(brief(await executor.execute(call, { principal: 'ada' })), 'later').toBe(
+      'approval_required',
+    );
   });
 
   it('and thinks longer than an approval counts has not said yes', async () => {
-    const { executor, written, clock } = writing({ approvalTtlMs: 1_000, confirm: () => { clock.advance(1_000); return true; } });
-    expect(await executor.execute(call)).toMatchObject({ status: 'denied', reason: 'nobody answered in time' });
+    const { executor, written, clock } = writing({
+      approvalTtlMs: 1_000,
+      confirm: () => {
+        clock.advance(1_000);
+        return true;
+      },
+    });
+    expect(await executor.execute(call)).toMatchObject({
+      status: 'denied',
+      reason: 'nobody answered in time',
+    });
     expect(written).toEqual([]);
   });
 });

@@ -1,9 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askUser, defineTool, fail, halt, image, ok, text, ToolError, type Around, type AroundCall, type ToolOutcome } from '../../src/index.js';
+import {
+  askUser,
+  defineTool,
+  fail,
+  halt,
+  image,
+  ok,
+  text,
+  ToolError,
+  type Around,
+  type AroundCall,
+  type ToolOutcome,
+} from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { FakeProvider } from '../../src/testing.js';
-import { allowAll, anyTool, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
+import {
+  allowAll,
+  anyTool,
+  brief,
+  Gate,
+  reader,
+  settled,
+  setup,
+  writer,
+} from './fixtures/executor-setup.js';
 
 const passOn: Around = (_, run) => run();
 const hangs = () => new Promise<never>(() => undefined);
@@ -14,7 +35,13 @@ describe('a function around calls', () => {
   it('is told of the tool, the id, the input and the context, and cannot change them', async () => {
     const told: AroundCall[] = [];
     let given: unknown;
-    const tool = defineTool({ name: 'count', description: 'd', accessMode: 'readonly', inputSchema: z.object({ words: z.array(z.string()), unit: z.string().default('w') }), execute: (input) => (given = input) });
+    const tool = defineTool({
+      name: 'count',
+      description: 'd',
+      accessMode: 'readonly',
+      inputSchema: z.object({ words: z.array(z.string()), unit: z.string().default('w') }),
+      execute: (input) => (given = input),
+    });
     const { executor, registry } = setup([tool]);
     executor.use((around, run) => {
       told.push(around);
@@ -23,17 +50,35 @@ describe('a function around calls', () => {
       expect(() => Object.assign(around.context, { principal: 'eve' })).toThrow(TypeError);
       return run();
     });
-    const outcome = await executor.execute(call('count', { words: ['a'] }), { principal: 'ada', conversationId: 't1', context: { plan: 'free' } });
+    const outcome = await executor.execute(call('count', { words: ['a'] }), {
+      principal: 'ada',
+      conversationId: 't1',
+      context: { plan: 'free' },
+    });
     expect(brief(outcome)).toBe('ok {"words":["a"],"unit":"w"}');
     expect(given).toEqual({ words: ['a'], unit: 'w' });
-    expect(told).toMatchObject([{ id: 'c1', input: { words: ['a'] }, context: { callId: 'c1', principal: 'ada', conversationId: 't1', context: { plan: 'free' } } }]);
+    expect(told).toMatchObject([
+      {
+        id: 'c1',
+        input: { words: ['a'] },
+        context: {
+          callId: 'c1',
+          principal: 'ada',
+          conversationId: 't1',
+          context: { plan: 'free' },
+        },
+      },
+    ]);
     expect(told[0]!.tool).toBe(registry.get('count'));
     expect(told[0]!.context.signal).toBeInstanceOf(AbortSignal);
   });
 
   it('nests in the order of use, until it is removed; removing it again changes nothing', async () => {
     const { executor } = setup([reader('work', () => 'x')]);
-    const add = (letter: string): Around => async (_, run) => `${letter}(${String(await run())})`;
+    const add =
+      (letter: string): Around =>
+      async (_, run) =>
+        `${letter}(${String(await run())})`;
     const again = add('a');
     const removeFirst = executor.use(again);
     executor.use(add('b'));
@@ -45,7 +90,9 @@ describe('a function around calls', () => {
   });
 
   it('that is no function is refused', () => {
-    expect(() => setup([]).executor.use('log' as never)).toThrow(/Expected a function around the work of calls/);
+    expect(() => setup([]).executor.use('log' as never)).toThrow(
+      /Expected a function around the work of calls/,
+    );
   });
 
   it('keeps a call that runs inside of it, when it is removed or others are added meanwhile', async () => {
@@ -61,7 +108,14 @@ describe('a function around calls', () => {
   });
 
   it('puts a result in the place of the tool’s, which is held to the output schema', async () => {
-    const tool = defineTool({ name: 'user', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), outputSchema: z.object({ email: z.string().max(5) }), execute: () => ({ email: 'ada@example.org' }) });
+    const tool = defineTool({
+      name: 'user',
+      description: 'd',
+      accessMode: 'readonly',
+      inputSchema: z.object({}),
+      outputSchema: z.object({ email: z.string().max(5) }),
+      execute: () => ({ email: 'ada@example.org' }),
+    });
     const { executor } = setup([tool]);
     expect(brief(await executor.execute(call('user')))).toBe('error INVALID_RESULT');
     executor.use(async (_, run) => ({ ...((await run()) as object), email: '***' }));
@@ -76,7 +130,12 @@ describe('a function around calls', () => {
 
   it.each<[string, () => unknown, unknown, string]>([
     ['the value of ok', () => ok('x'), 'x', 'ok "x"'],
-    ['a failure', () => fail('no luck'), { status: 'error', message: 'no luck' }, 'error EXECUTION_FAILED'],
+    [
+      'a failure',
+      () => fail('no luck'),
+      { status: 'error', message: 'no luck' },
+      'error EXECUTION_FAILED',
+    ],
     ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
     ['the end of the run', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
     ['nothing', () => undefined, undefined, 'ok null'],
@@ -90,31 +149,83 @@ describe('a function around calls', () => {
   });
 
   it('that copies a failure or a question leaves it one', async () => {
-    const { executor } = setup([reader('failing', () => fail('secret', { at: 1 })), reader('asking', () => askUser('Which?', ['a', 'b'])), reader('lookalike', () => ({ status: 'error' }))]);
+    const { executor } = setup([
+      reader('failing', () => fail('secret', { at: 1 })),
+      reader('asking', () => askUser('Which?', ['a', 'b'])),
+      reader('lookalike', () => ({ status: 'error' })),
+    ]);
     executor.use(async (_, run) => {
       const result = await run();
-      return typeof result === 'object' && result !== null && 'message' in result ? { ...result, message: 'redacted' } : { ...(result as object) };
+      return typeof result === 'object' && result !== null && 'message' in result
+        ? { ...result, message: 'redacted' }
+        : { ...(result as object) };
     });
-    expect(await executor.execute(call('failing'))).toMatchObject({ status: 'error', message: 'redacted', details: { at: 1 }, origin: 'reported' });
-    expect(await executor.execute(call('asking'))).toMatchObject({ status: 'ask_user', pending: { kind: 'question', options: ['a', 'b'] } });
+    expect(await executor.execute(call('failing'))).toMatchObject({
+      status: 'error',
+      message: 'redacted',
+      details: { at: 1 },
+      origin: 'reported',
+    });
+    expect(await executor.execute(call('asking'))).toMatchObject({
+      status: 'ask_user',
+      pending: { kind: 'question', options: ['a', 'b'] },
+    });
     expect(brief(await executor.execute(call('lookalike')))).toBe('ok {"status":"error"}');
   });
 
   it('is passed by what the tool throws, which it may catch and answer', async () => {
-    const { executor } = setup([reader('work', () => { throw new Error('the disk is full'); })], { maxAttempts: 1 });
+    const { executor } = setup(
+      [
+        reader('work', () => {
+          throw new Error('the disk is full');
+        }),
+      ],
+      { maxAttempts: 1 },
+    );
     const remove = executor.use(passOn);
-    expect(await executor.execute(call('work'))).toMatchObject({ status: 'error', origin: 'thrown', message: 'the disk is full' });
+    expect(await executor.execute(call('work'))).toMatchObject({
+      status: 'error',
+      origin: 'thrown',
+      message: 'the disk is full',
+    });
     remove();
     executor.use((_, run) => run().catch(() => 'nothing'));
     expect(brief(await executor.execute(call('work')))).toBe('ok "nothing"');
   });
 
   it.each<[string, Around, boolean]>([
-    ['before the call', () => { throw new Error('token=hunter2 in /etc/x'); }, false],
-    ['after the call', async (_, run) => { await run(); throw new ToolError('FORBIDDEN_PATH', 'token=hunter2'); }, true],
-    ['over what the tool threw', (_, run) => run().catch((cause: unknown) => { throw new Error('hunter2', { cause }); }), true],
+    [
+      'before the call',
+      () => {
+        throw new Error('token=hunter2 in /etc/x');
+      },
+      false,
+    ],
+    [
+      'after the call',
+      async (_, run) => {
+        await run();
+        throw new ToolError('FORBIDDEN_PATH', 'token=hunter2');
+      },
+      true,
+    ],
+    [
+      'over what the tool threw',
+      (_, run) =>
+        run().catch((cause: unknown) => {
+          throw new Error('hunter2', { cause });
+        }),
+      true,
+    ],
   ])('that throws %s gives an error that shows nothing of it', async (when, around, ran) => {
-    const { executor } = setup([reader('work', () => { if (when.startsWith('over')) throw new Error('x'); })], { maxAttempts: 1 });
+    const { executor } = setup(
+      [
+        reader('work', () => {
+          if (when.startsWith('over')) throw new Error('x');
+        }),
+      ],
+      { maxAttempts: 1 },
+    );
     executor.use(passOn);
     executor.use(around);
     const outcome = await executor.execute(call('work'));
@@ -126,7 +237,9 @@ describe('a function around calls', () => {
 
   it('that throws is shown with exposeErrors full', async () => {
     const { executor } = setup([reader('work', () => 1)], { exposeErrors: 'full' });
-    executor.use(() => { throw new Error('no table of users'); });
+    executor.use(() => {
+      throw new Error('no table of users');
+    });
     expect(messageOf(await executor.execute(call('work')))).toBe('no table of users');
   });
 
@@ -134,7 +247,11 @@ describe('a function around calls', () => {
     const { executor } = setup([reader('work', () => 1)]);
     const remove = executor.use(async (_, run) => void (await run()));
     const outcome = await executor.execute(call('work'));
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true } });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      details: { ran: true },
+    });
     expect(messageOf(outcome)).toContain('Return what run() resolves to');
     remove();
     executor.use(() => null);
@@ -147,7 +264,11 @@ describe('run', () => {
     let runs = 0;
     const { executor } = setup([reader('work', () => ++runs)]);
     executor.use(() => 'from the archive');
-    expect(await executor.execute(call('work'))).toMatchObject({ status: 'ok', value: 'from the archive', attempts: 0 });
+    expect(await executor.execute(call('work'))).toMatchObject({
+      status: 'ok',
+      value: 'from the archive',
+      attempts: 0,
+    });
     expect(runs).toBe(0);
     expect(executor.health.summary('tool', 'work')).toMatchObject({ total: 0 });
   });
@@ -155,12 +276,22 @@ describe('run', () => {
   it.each<[string, Around]>([
     ['one after the other', async (_, run) => (await run(), run())],
     ['at once', async (_, run) => Promise.all([run(), run()])],
-    ['without waiting', async (_, run) => { const first = run(); await run(); return first; }],
+    [
+      'without waiting',
+      async (_, run) => {
+        const first = run();
+        await run();
+        return first;
+      },
+    ],
   ])('is refused a second time: %s', async (_, around) => {
     let runs = 0;
     const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
     executor.use(around);
-    expect(await executor.execute(call('work'))).toMatchObject({ status: 'error', code: 'INVALID_STATE' });
+    expect(await executor.execute(call('work'))).toMatchObject({
+      status: 'error',
+      code: 'INVALID_STATE',
+    });
     await settled();
     expect(runs).toBe(1);
   });
@@ -211,12 +342,29 @@ describe('run', () => {
     let stopped: unknown;
     const { executor, events, clock } = setup([
       reader('deaf', () => hangs()),
-      reader('polite', (_, { signal }) => new Promise((_resolve, reject) => signal!.addEventListener('abort', () => ((stopped = signal!.reason), reject(new Error('stopped')))))),
+      reader(
+        'polite',
+        (_, { signal }) =>
+          new Promise((_resolve, reject) =>
+            signal!.addEventListener(
+              'abort',
+              () => ((stopped = signal!.reason), reject(new Error('stopped'))),
+            ),
+          ),
+      ),
     ]);
     executor.use(async (_, run) => (void run(), await settled(), 'early'));
-    expect(await executor.execute(call('polite'))).toMatchObject({ status: 'ok', value: 'early', attempts: 1 });
+    expect(await executor.execute(call('polite'))).toMatchObject({
+      status: 'ok',
+      value: 'early',
+      attempts: 1,
+    });
     expect(stopped).toMatchObject({ code: 'ABORTED' });
-    expect(await executor.execute(call('deaf'))).toMatchObject({ status: 'ok', value: 'early', abandoned: true });
+    expect(await executor.execute(call('deaf'))).toMatchObject({
+      status: 'ok',
+      value: 'early',
+      abandoned: true,
+    });
     await clock.advanceAsync(1_000);
     expect(events.filter(({ type }) => type === 'call-abandoned')).toHaveLength(1);
   });
@@ -225,8 +373,14 @@ describe('run', () => {
 describe('a function around calls comes after every decision', () => {
   it('and is not asked for calls that are refused, denied, pending or answered by a user', async () => {
     let asked = 0;
-    const tools = [writer('save', () => 1), anyTool('ask_expert', undefined, { manual: true, accessMode: 'readonly' }), reader('strict', () => 1, { inputSchema: { type: 'object', required: ['a'] } })];
-    const { executor } = setup(tools, { confirm: ({ input }) => (input as { ok?: boolean }).ok === true ? true : 'later' });
+    const tools = [
+      writer('save', () => 1),
+      anyTool('ask_expert', undefined, { manual: true, accessMode: 'readonly' }),
+      reader('strict', () => 1, { inputSchema: { type: 'object', required: ['a'] } }),
+    ];
+    const { executor } = setup(tools, {
+      confirm: ({ input }) => ((input as { ok?: boolean }).ok === true ? true : 'later'),
+    });
     executor.use((_, run) => (asked++, run()));
     expect(brief(await executor.execute(call('nothing')))).toBe('error TOOL_NOT_FOUND');
     expect(brief(await executor.execute(call('strict')))).toBe('error INVALID_INPUT');
@@ -241,7 +395,12 @@ describe('a function around calls comes after every decision', () => {
   it('and is asked once a call, whatever attempts it takes', async () => {
     let asked = 0;
     let runs = 0;
-    const { executor, clock } = setup([reader('work', () => { if (++runs < 3) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' }); return runs; })]);
+    const { executor, clock } = setup([
+      reader('work', () => {
+        if (++runs < 3) throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
+        return runs;
+      }),
+    ]);
     executor.use((_, run) => (asked++, run()));
     const outcome = executor.execute(call('work'));
     await clock.advanceAsync(5_000);
@@ -251,9 +410,16 @@ describe('a function around calls comes after every decision', () => {
 
   it('for providers too, whose name the outcome keeps', async () => {
     const a = new FakeProvider(() => 'from a');
-    const { executor } = setup([reader('search', undefined, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }] })], { policy: allowAll, env: {}, providers: { a: a.factory } });
+    const { executor } = setup(
+      [reader('search', undefined, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }] })],
+      { policy: allowAll, env: {}, providers: { a: a.factory } },
+    );
     executor.use(async (_, run) => `redacted ${String(await run())}`);
-    expect(await executor.execute(call('search'))).toMatchObject({ status: 'ok', value: 'redacted from a', provider: 'a' });
+    expect(await executor.execute(call('search'))).toMatchObject({
+      status: 'ok',
+      value: 'redacted from a',
+      provider: 'a',
+    });
   });
 });
 
@@ -264,8 +430,14 @@ describe('the cache and functions around calls', () => {
     let [runs, asked] = [0, 0];
     const { executor } = setup([cached(() => ++runs)]);
     executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
-    expect(await executor.execute(call('read'))).toMatchObject({ value: 'redacted 1', cached: false });
-    expect(await executor.execute(call('read'))).toMatchObject({ value: 'redacted 1', cached: true });
+    expect(await executor.execute(call('read'))).toMatchObject({
+      value: 'redacted 1',
+      cached: false,
+    });
+    expect(await executor.execute(call('read'))).toMatchObject({
+      value: 'redacted 1',
+      cached: true,
+    });
     expect([runs, asked]).toEqual([1, 1]);
   });
 
@@ -283,17 +455,26 @@ describe('the cache and functions around calls', () => {
   it('does not share answers with processes that may have other functions', async () => {
     const store = new MemoryStateStore();
     const tool = cached(() => 'secret');
-    const [plain, redacting] = [setup([tool], { store }).executor, setup([tool], { store }).executor];
+    const [plain, redacting] = [
+      setup([tool], { store }).executor,
+      setup([tool], { store }).executor,
+    ];
     redacting.use(() => '***');
     expect(brief(await plain.execute(call('read')))).toBe('ok "secret"');
     expect(await redacting.execute(call('read'))).toMatchObject({ value: '***', cached: false });
-    expect(await setup([tool], { store }).executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
+    expect(await setup([tool], { store }).executor.execute(call('read'))).toMatchObject({
+      value: 'secret',
+      cached: true,
+    });
   });
 
   it('keeps no failure of a function', async () => {
     let runs = 0;
     const { executor } = setup([cached(() => ++runs)]);
-    executor.use(async (_, run) => { if ((await run()) === 1) throw new Error('x'); return 'fine'; });
+    executor.use(async (_, run) => {
+      if ((await run()) === 1) throw new Error('x');
+      return 'fine';
+    });
     expect(brief(await executor.execute(call('read')))).toBe('error EXECUTION_FAILED');
     expect(brief(await executor.execute(call('read')))).toBe('ok "fine"');
   });
@@ -301,7 +482,15 @@ describe('the cache and functions around calls', () => {
 
 describe('the health of a tool with functions around its calls', () => {
   it('is that of the tool: not of what a function does before, after and instead', async () => {
-    const { executor, clock } = setup([reader('works', () => 1), reader('fails', () => { throw new Error('x'); })], { maxAttempts: 1 });
+    const { executor, clock } = setup(
+      [
+        reader('works', () => 1),
+        reader('fails', () => {
+          throw new Error('x');
+        }),
+      ],
+      { maxAttempts: 1 },
+    );
     const remove = executor.use(async (_, run) => {
       await run().catch(() => undefined);
       clock.advance(500);
@@ -311,7 +500,10 @@ describe('the health of a tool with functions around its calls', () => {
     remove();
     executor.use((_, run) => run().catch(() => 'caught'));
     expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
-    expect(executor.health.summary('tool', 'works')).toMatchObject({ successRate: 1, averageLatencyMs: 0 });
+    expect(executor.health.summary('tool', 'works')).toMatchObject({
+      successRate: 1,
+      averageLatencyMs: 0,
+    });
     expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
   });
 });
@@ -332,13 +524,23 @@ describe('the content of a result with functions around its call', () => {
   });
 
   it('goes with a value that is replaced or changed in place: it may tell what was taken out', async () => {
-    expect(await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' }))).toBeUndefined();
-    expect(await contentAfter(async (_, run) => Object.assign((await run()) as object, { secret: '…' }))).toBeUndefined();
-    expect(await contentAfter(passOn, async (_, run) => Object.assign((await run()) as object, { secret: '…' }))).toBeUndefined();
+    expect(
+      await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' })),
+    ).toBeUndefined();
+    expect(
+      await contentAfter(async (_, run) => Object.assign((await run()) as object, { secret: '…' })),
+    ).toBeUndefined();
+    expect(
+      await contentAfter(passOn, async (_, run) =>
+        Object.assign((await run()) as object, { secret: '…' }),
+      ),
+    ).toBeUndefined();
   });
 
   it('is the one that a function gives itself', async () => {
     const own = [image(new Uint8Array(1), 'image/gif')];
-    expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(own);
+    expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(
+      own,
+    );
   });
 });

@@ -1,9 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ToolExecutor, ToolMetadataRegistry, type ToolCall, type ToolOutcome } from '../../src/index.js';
+import {
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolCall,
+  type ToolOutcome,
+} from '../../src/index.js';
 import { createDefaultTools } from '../../tools/index.js';
 import { brief } from './fixtures/executor-setup.js';
 
@@ -24,18 +38,26 @@ afterEach(async () => {
 });
 
 let id = 0;
-const make = (name: string, input: object, options: object = {}) => executor.execute({ id: `${id++}`, name, input }, options);
+const make = (name: string, input: object, options: object = {}) =>
+  executor.execute({ id: `${id++}`, name, input }, options);
 
 async function withYes(call: ToolCall): Promise<ToolOutcome> {
   const held = await executor.execute(call);
-  if (held.status !== 'approval_required') throw new Error(`expected approval_required, found ${JSON.stringify(held)}`);
+  if (held.status !== 'approval_required')
+    throw new Error(`expected approval_required, found ${JSON.stringify(held)}`);
   return executor.execute(call, { approval: await executor.approve(held.pending) });
 }
 
 describe('the bundled tools, through the executor', () => {
   it('read without a question', async () => {
-    expect(await make('read_file', { path: 'a.txt' })).toMatchObject({ status: 'ok', value: { text: 'milk\nbread', totalLines: 2 } });
-    expect(await make('search_text', { query: 'bread' })).toMatchObject({ status: 'ok', value: { matches: [{ path: 'a.txt', line: 2 }] } });
+    expect(await make('read_file', { path: 'a.txt' })).toMatchObject({
+      status: 'ok',
+      value: { text: 'milk\nbread', totalLines: 2 },
+    });
+    expect(await make('search_text', { query: 'bread' })).toMatchObject({
+      status: 'ok',
+      value: { matches: [{ path: 'a.txt', line: 2 }] },
+    });
     expect(await make('list_directory', {})).toMatchObject({ status: 'ok' });
     expect(await make('calculate', { expression: '6 * 7' })).toMatchObject({ status: 'ok' });
   });
@@ -49,7 +71,8 @@ describe('the bundled tools, through the executor', () => {
   });
 
   it('show the state of a repository', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: join(root, 'work'), stdio: 'ignore' });
+    const git = (...args: string[]) =>
+      execFileSync('git', args, { cwd: join(root, 'work'), stdio: 'ignore' });
     git('init', '-q');
     git('add', 'a.txt');
     const outcome = await make('git_status', {});
@@ -59,26 +82,55 @@ describe('the bundled tools, through the executor', () => {
   });
 
   it('hold a command that could destroy everything as critical, and an ordinary one as well', async () => {
-    expect(await make('run_shell', { command: 'rm -rf /' })).toMatchObject({ status: 'approval_required', pending: { danger: 'critical', input: { command: 'rm -rf /' } } });
-    expect(await make('run_shell', { command: 'ls' })).toMatchObject({ status: 'approval_required', pending: { danger: 'high' } });
-    expect(await make('run_shell', { command: 'ls' }, { mode: 'unattended' })).toMatchObject({ status: 'denied', rule: 'unattended' });
-    expect(await make('write_file', { path: 'b.txt', content: 'B' }, { mode: 'read-only' })).toMatchObject({ status: 'denied', rule: 'read-only' });
+    expect(await make('run_shell', { command: 'rm -rf /' })).toMatchObject({
+      status: 'approval_required',
+      pending: { danger: 'critical', input: { command: 'rm -rf /' } },
+    });
+    expect(await make('run_shell', { command: 'ls' })).toMatchObject({
+      status: 'approval_required',
+      pending: { danger: 'high' },
+    });
+    expect(await make('run_shell', { command: 'ls' }, { mode: 'unattended' })).toMatchObject({
+      status: 'denied',
+      rule: 'unattended',
+    });
+    expect(
+      await make('write_file', { path: 'b.txt', content: 'B' }, { mode: 'read-only' }),
+    ).toMatchObject({ status: 'denied', rule: 'read-only' });
   });
 
   it('run a command after a yes, in the root', async () => {
-    expect(await withYes({ id: 's', name: 'run_shell', input: { command: 'cat a.txt' } })).toMatchObject({ status: 'ok', value: { exitCode: 0, stdout: 'milk\nbread\n' } });
+    expect(
+      await withYes({ id: 's', name: 'run_shell', input: { command: 'cat a.txt' } }),
+    ).toMatchObject({ status: 'ok', value: { exitCode: 0, stdout: 'milk\nbread\n' } });
   });
 
-  it.each(['../outside.txt', 'work/../../outside.txt', './a/../../outside.txt', 'link/outside.txt', 'file-link', '/etc/passwd', 'a.txt\0.md', '..', '~/x', 'C:\\x'])('refuse the path %j without naming a place of this machine', async (path) => {
+  it.each([
+    '../outside.txt',
+    'work/../../outside.txt',
+    './a/../../outside.txt',
+    'link/outside.txt',
+    'file-link',
+    '/etc/passwd',
+    'a.txt\0.md',
+    '..',
+    '~/x',
+    'C:\\x',
+  ])('refuse the path %j without naming a place of this machine', async (path) => {
     symlinkSync(root, join(root, 'work', 'link'));
     symlinkSync(join(root, 'outside.txt'), join(root, 'work', 'file-link'));
     const outcome = await make('read_file', { path });
     expect(outcome.status).toBe('error');
-    if (path.includes('..') || path.includes('link') || path.startsWith('/etc')) expect(outcome).toMatchObject({ code: 'FORBIDDEN_PATH' });
+    if (path.includes('..') || path.includes('link') || path.startsWith('/etc'))
+      expect(outcome).toMatchObject({ code: 'FORBIDDEN_PATH' });
     const { pending: _, ...said } = outcome as ToolOutcome & { pending?: unknown };
     expect(JSON.stringify(said)).not.toContain(root);
     expect(JSON.stringify(said)).not.toContain('canary');
-    const call = { id: `t${path}`, name: 'write_file', input: { path, content: 'x', overwrite: true } };
+    const call = {
+      id: `t${path}`,
+      name: 'write_file',
+      input: { path, content: 'x', overwrite: true },
+    };
     const written = await executor.execute(call, { confirm: () => true });
     expect(['error', 'ok']).toContain(written.status);
     expect(readFileSync(join(root, 'outside.txt'), 'utf8')).toBe('canary');
@@ -86,7 +138,12 @@ describe('the bundled tools, through the executor', () => {
   });
 
   it('say what is missing without saying where the root is', async () => {
-    for (const [name, input] of [['read_file', { path: 'missing.txt' }], ['list_directory', { path: 'missing' }], ['git_status', {}], ['search_text', { query: 'x', path: 'missing' }]] as const) {
+    for (const [name, input] of [
+      ['read_file', { path: 'missing.txt' }],
+      ['list_directory', { path: 'missing' }],
+      ['git_status', {}],
+      ['search_text', { query: 'x', path: 'missing' }],
+    ] as const) {
       const outcome = await make(name, input);
       expect(outcome.status, name).toBe('error');
       expect(JSON.stringify(outcome), name).not.toContain(root);
@@ -100,12 +157,21 @@ describe('the bundled tools, through the executor', () => {
   });
 
   it('reach no address of this machine', async () => {
-    expect(brief(await make('fetch_url', { url: 'http://127.0.0.1:9/' }, { confirm: () => true }))).toBe('error FORBIDDEN_URL');
+    expect(
+      brief(await make('fetch_url', { url: 'http://127.0.0.1:9/' }, { confirm: () => true })),
+    ).toBe('error FORBIDDEN_URL');
   });
 
   it('run several at once, writes of one file in order', async () => {
-    const calls = ['A', 'B', 'C'].map((content, index) => ({ id: `m${index}`, name: 'write_file', input: { path: 'same.txt', content, overwrite: true } }));
-    const outcomes = await executor.executeAll([...calls, { id: 'r', name: 'read_file', input: { path: 'same.txt' } }], { confirm: () => true });
+    const calls = ['A', 'B', 'C'].map((content, index) => ({
+      id: `m${index}`,
+      name: 'write_file',
+      input: { path: 'same.txt', content, overwrite: true },
+    }));
+    const outcomes = await executor.executeAll(
+      [...calls, { id: 'r', name: 'read_file', input: { path: 'same.txt' } }],
+      { confirm: () => true },
+    );
     expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
     expect(outcomes[3]).toMatchObject({ value: { text: 'C' } });
   });
@@ -117,7 +183,8 @@ describe('the bundled tools, through the executor', () => {
       if (name === 'run_tests') continue; // It would start programs.
       const outcome = await make(name, {});
       expect(outcome.status, name).toMatch(/^(ok|error|approval_required|denied)$/);
-      if (name !== 'system_info' && name !== 'environment_variables') expect(JSON.stringify(outcome), name).not.toContain(root);
+      if (name !== 'system_info' && name !== 'environment_variables')
+        expect(JSON.stringify(outcome), name).not.toContain(root);
     }
   });
 });

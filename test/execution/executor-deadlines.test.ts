@@ -3,7 +3,15 @@ import { getEventListeners } from 'node:events';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { AccessMode, defineTool } from '../../src/index.js';
-import { allowAll, brief, Gate, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import {
+  allowAll,
+  brief,
+  Gate,
+  reader,
+  setup,
+  settled,
+  writer,
+} from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
@@ -11,14 +19,27 @@ const never = () => new Promise<never>(() => undefined);
 
 describe('the time of a call', () => {
   it('is up exactly at its timeout, also when the handler ignores its signal', async () => {
-    const { executor, clock } = setup([reader('own', never, { timeoutMs: 700 }), reader('usual', never)], { timeoutMs: 900 });
-    for (const [name, ms] of [['own', 700], ['usual', 900]] as const) {
+    const { executor, clock } = setup(
+      [reader('own', never, { timeoutMs: 700 }), reader('usual', never)],
+      { timeoutMs: 900 },
+    );
+    for (const [name, ms] of [
+      ['own', 700],
+      ['usual', 900],
+    ] as const) {
       let outcome: unknown;
       void executor.execute({ id: '1', name }).then((settledAs) => (outcome = settledAs));
       await clock.advanceAsync(ms - 1);
       expect(outcome).toBeUndefined();
       await clock.advanceAsync(1);
-      expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', durationMs: ms, attempts: 1, details: { timeoutMs: ms }, abandoned: true });
+      expect(outcome).toMatchObject({
+        status: 'error',
+        code: 'TIMEOUT',
+        durationMs: ms,
+        attempts: 1,
+        details: { timeoutMs: ms },
+        abandoned: true,
+      });
       await clock.advanceAsync(1_000);
       expect(clock.pending).toBe(0);
     }
@@ -26,7 +47,10 @@ describe('the time of a call', () => {
 
   it('fires the signal of the handler with a TimeoutError', async () => {
     let signal: AbortSignal | undefined;
-    const { executor, clock } = setup([reader('slow', (_, context) => ((signal = context.signal), never()))], { timeoutMs: 10 });
+    const { executor, clock } = setup(
+      [reader('slow', (_, context) => ((signal = context.signal), never()))],
+      { timeoutMs: 10 },
+    );
     void executor.execute({ id: '1', name: 'slow' });
     await clock.advanceAsync(9);
     expect(signal?.aborted).toBe(false);
@@ -35,7 +59,11 @@ describe('the time of a call', () => {
   });
 
   it('covers all attempts and the pauses between them', async () => {
-    const { executor, clock } = setup([reader('flaky', () => Promise.reject(new Error('again')))], { timeoutMs: 60, maxAttempts: 10, random: () => 0.999 });
+    const { executor, clock } = setup([reader('flaky', () => Promise.reject(new Error('again')))], {
+      timeoutMs: 60,
+      maxAttempts: 10,
+      random: () => 0.999,
+    });
     const running = executor.execute({ id: '1', name: 'flaky' });
     await clock.advanceAsync(60);
     expect(await running).toMatchObject({ status: 'error', code: 'TIMEOUT', durationMs: 60 });
@@ -49,7 +77,9 @@ describe('the time of a call', () => {
     ['a rejection of nothing', (gate: Gate<string>) => gate.fail(undefined)],
   ])('once up, drops %s that comes late and tells so once', async (_, end) => {
     const gate = new Gate<string>();
-    const { executor, clock, events } = setup([reader('slow', () => gate.promise)], { timeoutMs: 10 });
+    const { executor, clock, events } = setup([reader('slow', () => gate.promise)], {
+      timeoutMs: 10,
+    });
     const running = executor.execute({ id: '1', name: 'slow' }, { principal: 'ada' });
     await clock.advanceAsync(10);
     const outcome = await running;
@@ -57,42 +87,84 @@ describe('the time of a call', () => {
     end(gate);
     await settled();
     expect(JSON.stringify(outcome)).toBe(before);
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-settled', 'late-result']);
-    expect(events.at(-1)).toMatchObject({ type: 'late-result', callId: '1', toolName: 'slow', principal: 'ada' });
+    expect(events.map(({ type }) => type)).toEqual([
+      'decision',
+      'call-started',
+      'call-settled',
+      'late-result',
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      type: 'late-result',
+      callId: '1',
+      toolName: 'slow',
+      principal: 'ada',
+    });
   });
 
   it('tells of no late result when the tool was not running any more', async () => {
-    const { executor, clock, events } = setup([reader('flaky', () => Promise.reject(new Error('again')))], { timeoutMs: 60, maxAttempts: 10, random: () => 0.999 });
+    const { executor, clock, events } = setup(
+      [reader('flaky', () => Promise.reject(new Error('again')))],
+      { timeoutMs: 60, maxAttempts: 10, random: () => 0.999 },
+    );
     void executor.execute({ id: '1', name: 'flaky' });
     await clock.advanceAsync(1_000);
     expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-settled']);
   });
 
   it('drops progress that comes late', async () => {
-    const { executor, clock, events } = setup([reader('slow', async (_, { reportProgress }) => { reportProgress!(1); await new Promise<void>((done) => clock.after(50, done)); reportProgress!(2); })], { timeoutMs: 10 });
+    const { executor, clock, events } = setup(
+      [
+        reader('slow', async (_, { reportProgress }) => {
+          reportProgress!(1);
+          await new Promise<void>((done) => clock.after(50, done));
+          reportProgress!(2);
+        }),
+      ],
+      { timeoutMs: 10 },
+    );
     void executor.execute({ id: '1', name: 'slow' });
     await clock.advanceAsync(100);
     expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([{ progress: 1 }]);
   });
 
   it('does not matter to a handler that answers at once, which leaves no timer', async () => {
-    const { executor, clock } = setup([reader('sync', () => 1), reader('throws', () => { throw new Error('x'); })], { maxAttempts: 1 });
+    const { executor, clock } = setup(
+      [
+        reader('sync', () => 1),
+        reader('throws', () => {
+          throw new Error('x');
+        }),
+      ],
+      { maxAttempts: 1 },
+    );
     expect(brief(await executor.execute({ id: '1', name: 'sync' }))).toBe('ok 1');
-    expect(brief(await executor.execute({ id: '1', name: 'throws' }))).toBe('error EXECUTION_FAILED');
+    expect(brief(await executor.execute({ id: '1', name: 'throws' }))).toBe(
+      'error EXECUTION_FAILED',
+    );
     expect(clock.pending).toBe(0);
   });
 
   it('frees the place of a call that timed out', async () => {
-    const { executor, clock } = setup([reader('slow', never, { timeoutMs: 10 }), reader('quick', () => 1)], { maxConcurrent: 1 });
-    const running = [executor.execute({ id: '1', name: 'slow' }), executor.execute({ id: '2', name: 'quick' })];
+    const { executor, clock } = setup(
+      [reader('slow', never, { timeoutMs: 10 }), reader('quick', () => 1)],
+      { maxConcurrent: 1 },
+    );
+    const running = [
+      executor.execute({ id: '1', name: 'slow' }),
+      executor.execute({ id: '2', name: 'quick' }),
+    ];
     await clock.advanceAsync(10);
     expect((await Promise.all(running)).map(brief)).toEqual(['error TIMEOUT', 'ok 1']);
   });
 
   it('leaves no timer and no listener on a shared signal after 10,000 of them', async () => {
-    const { executor, clock } = setup([reader('slow', never, { timeoutMs: 10 })], { maxConcurrent: 10_000 });
+    const { executor, clock } = setup([reader('slow', never, { timeoutMs: 10 })], {
+      maxConcurrent: 10_000,
+    });
     const { signal } = new AbortController();
-    const running = Array.from({ length: 10_000 }, (_, index) => executor.execute({ id: `${index}`, name: 'slow' }, { signal }));
+    const running = Array.from({ length: 10_000 }, (_, index) =>
+      executor.execute({ id: `${index}`, name: 'slow' }, { signal }),
+    );
     await settled();
     expect(clock.pending).toBe(10_000);
     clock.advance(10);
@@ -103,8 +175,17 @@ describe('the time of a call', () => {
   });
 
   it('leaves nothing in a process with real time after 10,000 of them: no timer, no listener, no memory, no warning', async () => {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--expose-gc', program('test/execution/fixtures/timeouts-child.ts')], { cwd: ROOT, timeout: DEADLINE_MS });
-    const said = JSON.parse(stdout) as { readonly timeouts: number; readonly timers: number; readonly listeners: number; readonly growthMiB: number };
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--expose-gc', program('test/execution/fixtures/timeouts-child.ts')],
+      { cwd: ROOT, timeout: DEADLINE_MS },
+    );
+    const said = JSON.parse(stdout) as {
+      readonly timeouts: number;
+      readonly timers: number;
+      readonly listeners: number;
+      readonly growthMiB: number;
+    };
     expect(said).toMatchObject({ timeouts: 10_000, timers: 0, listeners: 0 });
     expect(said.growthMiB).toBeLessThanOrEqual(5);
     expect(stderr).toBe('');
@@ -115,13 +196,17 @@ describe('a caller that gives a call up', () => {
   it('before it began has it aborted, and nothing runs', async () => {
     let runs = 0;
     const { executor, events } = setup([reader('read', () => runs++)]);
-    expect(brief(await executor.execute({ id: '1', name: 'read' }, { signal: AbortSignal.abort() }))).toBe('error ABORTED');
+    expect(
+      brief(await executor.execute({ id: '1', name: 'read' }, { signal: AbortSignal.abort() })),
+    ).toBe('error ABORTED');
     expect(runs).toBe(0);
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
   });
 
   it('before it began does not spend its budget', async () => {
-    const { executor } = setup([reader('read', () => 1)], { budgets: [{ per: 'principal', calls: 1 }] });
+    const { executor } = setup([reader('read', () => 1)], {
+      budgets: [{ per: 'principal', calls: 1 }],
+    });
     await executor.execute({ id: '1', name: 'read' }, { signal: AbortSignal.abort() });
     expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('ok 1');
   });
@@ -138,7 +223,9 @@ describe('a caller that gives a call up', () => {
 
   it('while its handler runs has the outcome at once, and the handler hears why', async () => {
     let signal: AbortSignal | undefined;
-    const { executor, clock } = setup([reader('slow', (_, context) => ((signal = context.signal), never()))]);
+    const { executor, clock } = setup([
+      reader('slow', (_, context) => ((signal = context.signal), never())),
+    ]);
     const controller = new AbortController();
     const running = executor.execute({ id: '1', name: 'slow' }, { signal: controller.signal });
     await settled();
@@ -150,22 +237,43 @@ describe('a caller that gives a call up', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });
 
-  it.each(['in all', 'of its tool'])('while it waits for a place %s leaves the queue, and the next one gets the place', async (where) => {
-    const gate = new Gate();
-    const started: string[] = [];
-    const { executor } = setup([reader('slow', async ({ n }: { n?: string }) => { started.push(n!); await gate.promise; })], where === 'in all' ? { maxConcurrent: 1, maxConcurrentPerTool: 5 } : { maxConcurrentPerTool: 1 });
-    const controller = new AbortController();
-    const call = (n: string) => ({ id: n, name: 'slow', input: { n } });
-    const running = [executor.execute(call('a')), executor.execute(call('b'), { signal: controller.signal }), executor.execute(call('c'))];
-    await settled();
-    controller.abort();
-    expect(await running[1]).toMatchObject({ status: 'error', code: 'ABORTED', attempts: 0 });
-    gate.open();
-    expect((await Promise.all(running)).map(brief)).toEqual(['ok null', 'error ABORTED', 'ok null']);
-    expect(started).toEqual(['a', 'c']);
-    expect(brief(await executor.execute(call('d')))).toBe('ok null');
-    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
-  });
+  it.each(['in all', 'of its tool'])(
+    'while it waits for a place %s leaves the queue, and the next one gets the place',
+    async (where) => {
+      const gate = new Gate();
+      const started: string[] = [];
+      const { executor } = setup(
+        [
+          reader('slow', async ({ n }: { n?: string }) => {
+            started.push(n!);
+            await gate.promise;
+          }),
+        ],
+        where === 'in all'
+          ? { maxConcurrent: 1, maxConcurrentPerTool: 5 }
+          : { maxConcurrentPerTool: 1 },
+      );
+      const controller = new AbortController();
+      const call = (n: string) => ({ id: n, name: 'slow', input: { n } });
+      const running = [
+        executor.execute(call('a')),
+        executor.execute(call('b'), { signal: controller.signal }),
+        executor.execute(call('c')),
+      ];
+      await settled();
+      controller.abort();
+      expect(await running[1]).toMatchObject({ status: 'error', code: 'ABORTED', attempts: 0 });
+      gate.open();
+      expect((await Promise.all(running)).map(brief)).toEqual([
+        'ok null',
+        'error ABORTED',
+        'ok null',
+      ]);
+      expect(started).toEqual(['a', 'c']);
+      expect(brief(await executor.execute(call('d')))).toBe('ok null');
+      expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+    },
+  );
 
   it('while a person is asked has the outcome at once, also when the person never answers, and nothing runs', async () => {
     let runs = 0;
@@ -174,7 +282,16 @@ describe('a caller that gives a call up', () => {
     const running = executor.execute({ id: '1', name: 'write' }, { signal: controller.signal });
     await settled();
     controller.abort();
-    expect(brief(await Promise.race([running, settled().then(settled).then(() => ({ status: 'no outcome' }) as never)]))).toMatch(/^(error ABORTED|denied)$/);
+    expect(
+      brief(
+        await Promise.race([
+          running,
+          settled()
+            .then(settled)
+            .then(() => ({ status: 'no outcome' }) as never),
+        ]),
+      ),
+    ).toMatch(/^(error ABORTED|denied)$/);
     expect(runs).toBe(0);
   });
 
@@ -197,12 +314,26 @@ describe('a caller that gives a call up', () => {
     const running = executor.execute({ id: '1', name: 'read' }, { signal: controller.signal });
     await settled();
     controller.abort();
-    expect(brief(await Promise.race([running, settled().then(settled).then(() => ({ status: 'no outcome' }) as never)]))).toBe('error ABORTED');
+    expect(
+      brief(
+        await Promise.race([
+          running,
+          settled()
+            .then(settled)
+            .then(() => ({ status: 'no outcome' }) as never),
+        ]),
+      ),
+    ).toBe('error ABORTED');
   });
 
   it('in a pause between attempts has the outcome at once, and there is no further attempt', async () => {
     let runs = 0;
-    const { executor, clock } = setup([reader('flaky', () => { runs++; throw new Error('again'); })]);
+    const { executor, clock } = setup([
+      reader('flaky', () => {
+        runs++;
+        throw new Error('again');
+      }),
+    ]);
     const controller = new AbortController();
     const running = executor.execute({ id: '1', name: 'flaky' }, { signal: controller.signal });
     await settled();
@@ -216,23 +347,38 @@ describe('a caller that gives a call up', () => {
   it('as one of several that wait for one cached run leaves the others alone', async () => {
     const gate = new Gate<string>();
     let runs = 0;
-    const { executor } = setup([reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', () => (runs++, gate.promise), { cacheTtlMs: 1_000 }),
+    ]);
     const controller = new AbortController();
-    const running = [executor.execute({ id: '1', name: 'read' }), executor.execute({ id: '2', name: 'read' }, { signal: controller.signal }), executor.execute({ id: '3', name: 'read' })];
+    const running = [
+      executor.execute({ id: '1', name: 'read' }),
+      executor.execute({ id: '2', name: 'read' }, { signal: controller.signal }),
+      executor.execute({ id: '3', name: 'read' }),
+    ];
     await settled();
     controller.abort();
     expect(brief(await running[1]!)).toBe('error ABORTED');
     gate.open('answer');
-    expect((await Promise.all(running)).map(brief)).toEqual(['ok "answer"', 'error ABORTED', 'ok "answer"']);
+    expect((await Promise.all(running)).map(brief)).toEqual([
+      'ok "answer"',
+      'error ABORTED',
+      'ok "answer"',
+    ]);
     expect(runs).toBe(1);
   });
 
   it('as the one whose run others wait for does not take their answer away', async () => {
     const gates = [new Gate<string>(), new Gate<string>()];
     let runs = 0;
-    const { executor } = setup([reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 1_000 }),
+    ]);
     const controller = new AbortController();
-    const running = [executor.execute({ id: '1', name: 'read' }, { signal: controller.signal }), executor.execute({ id: '2', name: 'read' })];
+    const running = [
+      executor.execute({ id: '1', name: 'read' }, { signal: controller.signal }),
+      executor.execute({ id: '2', name: 'read' }),
+    ];
     await settled();
     controller.abort();
     await settled();
@@ -244,7 +390,10 @@ describe('a caller that gives a call up', () => {
     const store = new FailingStore();
     const gate = new Gate();
     store.before = (operation) => (operation === 'increment' ? gate.promise : undefined);
-    const { executor, events } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], { store, budgets: [{ per: 'principal', calls: 5 }] });
+    const { executor, events } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], {
+      store,
+      budgets: [{ per: 'principal', calls: 5 }],
+    });
     const controller = new AbortController();
     const running = executor.execute({ id: '1', name: 'read' }, { signal: controller.signal });
     await settled();
@@ -265,11 +414,22 @@ describe('places', () => {
       await settled();
       running--;
     };
-    const { executor } = setup([reader('a', work), reader('b', work)], { maxConcurrent: 3, maxConcurrentPerTool: 2 });
-    await Promise.all(Array.from({ length: 10 }, (_, index) => executor.execute({ id: `${index}`, name: 'a', input: { index } })));
+    const { executor } = setup([reader('a', work), reader('b', work)], {
+      maxConcurrent: 3,
+      maxConcurrentPerTool: 2,
+    });
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        executor.execute({ id: `${index}`, name: 'a', input: { index } }),
+      ),
+    );
     expect(most).toBe(2);
     most = 0;
-    await Promise.all(Array.from({ length: 20 }, (_, index) => executor.execute({ id: `${index}`, name: index % 2 === 0 ? 'a' : 'b', input: { index } })));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        executor.execute({ id: `${index}`, name: index % 2 === 0 ? 'a' : 'b', input: { index } }),
+      ),
+    );
     expect(most).toBe(3);
   });
 
@@ -281,13 +441,24 @@ describe('places', () => {
       for (let turn = 0; turn < 3; turn++) await settled();
       running--;
     };
-    const tool = (allowParallel: boolean) => defineTool({ name: 'tool', description: 'd', inputSchema: { type: 'object' }, accessMode: AccessMode.WRITE, allowParallel, execute: work });
+    const tool = (allowParallel: boolean) =>
+      defineTool({
+        name: 'tool',
+        description: 'd',
+        inputSchema: { type: 'object' },
+        accessMode: AccessMode.WRITE,
+        allowParallel,
+        execute: work,
+      });
     const { executor, registry } = setup([tool(true)], { policy: allowAll });
     const first = executor.execute({ id: '0', name: 'tool' });
     await settled();
     registry.register(tool(false), { replace: true });
     most = 0;
-    await Promise.all([first, ...[1, 2, 3].map((id) => executor.execute({ id: `${id}`, name: 'tool' }))]);
+    await Promise.all([
+      first,
+      ...[1, 2, 3].map((id) => executor.execute({ id: `${id}`, name: 'tool' })),
+    ]);
     expect(most).toBe(1);
   });
 });

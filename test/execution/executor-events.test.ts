@@ -9,7 +9,9 @@ import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 const tools = [
   reader('fine', () => 1, { cacheTtlMs: 50 }),
-  reader('throws', () => { throw new Error('x'); }),
+  reader('throws', () => {
+    throw new Error('x');
+  }),
   reader('stops', () => halt('r', 1)),
   reader('slow', () => new Promise(() => undefined), { timeoutMs: 20 }),
   reader('strict', () => 1, { inputSchema: { type: 'object', required: ['n'] } }),
@@ -18,7 +20,11 @@ const tools = [
   anyTool('mixed', () => 1),
   writer('by_hand', undefined, { manual: true }),
   reader('empty', undefined),
-  reader('talks', (_, { reportProgress }) => { reportProgress!({ done: 1 }); reportProgress!(() => 1); return 1; }),
+  reader('talks', (_, { reportProgress }) => {
+    reportProgress!({ done: 1 });
+    reportProgress!(() => 1);
+    return 1;
+  }),
 ];
 
 /** Whether a person answers with other arguments. */
@@ -35,45 +41,105 @@ describe('events', () => {
     const call = fc.record({
       name: fc.constantFrom(...tools.map(({ name }) => name), 'unknown', '__proto__', ''),
       input: fc.constantFrom<unknown>({}, { n: 1 }, 5, null, { f: () => 1 }),
-      confirm: fc.constantFrom<unknown>(undefined, () => true, () => false, () => ({ input: { n: 2 } }), () => ({ input: 5 }), () => { throw new Error('x'); }, 'no function'),
+      confirm: fc.constantFrom<unknown>(
+        undefined,
+        () => true,
+        () => false,
+        () => ({ input: { n: 2 } }),
+        () => ({ input: 5 }),
+        () => {
+          throw new Error('x');
+        },
+        'no function',
+      ),
       approval: fc.constantFrom<unknown>(undefined, undefined, undefined, {}, 'rubbish', null),
       mode: fc.constantFrom<unknown>(undefined, undefined, 'read-only', 'unattended', 'rubbish'),
       principal: fc.constantFrom<unknown>(undefined, 'ada', 5),
       abort: fc.constantFrom('no', 'no', 'before', 'during'),
       conversationId: fc.constantFrom(undefined, 'c'),
     });
-    await fc.assert(fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 8 }), fc.boolean(), async (calls, storeFails) => {
-      const store = new FailingStore();
-      store.fails = () => storeFails;
-      const { executor, clock, events } = setup(tools, { store, maxRepeats: 2, maxConcurrent: 2, budgets: [{ per: 'principal', calls: 4 }] });
-      const running = calls.map(({ name, input, abort, ...context }, index) => {
-        const controller = new AbortController();
-        if (abort === 'before') controller.abort();
-        if (abort === 'during') clock.after(10, () => controller.abort());
-        return executor.execute({ id: `call ${index}`, name, input }, { ...Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined)), signal: controller.signal });
-      });
-      await clock.advanceAsync(60_000);
-      const outcomes = await Promise.all(running);
-      for (const [index, outcome] of outcomes.entries()) {
-        const told = events.filter((event) => 'callId' in event && event.callId === `call ${index}`);
-        // A second one for arguments that a person gave instead.
-        const decisions = told.filter(({ type }) => type === 'decision').length;
-        expect(decisions === 1 || (decisions === 2 && edits(calls[index]!.confirm)), JSON.stringify(calls[index])).toBe(true);
-        expect(told.filter(({ type }) => type === 'call-settled')).toMatchObject([{ status: outcome.status, attempts: outcome.attempts, cached: outcome.cached, durationMs: outcome.durationMs }]);
-        expect(told[0]?.type).toBe('decision');
-        expect(told.filter(({ type }) => type !== 'late-result' && type !== 'call-abandoned').at(-1)?.type).toBe('call-settled');
-        expect(told.filter(({ type }) => type === 'call-started').length).toBeLessThanOrEqual(1);
-      }
-    }), { numRuns: 150 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(call, { minLength: 1, maxLength: 8 }),
+        fc.boolean(),
+        async (calls, storeFails) => {
+          const store = new FailingStore();
+          store.fails = () => storeFails;
+          const { executor, clock, events } = setup(tools, {
+            store,
+            maxRepeats: 2,
+            maxConcurrent: 2,
+            budgets: [{ per: 'principal', calls: 4 }],
+          });
+          const running = calls.map(({ name, input, abort, ...context }, index) => {
+            const controller = new AbortController();
+            if (abort === 'before') controller.abort();
+            if (abort === 'during') clock.after(10, () => controller.abort());
+            return executor.execute(
+              { id: `call ${index}`, name, input },
+              {
+                ...Object.fromEntries(
+                  Object.entries(context).filter(([, value]) => value !== undefined),
+                ),
+                signal: controller.signal,
+              },
+            );
+          });
+          await clock.advanceAsync(60_000);
+          const outcomes = await Promise.all(running);
+          for (const [index, outcome] of outcomes.entries()) {
+            const told = events.filter(
+              (event) => 'callId' in event && event.callId === `call ${index}`,
+            );
+            // A second one for arguments that a person gave instead.
+            const decisions = told.filter(({ type }) => type === 'decision').length;
+            expect(
+              decisions === 1 || (decisions === 2 && edits(calls[index]!.confirm)),
+              JSON.stringify(calls[index]),
+            ).toBe(true);
+            expect(told.filter(({ type }) => type === 'call-settled')).toMatchObject([
+              {
+                status: outcome.status,
+                attempts: outcome.attempts,
+                cached: outcome.cached,
+                durationMs: outcome.durationMs,
+              },
+            ]);
+            expect(told[0]?.type).toBe('decision');
+            expect(
+              told.filter(({ type }) => type !== 'late-result' && type !== 'call-abandoned').at(-1)
+                ?.type,
+            ).toBe('call-settled');
+            expect(told.filter(({ type }) => type === 'call-started').length).toBeLessThanOrEqual(
+              1,
+            );
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 
   it('come in order, with the facts of the call', async () => {
     const { executor, events, clock } = setup(tools);
     clock.advance(5);
     await executor.execute({ id: '1', name: 'talks' }, { principal: 'ada', conversationId: 'c' });
-    const facts = { callId: '1', toolName: 'talks', at: 1_000_005, principal: 'ada', conversationId: 'c' };
+    const facts = {
+      callId: '1',
+      toolName: 'talks',
+      at: 1_000_005,
+      principal: 'ada',
+      conversationId: 'c',
+    };
     expect(events).toEqual([
-      { type: 'decision', ...facts, verdict: 'allow', reason: expect.any(String) as string, rule: 'axes', danger: 'low' },
+      {
+        type: 'decision',
+        ...facts,
+        verdict: 'allow',
+        reason: expect.any(String) as string,
+        rule: 'axes',
+        danger: 'low',
+      },
       { type: 'flow', ...facts, label: 'private' },
       { type: 'flow', ...facts, label: 'untrusted' },
       { type: 'call-started', ...facts },
@@ -97,7 +163,9 @@ describe('events', () => {
     const { executor, registry } = setup([]);
     registry.registerAll(tools);
     const heard: string[] = [];
-    executor.on(() => { throw new Error('x'); });
+    executor.on(() => {
+      throw new Error('x');
+    });
     executor.on(({ type }) => heard.push(type));
     expect((await executor.execute({ id: '1', name: 'fine' })).status).toBe('ok');
     expect(heard).toEqual(['decision', 'call-started', 'call-settled']);
@@ -121,8 +189,13 @@ describe('events', () => {
   it('come in the same order to all, also when one who listens makes another call', async () => {
     const { executor } = setup(tools);
     const [first, second]: string[][] = [[], []];
-    const note = (list: string[]) => (event: ToolEvent) => list.push(`${'callId' in event ? event.callId : ''} ${event.type}`);
-    executor.on((event) => { note(first!)(event); if (event.type === 'decision' && event.callId === '1') void executor.execute({ id: '2', name: 'stops' }); });
+    const note = (list: string[]) => (event: ToolEvent) =>
+      list.push(`${'callId' in event ? event.callId : ''} ${event.type}`);
+    executor.on((event) => {
+      note(first!)(event);
+      if (event.type === 'decision' && event.callId === '1')
+        void executor.execute({ id: '2', name: 'stops' });
+    });
     executor.on(note(second!));
     await executor.execute({ id: '1', name: 'stops' });
     await settled();
@@ -135,14 +208,21 @@ describe('events', () => {
     const { executor, events } = setup([], { store });
     store.tellAvailable(false);
     store.tellAvailable(true);
-    expect(events).toEqual([{ type: 'state-unavailable', at: 1_000_000 }, { type: 'state-available', at: 1_000_000 }]);
+    expect(events).toEqual([
+      { type: 'state-unavailable', at: 1_000_000 },
+      { type: 'state-available', at: 1_000_000 },
+    ]);
     await executor.close();
     store.tellAvailable(false);
     expect(events).toHaveLength(2);
   });
 
   it('do not end the process when an async listener rejects', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [program('test/execution/fixtures/async-listener-child.ts')], { cwd: ROOT, timeout: DEADLINE_MS }).catch((error: unknown) => error as { stdout: string });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [program('test/execution/fixtures/async-listener-child.ts')],
+      { cwd: ROOT, timeout: DEADLINE_MS },
+    ).catch((error: unknown) => error as { stdout: string });
     expect(stdout.trim()).toBe('still here');
   });
 });

@@ -1,14 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
-import type { Approval, ExecuteOptions, ToolExecutorOptions, ToolOutcome } from '../../src/index.js';
-import { allowAll, anyTool, brief, Gate, reader, setup, settled, writer, type Setup } from './fixtures/executor-setup.js';
+import type {
+  Approval,
+  ExecuteOptions,
+  ToolExecutorOptions,
+  ToolOutcome,
+} from '../../src/index.js';
+import {
+  allowAll,
+  anyTool,
+  brief,
+  Gate,
+  reader,
+  setup,
+  settled,
+  writer,
+  type Setup,
+} from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 
 const never = () => new Promise<never>(() => undefined);
 
 function pendingOf(outcome: ToolOutcome) {
-  if (outcome.status !== 'approval_required') throw new Error(`expected approval_required, found ${brief(outcome)}`);
+  if (outcome.status !== 'approval_required')
+    throw new Error(`expected approval_required, found ${brief(outcome)}`);
   return outcome.pending;
 }
 
@@ -16,27 +32,46 @@ describe('kept answers', () => {
   it('are made stale by a write that names their category or their tool in other words', async () => {
     for (const invalidates of [['Files'], ['ls'], [' files ']]) {
       let version = 0;
-      const tools = [reader('list', () => ++version, { category: 'Files', aliases: ['ls'], cacheTtlMs: 60_000 }), writer('touch', () => 1, { category: 'other', invalidates })];
+      const tools = [
+        reader('list', () => ++version, { category: 'Files', aliases: ['ls'], cacheTtlMs: 60_000 }),
+        writer('touch', () => 1, { category: 'other', invalidates }),
+      ];
       const { executor } = setup(tools, { policy: allowAll });
       await executor.execute({ id: '1', name: 'list' });
       await executor.execute({ id: '2', name: 'touch' });
-      expect(await executor.execute({ id: '3', name: 'list' }), invalidates.join()).toMatchObject({ value: 2, cached: false });
+      expect(await executor.execute({ id: '3', name: 'list' }), invalidates.join()).toMatchObject({
+        value: 2,
+        cached: false,
+      });
     }
   });
 
   it('of a tool without a category are made stale by every write', async () => {
     let version = 0;
-    const { executor } = setup([reader('read', () => ++version, { cacheTtlMs: 60_000 }), writer('touch', () => 1, { category: 'files' }), writer('other', () => 1, { category: 'files', invalidates: ['notes'] })], { policy: allowAll });
+    const { executor } = setup(
+      [
+        reader('read', () => ++version, { cacheTtlMs: 60_000 }),
+        writer('touch', () => 1, { category: 'files' }),
+        writer('other', () => 1, { category: 'files', invalidates: ['notes'] }),
+      ],
+      { policy: allowAll },
+    );
     for (const name of ['touch', 'other']) {
       const before = await executor.execute({ id: '1', name: 'read' });
       await executor.execute({ id: '2', name });
-      expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({ cached: false, value: (before as { value: number }).value + 1 });
+      expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({
+        cached: false,
+        value: (before as { value: number }).value + 1,
+      });
     }
   });
 
   it('are made stale by a write that a person does', async () => {
     let version = 0;
-    const { executor } = setup([reader('read', () => ++version, { category: 'notes', cacheTtlMs: 60_000 }), writer('by_hand', undefined, { category: 'notes', manual: true })]);
+    const { executor } = setup([
+      reader('read', () => ++version, { category: 'notes', cacheTtlMs: 60_000 }),
+      writer('by_hand', undefined, { category: 'notes', manual: true }),
+    ]);
     await executor.execute({ id: '1', name: 'read' });
     expect(brief(await executor.execute({ id: '2', name: 'by_hand' }))).toBe('manual');
     expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({ value: 2 });
@@ -45,10 +80,15 @@ describe('kept answers', () => {
   it('are waited for by all callers when the one whose run they wait for gives up', async () => {
     const gates = [new Gate<string>(), new Gate<string>()];
     let runs = 0;
-    const { executor } = setup([reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 60_000 })], { maxConcurrent: 50 });
+    const { executor } = setup(
+      [reader('read', () => gates[runs++]!.promise, { cacheTtlMs: 60_000 })],
+      { maxConcurrent: 50 },
+    );
     const controller = new AbortController();
     const first = executor.execute({ id: '0', name: 'read' }, { signal: controller.signal });
-    const others = Array.from({ length: 20 }, (_, index) => executor.execute({ id: `${index + 1}`, name: 'read' }));
+    const others = Array.from({ length: 20 }, (_, index) =>
+      executor.execute({ id: `${index + 1}`, name: 'read' }),
+    );
     await settled();
     controller.abort();
     await settled();
@@ -63,10 +103,15 @@ describe('budgets', () => {
   it('notice a second loss after the first one has left their window', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new FailingStore(new MemoryStateStore({ clock })); // Windows go by the clock of the store.
-    const { executor } = setup([reader('read', () => 1)], { clock, store, budgets: [{ per: 'principal', calls: 2, windowMs: 1_000 }] });
+    const { executor } = setup([reader('read', () => 1)], {
+      clock,
+      store,
+      budgets: [{ per: 'principal', calls: 2, windowMs: 1_000 }],
+    });
     const calls = async (count: number) => {
       const said = [];
-      for (let index = 0; index < count; index++) said.push(brief(await executor.execute({ id: `${index}`, name: 'read' })));
+      for (let index = 0; index < count; index++)
+        said.push(brief(await executor.execute({ id: `${index}`, name: 'read' })));
       return said.filter((each) => each === 'ok 1').length;
     };
     expect(await calls(1)).toBe(1);
@@ -80,12 +125,19 @@ describe('budgets', () => {
 
   it('are opened in all processes when one of them accepts the loss', async () => {
     const store = new FailingStore(new MemoryStateStore());
-    const [one, other] = [0, 1].map(() => setup([reader('read', () => 1)], { store, budgets: [{ per: 'principal', calls: 5 }] }));
-    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('ok 1');
+    const [one, other] = [0, 1].map(() =>
+      setup([reader('read', () => 1)], { store, budgets: [{ per: 'principal', calls: 5 }] }),
+    );
+    for (const { executor } of [one!, other!])
+      expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('ok 1');
     store.flush();
-    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('error BUDGET_EXCEEDED');
+    for (const { executor } of [one!, other!])
+      expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe(
+        'error BUDGET_EXCEEDED',
+      );
     await one!.executor.resetBudgets();
-    for (const { executor } of [one!, other!]) expect(brief(await executor.execute({ id: '3', name: 'read' }))).toBe('ok 1');
+    for (const { executor } of [one!, other!])
+      expect(brief(await executor.execute({ id: '3', name: 'read' }))).toBe('ok 1');
   });
 });
 
@@ -99,7 +151,9 @@ describe('a tool that does not run beside itself', () => {
       await gate.promise;
       running--;
     };
-    const { executor, clock } = setup([writer('write', work, { timeoutMs: 10 })], { policy: allowAll });
+    const { executor, clock } = setup([writer('write', work, { timeoutMs: 10 })], {
+      policy: allowAll,
+    });
     const first = executor.execute({ id: '1', name: 'write' });
     await clock.advanceAsync(10);
     expect(brief(await first)).toBe('error TIMEOUT');
@@ -112,8 +166,13 @@ describe('a tool that does not run beside itself', () => {
   });
 
   it('has calls that wait for their turn answered in time', async () => {
-    const { executor, clock } = setup([writer('write', never, { timeoutMs: 10 })], { policy: allowAll });
-    const calls = [executor.execute({ id: '1', name: 'write' }), executor.execute({ id: '2', name: 'write' })];
+    const { executor, clock } = setup([writer('write', never, { timeoutMs: 10 })], {
+      policy: allowAll,
+    });
+    const calls = [
+      executor.execute({ id: '1', name: 'write' }),
+      executor.execute({ id: '2', name: 'write' }),
+    ];
     await clock.advanceAsync(10);
     const [first, second] = await Promise.all(calls);
     expect([brief(first!), brief(second!)]).toEqual(['error TIMEOUT', 'error TIMEOUT']);
@@ -129,17 +188,30 @@ describe('an approved call that waits for its turn', () => {
       const gate = new Gate();
       let verdict: 'confirm' | 'deny' = 'confirm';
       const ran: unknown[] = [];
-      const { executor, registry } = setup([writer('write', async (input) => { ran.push(input); await gate.promise; })], { policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) } });
+      const { executor, registry } = setup(
+        [
+          writer('write', async (input) => {
+            ran.push(input);
+            await gate.promise;
+          }),
+        ],
+        { policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) } },
+      );
       const calls = [1, 2].map((n) => ({ id: `${n}`, name: 'write', input: { n } }));
       const approvals: Approval[] = [];
-      for (const call of calls) approvals.push(await executor.approve(pendingOf(await executor.execute(call))));
-      const running = calls.map((call, index) => executor.execute(call, { approval: approvals[index]! }));
+      for (const call of calls)
+        approvals.push(await executor.approve(pendingOf(await executor.execute(call))));
+      const running = calls.map((call, index) =>
+        executor.execute(call, { approval: approvals[index]! }),
+      );
       await settled();
       if (change === 'policy') verdict = 'deny';
       else registry.unregister('write');
       gate.open();
       await Promise.all(running);
-      expect(brief(await running[1]!), change).toBe(change === 'policy' ? 'denied' : 'error INVALID_APPROVAL');
+      expect(brief(await running[1]!), change).toBe(
+        change === 'policy' ? 'denied' : 'error INVALID_APPROVAL',
+      );
       expect(ran).toEqual([{ n: 1 }]);
     }
   });
@@ -154,13 +226,28 @@ describe('executeAll with a person to ask', () => {
       await settled();
       running--;
     };
-    const keys = { allowParallel: true, conflictKeys: (input: { key?: string }) => [input.key ?? ''] };
+    const keys = {
+      allowParallel: true,
+      conflictKeys: (input: { key?: string }) => [input.key ?? ''],
+    };
     const tools = [writer('write', work, keys), writer('plain', work, keys)];
     const { executor } = setup(tools, {
-      policy: { decide: ({ name }) => ({ verdict: name === 'write' ? 'confirm' : 'allow', reason: 'r', rule: 'x', danger: 'low' }) },
-      confirm: ({ input }) => ((input as { key: string }).key === 'a' ? { input: { key: 'b' } } : true),
+      policy: {
+        decide: ({ name }) => ({
+          verdict: name === 'write' ? 'confirm' : 'allow',
+          reason: 'r',
+          rule: 'x',
+          danger: 'low',
+        }),
+      },
+      confirm: ({ input }) =>
+        (input as { key: string }).key === 'a' ? { input: { key: 'b' } } : true,
     });
-    const outcomes = await executor.executeAll([{ id: '1', name: 'write', input: { key: 'a' } }, { id: '2', name: 'plain', input: { key: 'b' } }, { id: '3', name: 'write', input: { key: 'c' } }]);
+    const outcomes = await executor.executeAll([
+      { id: '1', name: 'write', input: { key: 'a' } },
+      { id: '2', name: 'plain', input: { key: 'b' } },
+      { id: '3', name: 'write', input: { key: 'c' } },
+    ]);
     expect(outcomes.map(brief)).toEqual(['ok null', 'ok null', 'ok null']);
     expect(log).toEqual(['begin b beside 0', 'begin b beside 0', 'begin c beside 0']);
   });
@@ -168,18 +255,39 @@ describe('executeAll with a person to ask', () => {
 
 describe('what watches calls', () => {
   it('cannot lose the outcome of a call that ran', async () => {
-    for (const around of [(_: unknown, __: unknown, run: () => Promise<unknown>) => run().then(() => Promise.reject(new Error('x'))), () => { throw new Error('x'); }, () => undefined, () => Promise.resolve('something else')]) {
+    for (const around of [
+      (_: unknown, __: unknown, run: () => Promise<unknown>) =>
+        run().then(() => Promise.reject(new Error('x'))),
+      () => {
+        throw new Error('x');
+      },
+      () => undefined,
+      () => Promise.resolve('something else'),
+    ]) {
       let runs = 0;
-      const { executor } = setup([writer('write', () => ++runs)], { policy: allowAll, telemetry: { around } as never });
+      const { executor } = setup([writer('write', () => ++runs)], {
+        policy: allowAll,
+        telemetry: { around } as never,
+      });
       expect(brief(await executor.execute({ id: '1', name: 'write' }))).toBe('ok 1');
       expect(runs).toBe(1);
     }
   });
 
   it('hears again of a decision when a person changed the arguments', async () => {
-    const { executor, events } = setup([writer('write', () => 1, { dangerFor: (input: { all?: boolean }) => (input.all === true ? 'critical' : 'medium') })], { confirm: () => ({ input: { all: true } }) });
+    const { executor, events } = setup(
+      [
+        writer('write', () => 1, {
+          dangerFor: (input: { all?: boolean }) => (input.all === true ? 'critical' : 'medium'),
+        }),
+      ],
+      { confirm: () => ({ input: { all: true } }) },
+    );
     await executor.execute({ id: '1', name: 'write', input: {} });
-    expect(events.flatMap((event) => (event.type === 'decision' ? [event.danger] : []))).toEqual(['medium', 'critical']);
+    expect(events.flatMap((event) => (event.type === 'decision' ? [event.danger] : []))).toEqual([
+      'medium',
+      'critical',
+    ]);
   });
 
   it('is no function is refused', () => {
@@ -200,7 +308,12 @@ describe('a call in the words of another format', () => {
 });
 
 describe('what never settles around a call does not hold it past its deadline', () => {
-  const outcomeAfter = async (ms: number, { executor, clock }: Setup, options: ExecuteOptions = {}, name = 'read') => {
+  const outcomeAfter = async (
+    ms: number,
+    { executor, clock }: Setup,
+    options: ExecuteOptions = {},
+    name = 'read',
+  ) => {
     let outcome: ToolOutcome | undefined;
     void executor.execute({ id: '1', name }, options).then((settled) => (outcome = settled));
     await clock.advanceAsync(ms);
@@ -209,29 +322,58 @@ describe('what never settles around a call does not hold it past its deadline', 
 
   it('an onStart: the call ends with TIMEOUT, and the tool is not started', async () => {
     let runs = 0;
-    const outcome = await outcomeAfter(1_000, setup([reader('read', () => ++runs)], { timeoutMs: 1_000 }), { onStart: never });
-    expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 0, durationMs: 1_000, message: expect.stringContaining('onStart') as string });
+    const outcome = await outcomeAfter(
+      1_000,
+      setup([reader('read', () => ++runs)], { timeoutMs: 1_000 }),
+      { onStart: never },
+    );
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'TIMEOUT',
+      attempts: 0,
+      durationMs: 1_000,
+      message: expect.stringContaining('onStart') as string,
+    });
     expect(runs).toBe(0);
   });
 
   it.each<[string, () => void | Promise<void>, string]>([
     ['hangs', never, 'TIMEOUT'],
-    ['throws', () => { throw new Error('no'); }, 'EXECUTION_FAILED'],
-  ])('an onStart that %s: the approval of the call still counts, once', async (_, onStart, code) => {
-    let runs = 0;
-    const { executor, clock, events } = setup([writer('save', () => ++runs)], { timeoutMs: 1_000 });
-    const call = { id: '1', name: 'save' };
-    const held = await executor.execute(call);
-    const approval = await executor.approve(pendingOf(held));
-    const failing = executor.execute(call, { approval, onStart });
-    await clock.advanceAsync(1_000);
-    expect(await failing).toMatchObject({ status: 'error', code, attempts: 0 });
-    expect(await executor.execute(call, { approval, onStart: () => undefined })).toMatchObject({ status: 'ok', value: 1 });
-    let told = 0;
-    expect(await executor.execute(call, { approval, onStart: () => void told++ })).toMatchObject({ status: 'error', code: 'INVALID_APPROVAL' });
-    expect([runs, told]).toEqual([1, 0]);
-    expect(events.filter((event) => event.type === 'approval' && event.state === 'redeemed')).toHaveLength(1);
-  });
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+      'EXECUTION_FAILED',
+    ],
+  ])(
+    'an onStart that %s: the approval of the call still counts, once',
+    async (_, onStart, code) => {
+      let runs = 0;
+      const { executor, clock, events } = setup([writer('save', () => ++runs)], {
+        timeoutMs: 1_000,
+      });
+      const call = { id: '1', name: 'save' };
+      const held = await executor.execute(call);
+      const approval = await executor.approve(pendingOf(held));
+      const failing = executor.execute(call, { approval, onStart });
+      await clock.advanceAsync(1_000);
+      expect(await failing).toMatchObject({ status: 'error', code, attempts: 0 });
+      expect(await executor.execute(call, { approval, onStart: () => undefined })).toMatchObject({
+        status: 'ok',
+        value: 1,
+      });
+      let told = 0;
+      expect(await executor.execute(call, { approval, onStart: () => void told++ })).toMatchObject({
+        status: 'error',
+        code: 'INVALID_APPROVAL',
+      });
+      expect([runs, told]).toEqual([1, 0]);
+      expect(
+        events.filter((event) => event.type === 'approval' && event.state === 'redeemed'),
+      ).toHaveLength(1);
+    },
+  );
 
   it.each<[string, (run: () => Promise<ToolOutcome>) => Promise<ToolOutcome>]>([
     ['before the call', never],
@@ -239,24 +381,50 @@ describe('what never settles around a call does not hold it past its deadline', 
   ])('telemetry that hangs %s: the tool runs once and its answer is given', async (_, around) => {
     for (const timeoutMs of [50, 1_000]) {
       let runs = 0;
-      const outcome = await outcomeAfter(timeoutMs, setup([reader('read', () => ++runs)], { timeoutMs, telemetry: { around: (_call, _entry, run) => around(run) } }));
+      const outcome = await outcomeAfter(
+        timeoutMs,
+        setup([reader('read', () => ++runs)], {
+          timeoutMs,
+          telemetry: { around: (_call, _entry, run) => around(run) },
+        }),
+      );
       expect(outcome).toMatchObject({ status: 'ok', value: 1 });
       expect(runs).toBe(1);
     }
   });
 
   it('telemetry around a tool that hangs too: the outcome comes at the deadline', async () => {
-    const outcome = await outcomeAfter(1_000, setup([reader('read', never)], { timeoutMs: 1_000, telemetry: { around: (_call, _entry, run) => run().then(never) } }));
+    const outcome = await outcomeAfter(
+      1_000,
+      setup([reader('read', never)], {
+        timeoutMs: 1_000,
+        telemetry: { around: (_call, _entry, run) => run().then(never) },
+      }),
+    );
     expect(outcome).toMatchObject({ code: 'TIMEOUT' });
   });
 
-  it.each([50, 300, 1_000, 30_000])('telemetry that does not begin the call, around a tool that hangs too: the outcome comes at the deadline of %i ms', async (timeoutMs) => {
-    const world = setup([reader('read', never)], { timeoutMs, telemetry: { around: never } });
-    expect(await outcomeAfter(timeoutMs, world)).toMatchObject({ code: 'TIMEOUT', durationMs: timeoutMs });
-  });
+  it.each([50, 300, 1_000, 30_000])(
+    'telemetry that does not begin the call, around a tool that hangs too: the outcome comes at the deadline of %i ms',
+    async (timeoutMs) => {
+      const world = setup([reader('read', never)], { timeoutMs, telemetry: { around: never } });
+      expect(await outcomeAfter(timeoutMs, world)).toMatchObject({
+        code: 'TIMEOUT',
+        durationMs: timeoutMs,
+      });
+    },
+  );
 
   it('telemetry that does not begin the call: the tool has nine tenths of its time', async () => {
-    const world = setup([reader('read', () => new Promise((resolve) => world.clock.after(269, () => resolve('done'))))], { timeoutMs: 300, telemetry: { around: never } });
+    const world = setup(
+      [
+        reader(
+          'read',
+          () => new Promise((resolve) => world.clock.after(269, () => resolve('done'))),
+        ),
+      ],
+      { timeoutMs: 300, telemetry: { around: never } },
+    );
     expect(await outcomeAfter(300, world)).toMatchObject({ status: 'ok', value: 'done' });
   });
 
@@ -267,12 +435,22 @@ describe('what never settles around a call does not hold it past its deadline', 
   };
 
   it('a store: a cached tool answers without it', async () => {
-    const outcome = await outcomeAfter(1_000, setup([reader('read', () => 'answer', { cacheTtlMs: 1_000 })], { timeoutMs: 1_000, store: hungStore() }));
+    const outcome = await outcomeAfter(
+      1_000,
+      setup([reader('read', () => 'answer', { cacheTtlMs: 1_000 })], {
+        timeoutMs: 1_000,
+        store: hungStore(),
+      }),
+    );
     expect(outcome).toMatchObject({ status: 'ok', value: 'answer' });
   });
 
   it('a store: a write answers without it, and others are told later', async () => {
-    const world = setup([writer('save', () => 'saved', { category: 'x' })], { timeoutMs: 1_000, store: hungStore(), policy: allowAll });
+    const world = setup([writer('save', () => 'saved', { category: 'x' })], {
+      timeoutMs: 1_000,
+      store: hungStore(),
+      policy: allowAll,
+    });
     expect(await outcomeAfter(1_000, world, {}, 'save')).toMatchObject({ status: 'ok' });
     expect(world.events.map(({ type }) => type)).toContain('state-unavailable');
   });
@@ -282,14 +460,23 @@ describe('what never settles around a call does not hold it past its deadline', 
     ['approvals', { confirm: () => true }],
   ])('a store: %s refuse', async (_, options) => {
     let runs = 0;
-    const outcome = await outcomeAfter(1_000, setup([writer('save', () => ++runs)], { timeoutMs: 1_000, store: hungStore(), ...options }), {}, 'save');
+    const outcome = await outcomeAfter(
+      1_000,
+      setup([writer('save', () => ++runs)], { timeoutMs: 1_000, store: hungStore(), ...options }),
+      {},
+      'save',
+    );
     expect(outcome).toMatchObject({ status: 'error', code: 'STATE_UNAVAILABLE' });
     expect(runs).toBe(0);
   });
 
   it('a store that answers again is used again', async () => {
     const store = hungStore();
-    const world = setup([reader('read', () => 1)], { timeoutMs: 1_000, store, budgets: [{ per: 'principal', calls: 5 }] });
+    const world = setup([reader('read', () => 1)], {
+      timeoutMs: 1_000,
+      store,
+      budgets: [{ per: 'principal', calls: 5 }],
+    });
     expect(await outcomeAfter(1_000, world)).toMatchObject({ code: 'STATE_UNAVAILABLE' });
     store.before = () => undefined;
     await world.clock.advanceAsync(2_000);

@@ -2,13 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { allowAll, brief, reader, setup, writer } from './fixtures/executor-setup.js';
 
 function conversation(options: object = {}) {
-  const tools = [reader('read', () => 1, { progressParams: ['path'] }), reader('plain', () => 1), writer('write', () => 1), writer('other_write', () => 1)];
+  const tools = [
+    reader('read', () => 1, { progressParams: ['path'] }),
+    reader('plain', () => 1),
+    writer('write', () => 1),
+    writer('other_write', () => 1),
+  ];
   const { executor } = setup(tools, { policy: allowAll, ...options });
   let id = 0;
   return {
     executor,
     /** Calls a tool and gives what came of it. */
-    say: async (name: string, input: object = {}, context: object = { conversationId: 'c' }) => brief(await executor.execute({ id: `${id++}`, name, input }, context)),
+    say: async (name: string, input: object = {}, context: object = { conversationId: 'c' }) =>
+      brief(await executor.execute({ id: `${id++}`, name, input }, context)),
   };
 }
 const times = async (count: number, work: () => Promise<string>) => {
@@ -21,7 +27,14 @@ const LOOP = 'error LOOP_DETECTED';
 describe('a model that makes the same call again and again', () => {
   it('is stopped after four times', async () => {
     const { say } = conversation();
-    expect(await times(6, () => say('plain', { a: 1 }))).toEqual(['ok 1', 'ok 1', 'ok 1', 'ok 1', LOOP, LOOP]);
+    expect(await times(6, () => say('plain', { a: 1 }))).toEqual([
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      LOOP,
+      LOOP,
+    ]);
     expect(await say('plain', { a: 2 })).toBe('ok 1');
   });
 
@@ -33,9 +46,21 @@ describe('a model that makes the same call again and again', () => {
   it('makes no progress by changing anything but the progress parameters', async () => {
     const { say } = conversation();
     let attempt = 0;
-    expect(await times(5, () => say('read', { path: 'a', hint: attempt++ }))).toEqual(['ok 1', 'ok 1', 'ok 1', 'ok 1', LOOP]);
+    expect(await times(5, () => say('read', { path: 'a', hint: attempt++ }))).toEqual([
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      LOOP,
+    ]);
     expect(await say('read', { path: 'b', hint: 0 })).toBe('ok 1');
-    expect(await times(5, () => say('read', { hint: attempt++ }))).toEqual(['ok 1', 'ok 1', 'ok 1', 'ok 1', LOOP]);
+    expect(await times(5, () => say('read', { hint: attempt++ }))).toEqual([
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      LOOP,
+    ]);
   });
 
   it('is judged in each conversation by itself, and not at all without one', async () => {
@@ -59,37 +84,69 @@ describe('a model that makes the same call again and again', () => {
 
   it('is stopped also when it writes the same again and again', async () => {
     const { say } = conversation();
-    expect(await times(5, () => say('write', { text: 'a' }))).toEqual(['ok 1', 'ok 1', 'ok 1', 'ok 1', LOOP]);
+    expect(await times(5, () => say('write', { text: 'a' }))).toEqual([
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      'ok 1',
+      LOOP,
+    ]);
   });
 
   it('is stopped also when it goes round between two writes and a read', async () => {
     const { say } = conversation();
-    const said = await times(12, async () => `${await say('write', { text: 'a' })} ${await say('other_write')} ${await say('plain')}`);
+    const said = await times(
+      12,
+      async () =>
+        `${await say('write', { text: 'a' })} ${await say('other_write')} ${await say('plain')}`,
+    );
     expect(said.at(-1)).toContain(LOOP);
   });
 
   it('is stopped also when the answers are kept', async () => {
     const { executor } = setup([reader('kept', () => 1, { cacheTtlMs: 1_000 })]);
-    const said = await times(5, async () => brief(await executor.execute({ id: '1', name: 'kept' }, { conversationId: 'c' })));
+    const said = await times(5, async () =>
+      brief(await executor.execute({ id: '1', name: 'kept' }, { conversationId: 'c' })),
+    );
     expect(said.at(-1)).toBe(LOOP);
   });
 
   it('costs nothing when it is stopped', async () => {
-    const { executor } = setup([reader('plain', () => 1)], { maxRepeats: 1, budgets: [{ per: 'principal', calls: 2 }] });
-    for (let index = 0; index < 5; index++) await executor.execute({ id: '1', name: 'plain' }, { conversationId: 'c' });
-    expect(brief(await executor.execute({ id: '1', name: 'plain', input: { n: 1 } }, { conversationId: 'c' }))).toBe('ok 1');
+    const { executor } = setup([reader('plain', () => 1)], {
+      maxRepeats: 1,
+      budgets: [{ per: 'principal', calls: 2 }],
+    });
+    for (let index = 0; index < 5; index++)
+      await executor.execute({ id: '1', name: 'plain' }, { conversationId: 'c' });
+    expect(
+      brief(
+        await executor.execute(
+          { id: '1', name: 'plain', input: { n: 1 } },
+          { conversationId: 'c' },
+        ),
+      ),
+    ).toBe('ok 1');
   });
 
-  it('does not use up a person\'s yes when it is stopped', async () => {
+  it("does not use up a person's yes when it is stopped", async () => {
     let runs = 0;
     const { executor } = setup([writer('write', () => runs++)], { maxRepeats: 1 });
     const approve = async (id: string) => {
       const held = await executor.execute({ id, name: 'write' }, { conversationId: 'c' });
-      return held.status === 'approval_required' ? executor.approve(held.pending) : Promise.reject(new Error(held.status));
+      return held.status === 'approval_required'
+        ? executor.approve(held.pending)
+        : Promise.reject(new Error(held.status));
     };
     const [first, second] = [await approve('1'), await approve('2')];
     await executor.execute({ id: '1', name: 'write' }, { conversationId: 'c', approval: first });
-    expect(brief(await executor.execute({ id: '2', name: 'write' }, { conversationId: 'c', approval: second }))).toBe(LOOP);
+    expect(
+      brief(
+        await executor.execute(
+          { id: '2', name: 'write' },
+          { conversationId: 'c', approval: second },
+        ),
+      ),
+    ).toBe(LOOP);
     expect(runs).toBe(1);
   });
 });

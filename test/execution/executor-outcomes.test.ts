@@ -26,61 +26,171 @@ async function messageOf(error: unknown): Promise<string> {
 
 describe('what a tool returns', () => {
   it('is its answer, when it is a plain value', async () => {
-    for (const value of [0, '', false, null, [], { status: 'error', message: 'I only look like one' }]) expect((await outcomeOf(() => value)).outcome).toMatchObject({ status: 'ok', value, callId: 'c1', toolName: 'work', attempts: 1, cached: false });
+    for (const value of [
+      0,
+      '',
+      false,
+      null,
+      [],
+      { status: 'error', message: 'I only look like one' },
+    ])
+      expect((await outcomeOf(() => value)).outcome).toMatchObject({
+        status: 'ok',
+        value,
+        callId: 'c1',
+        toolName: 'work',
+        attempts: 1,
+        cached: false,
+      });
   });
 
   it('is null when it is nothing', async () => {
     expect((await outcomeOf(() => undefined)).outcome).toMatchObject({ status: 'ok', value: null });
-    expect((await outcomeOf(() => ok(undefined))).outcome).toMatchObject({ status: 'ok', value: null });
-    expect((await outcomeOf(() => halt('done', undefined))).outcome).toMatchObject({ status: 'halt', value: null });
+    expect((await outcomeOf(() => ok(undefined))).outcome).toMatchObject({
+      status: 'ok',
+      value: null,
+    });
+    expect((await outcomeOf(() => halt('done', undefined))).outcome).toMatchObject({
+      status: 'halt',
+      value: null,
+    });
   });
 
   it('is what the helpers say', async () => {
     expect((await outcomeOf(() => ok([1]))).outcome).toMatchObject({ status: 'ok', value: [1] });
-    expect((await outcomeOf(() => fail('no such note', { name: 'x' }))).outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', message: 'no such note', details: { name: 'x' } });
-    expect((await outcomeOf(() => halt('all done', 7))).outcome).toMatchObject({ status: 'halt', reason: 'all done', value: 7 });
-    expect((await outcomeOf(() => askUser('Which?', ['a', 'b']))).outcome).toMatchObject({ status: 'ask_user', question: 'Which?', options: ['a', 'b'], pending: { kind: 'question', callId: 'c1', toolName: 'work', question: 'Which?', options: ['a', 'b'] } });
+    expect((await outcomeOf(() => fail('no such note', { name: 'x' }))).outcome).toMatchObject({
+      status: 'error',
+      code: 'EXECUTION_FAILED',
+      message: 'no such note',
+      details: { name: 'x' },
+    });
+    expect((await outcomeOf(() => halt('all done', 7))).outcome).toMatchObject({
+      status: 'halt',
+      reason: 'all done',
+      value: 7,
+    });
+    expect((await outcomeOf(() => askUser('Which?', ['a', 'b']))).outcome).toMatchObject({
+      status: 'ask_user',
+      question: 'Which?',
+      options: ['a', 'b'],
+      pending: {
+        kind: 'question',
+        callId: 'c1',
+        toolName: 'work',
+        question: 'Which?',
+        options: ['a', 'b'],
+      },
+    });
     expect((await outcomeOf(() => askUser('Why?'))).outcome).not.toHaveProperty('options');
   });
 
   it('is an INVALID_RESULT when another copy of the helpers made it wrongly', async () => {
-    const malformed = [{}, { status: 'fine' }, { status: 'error' }, { status: 'error', message: 5 }, { status: 'ask_user' }, { status: 'ask_user', question: 'q', options: 'ab' }, { status: 'ask_user', question: 'q', options: [1] }, { status: 'halt', value: 1 }, { status: 'denied', reason: 'r' }, { status: 'constructor' }];
-    for (const result of malformed) expect(brief((await outcomeOf(() => branded(result))).outcome), JSON.stringify(result)).toBe('error INVALID_RESULT');
+    const malformed = [
+      {},
+      { status: 'fine' },
+      { status: 'error' },
+      { status: 'error', message: 5 },
+      { status: 'ask_user' },
+      { status: 'ask_user', question: 'q', options: 'ab' },
+      { status: 'ask_user', question: 'q', options: [1] },
+      { status: 'halt', value: 1 },
+      { status: 'denied', reason: 'r' },
+      { status: 'constructor' },
+    ];
+    for (const result of malformed)
+      expect(brief((await outcomeOf(() => branded(result))).outcome), JSON.stringify(result)).toBe(
+        'error INVALID_RESULT',
+      );
   });
 
   it('may be hostile', async () => {
     const hostile = [
-      branded({ get status() { throw new Error('boo'); } }),
-      new Proxy({}, { getOwnPropertyDescriptor() { throw new Error('boo'); } }),
+      branded({
+        get status() {
+          throw new Error('boo');
+        },
+      }),
+      new Proxy(
+        {},
+        {
+          getOwnPropertyDescriptor() {
+            throw new Error('boo');
+          },
+        },
+      ),
       Proxy.revocable({}, {}),
       { then: 5 },
-      { then() { throw new Error('boo'); } },
-      { get then() { throw new Error('boo'); } },
+      {
+        then() {
+          throw new Error('boo');
+        },
+      },
+      {
+        get then() {
+          throw new Error('boo');
+        },
+      },
       { then: (_: unknown, reject: (error: unknown) => void) => reject(null) },
     ];
     const revoked = Proxy.revocable({}, {});
     revoked.revoke();
-    for (const value of [...hostile, revoked.proxy]) expect((await outcomeOf(() => value)).outcome.status).toMatch(/^(ok|error)$/);
+    for (const value of [...hostile, revoked.proxy])
+      expect((await outcomeOf(() => value)).outcome.status).toMatch(/^(ok|error)$/);
   });
 });
 
 describe('what a tool throws', () => {
   it('is an error outcome, whatever it is', async () => {
-    for (const thrown of ['text', 5, null, undefined, Symbol('s'), {}, [], () => 1, new Error('e'), Object.create(null), new Proxy({}, { get() { throw new Error('trap'); }, getPrototypeOf() { throw new Error('trap'); }, getOwnPropertyDescriptor() { throw new Error('trap'); } })]) {
+    for (const thrown of [
+      'text',
+      5,
+      null,
+      undefined,
+      Symbol('s'),
+      {},
+      [],
+      () => 1,
+      new Error('e'),
+      Object.create(null),
+      new Proxy(
+        {},
+        {
+          get() {
+            throw new Error('trap');
+          },
+          getPrototypeOf() {
+            throw new Error('trap');
+          },
+          getOwnPropertyDescriptor() {
+            throw new Error('trap');
+          },
+        },
+      ),
+    ]) {
       const { outcome, events } = await outcomeOf(() => {
         throw thrown;
       });
       expect(brief(outcome)).toBe('error EXECUTION_FAILED');
       expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
-      expect((await outcomeOf(() => Promise.reject(thrown as Error))).outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
+      expect((await outcomeOf(() => Promise.reject(thrown as Error))).outcome).toMatchObject({
+        status: 'error',
+        code: 'EXECUTION_FAILED',
+      });
     }
   });
 
   it('keeps the code and the plain details of a ToolError', async () => {
     const { outcome } = await outcomeOf(() => {
-      throw new ToolError('FORBIDDEN_PATH', 'Expected a path below the root', { details: { depth: 2 } });
+      throw new ToolError('FORBIDDEN_PATH', 'Expected a path below the root', {
+        details: { depth: 2 },
+      });
     });
-    expect(outcome).toMatchObject({ status: 'error', code: 'FORBIDDEN_PATH', message: 'Expected a path below the root', details: { depth: 2 } });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'FORBIDDEN_PATH',
+      message: 'Expected a path below the root',
+      details: { depth: 2 },
+    });
   });
 
   it('loses details that are no plain data', async () => {
@@ -100,23 +210,56 @@ describe('what a tool throws', () => {
   });
 
   it('does not make execute throw, not even an error whose every field throws it again', async () => {
-    const evil: object = Object.defineProperties({}, { [ERROR]: { value: true }, code: { get: () => { throw evil as Error; } }, message: { get: () => { throw evil as Error; } }, details: { get: () => { throw evil as Error; } } });
+    const evil: object = Object.defineProperties(
+      {},
+      {
+        [ERROR]: { value: true },
+        code: {
+          get: () => {
+            throw evil as Error;
+          },
+        },
+        message: {
+          get: () => {
+            throw evil as Error;
+          },
+        },
+        details: {
+          get: () => {
+            throw evil as Error;
+          },
+        },
+      },
+    );
     for (const maxAttempts of [1, 2]) {
-      const { executor, events } = setup([reader('work', () => { throw evil as Error; })], { maxAttempts });
-      expect(await executor.execute({ id: '1', name: 'work' }).then(brief, () => 'it threw')).toBe('error EXECUTION_FAILED');
+      const { executor, events } = setup(
+        [
+          reader('work', () => {
+            throw evil as Error;
+          }),
+        ],
+        { maxAttempts },
+      );
+      expect(await executor.execute({ id: '1', name: 'work' }).then(brief, () => 'it threw')).toBe(
+        'error EXECUTION_FAILED',
+      );
       expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
     }
   });
 
   it('does not make execute throw when a ToolError of another copy has no message', async () => {
     const { outcome } = await outcomeOf(() => {
-      throw Object.defineProperty({ code: 'TIMEOUT', message: 5, details: {} }, ERROR, { value: true }) as unknown as Error;
+      throw Object.defineProperty({ code: 'TIMEOUT', message: 5, details: {} }, ERROR, {
+        value: true,
+      }) as unknown as Error;
     });
     expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT' });
   });
 
   it('keeps an empty line of a ToolError an empty line', async () => {
-    expect(await messageOf(new ToolError('EXECUTION_FAILED', 'first\n\nlast'))).toBe('first\n\nlast');
+    expect(await messageOf(new ToolError('EXECUTION_FAILED', 'first\n\nlast'))).toBe(
+      'first\n\nlast',
+    );
   });
 
   it.each([
@@ -152,11 +295,24 @@ describe('a call that cannot be run', () => {
   it('of an unknown tool says which names are near', async () => {
     const { executor } = setup(tools);
     const outcome = await executor.execute({ id: '1', name: 'raed_note' });
-    expect(outcome).toMatchObject({ status: 'error', code: 'TOOL_NOT_FOUND', toolName: 'raed_note', attempts: 0 });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'TOOL_NOT_FOUND',
+      toolName: 'raed_note',
+      attempts: 0,
+    });
     expect(outcome.status === 'error' && outcome.message).toContain('read_note');
   });
 
-  it.each<readonly [string, string]>([...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'].map((name) => [name, name] as const), ['nothing', ''], ['100,000 letters', 'x'.repeat(100_000)], ['half a character', '\ud800'], ['two lines', 'a\nb']])('of a tool called %s is of an unknown tool', async (_, name) => {
+  it.each<readonly [string, string]>([
+    ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'].map(
+      (name) => [name, name] as const,
+    ),
+    ['nothing', ''],
+    ['100,000 letters', 'x'.repeat(100_000)],
+    ['half a character', '\ud800'],
+    ['two lines', 'a\nb'],
+  ])('of a tool called %s is of an unknown tool', async (_, name) => {
     const { executor, events } = setup(tools);
     const outcome = await executor.execute({ id: '1', name });
     expect(brief(outcome)).toBe('error TOOL_NOT_FOUND');
@@ -164,26 +320,56 @@ describe('a call that cannot be run', () => {
     expect(events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
   });
 
-  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])('has an argument called %s as any other', async (key) => {
-    let received: unknown;
-    const { executor } = setup([reader('work', (input) => void (received = input))]);
-    const outcome = await executor.execute({ id: '1', name: 'work', input: JSON.parse(`{"${key}": {"polluted": true}}`) });
-    expect(outcome.status).toBe('ok');
-    expect(Object.hasOwn(received as object, key)).toBe(true);
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  });
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
+    'has an argument called %s as any other',
+    async (key) => {
+      let received: unknown;
+      const { executor } = setup([reader('work', (input) => void (received = input))]);
+      const outcome = await executor.execute({
+        id: '1',
+        name: 'work',
+        input: JSON.parse(`{"${key}": {"polluted": true}}`),
+      });
+      expect(outcome.status).toBe('ok');
+      expect(Object.hasOwn(received as object, key)).toBe(true);
+      expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    },
+  );
 
   it('is found by its alias and told by its name', async () => {
     const { executor } = setup(tools);
-    expect(await executor.execute({ id: '1', name: 'cat' })).toMatchObject({ status: 'ok', toolName: 'read_file' });
+    expect(await executor.execute({ id: '1', name: 'cat' })).toMatchObject({
+      status: 'ok',
+      toolName: 'read_file',
+    });
   });
 
   it('with a wrong input says where and what was expected, so that a model can mend it', async () => {
-    const strict = defineTool({ name: 'strict', description: 'd', accessMode: 'readonly', inputSchema: z.object({ list: z.array(z.object({ count: z.number() })) }), execute: () => 1 });
-    const json = reader('json', () => 1, { inputSchema: { type: 'object', properties: { list: { type: 'array', items: { type: 'object', properties: { count: { type: 'number' } } } } } } });
+    const strict = defineTool({
+      name: 'strict',
+      description: 'd',
+      accessMode: 'readonly',
+      inputSchema: z.object({ list: z.array(z.object({ count: z.number() })) }),
+      execute: () => 1,
+    });
+    const json = reader('json', () => 1, {
+      inputSchema: {
+        type: 'object',
+        properties: {
+          list: {
+            type: 'array',
+            items: { type: 'object', properties: { count: { type: 'number' } } },
+          },
+        },
+      },
+    });
     const { executor } = setup([strict, json]);
     for (const name of ['strict', 'json']) {
-      const outcome = await executor.execute({ id: '1', name, input: { list: [{ count: 'two' }] } });
+      const outcome = await executor.execute({
+        id: '1',
+        name,
+        input: { list: [{ count: 'two' }] },
+      });
       expect(brief(outcome)).toBe('error INVALID_INPUT');
       expect(outcome.status === 'error' && outcome.message).toMatch(/list\[0\]\.count: .*number/i);
     }
@@ -195,7 +381,11 @@ describe('a call that cannot be run', () => {
     ['JSON text', '{}', 'INVALID_INPUT'],
     ['a date inside', { when: new Date() }, 'INVALID_INPUT'],
     ['300 KiB of text', { text: 'x'.repeat(300 * 1024) }, 'LIMIT_EXCEEDED'],
-    ['100 levels', JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as unknown, 'LIMIT_EXCEEDED'],
+    [
+      '100 levels',
+      JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as unknown,
+      'LIMIT_EXCEEDED',
+    ],
   ])('with %s as its input is refused with its code', async (_, input, code) => {
     let runs = 0;
     const { executor } = setup([reader('work', () => runs++)]);
@@ -216,18 +406,40 @@ describe('a call that cannot be run', () => {
   });
 
   it('of a tool whose availability check says no, or throws, is TOOL_UNAVAILABLE', async () => {
-    const { executor } = setup([reader('off', () => 1, { available: () => false }), reader('broken', () => 1, { available: () => { throw new Error('x'); } })]);
+    const { executor } = setup([
+      reader('off', () => 1, { available: () => false }),
+      reader('broken', () => 1, {
+        available: () => {
+          throw new Error('x');
+        },
+      }),
+    ]);
     expect(brief(await executor.execute({ id: '1', name: 'off' }))).toBe('error TOOL_UNAVAILABLE');
-    expect(brief(await executor.execute({ id: '1', name: 'broken' }))).toBe('error TOOL_UNAVAILABLE');
+    expect(brief(await executor.execute({ id: '1', name: 'broken' }))).toBe(
+      'error TOOL_UNAVAILABLE',
+    );
   });
 
   it('of a manual tool is handed to a person', async () => {
     const { executor } = setup([writer('sign', undefined, { manual: true })]);
-    expect(await executor.execute({ id: '1', name: 'sign', input: { page: 2 } }, { principal: 'ada' })).toMatchObject({ status: 'manual', attempts: 0, pending: { kind: 'manual', toolName: 'sign', callId: '1', input: { page: 2 }, principal: 'ada' } });
+    expect(
+      await executor.execute({ id: '1', name: 'sign', input: { page: 2 } }, { principal: 'ada' }),
+    ).toMatchObject({
+      status: 'manual',
+      attempts: 0,
+      pending: {
+        kind: 'manual',
+        toolName: 'sign',
+        callId: '1',
+        input: { page: 2 },
+        principal: 'ada',
+      },
+    });
   });
 
   it('ends in a frozen outcome, whatever it is', async () => {
     const { executor } = setup([...tools, anyTool('mixed', () => 1)]);
-    for (const name of ['read_note', 'unknown', 'mixed']) expect(Object.isFrozen(await executor.execute({ id: '1', name }))).toBe(true);
+    for (const name of ['read_note', 'unknown', 'mixed'])
+      expect(Object.isFrozen(await executor.execute({ id: '1', name }))).toBe(true);
   });
 });

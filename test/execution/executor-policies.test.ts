@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy, type ToolDefinition } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  SafetyPolicy,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+  type ToolDefinition,
+} from '../../src/index.js';
 import { allowAll, brief, reader, setup } from './fixtures/executor-setup.js';
 
 const good = allowAll.decide();
@@ -7,16 +15,28 @@ const good = allowAll.decide();
 /** What comes of a call under a policy that does this. */
 async function under(decide: () => unknown, waitMs = 0) {
   let runs = 0;
-  const { executor, clock, events } = setup([reader('read', () => runs++)], { policy: { decide } as Policy });
+  const { executor, clock, events } = setup([reader('read', () => runs++)], {
+    policy: { decide } as Policy,
+  });
   const running = executor.execute({ id: '1', name: 'read' });
   await clock.advanceAsync(waitMs);
   return { outcome: await running, runs, clock, events };
 }
 
-describe('a policy of one\'s own', () => {
+describe("a policy of one's own", () => {
   it.each<[string, () => unknown]>([
-    ['throws', () => { throw new Error('secret sk-abcdefghijk012345'); }],
-    ['throws nothing', () => { throw undefined as unknown as Error; }],
+    [
+      'throws',
+      () => {
+        throw new Error('secret sk-abcdefghijk012345');
+      },
+    ],
+    [
+      'throws nothing',
+      () => {
+        throw undefined as unknown as Error;
+      },
+    ],
     ['rejects', () => Promise.reject(new Error('x'))],
     ['answers nothing', () => undefined],
     ['answers null', () => null],
@@ -27,8 +47,31 @@ describe('a policy of one\'s own', () => {
     ['answers without a reason', () => ({ ...good, reason: undefined })],
     ['answers without a rule', () => ({ ...good, rule: 5 })],
     ['answers with an unknown danger', () => ({ ...good, danger: 'huge' })],
-    ['answers a hostile object', () => new Proxy({}, { get() { throw new Error('x'); } })],
-    ['answers a hostile object later', async () => new Proxy({}, { get(_, key) { if (key === 'then') return undefined; throw new Error('x'); } })],
+    [
+      'answers a hostile object',
+      () =>
+        new Proxy(
+          {},
+          {
+            get() {
+              throw new Error('x');
+            },
+          },
+        ),
+    ],
+    [
+      'answers a hostile object later',
+      async () =>
+        new Proxy(
+          {},
+          {
+            get(_, key) {
+              if (key === 'then') return undefined;
+              throw new Error('x');
+            },
+          },
+        ),
+    ],
     ['answers rubbish later', async () => 'allow'],
     ['answers a thenable that never does', () => ({ then: () => undefined })],
   ])('has said no when it %s', async (_, decide) => {
@@ -36,12 +79,18 @@ describe('a policy of one\'s own', () => {
     expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', danger: 'critical' });
     expect(JSON.stringify(outcome)).not.toContain('sk-abc');
     expect(runs).toBe(0);
-    expect(events).toMatchObject([{ type: 'decision', verdict: 'deny', rule: 'policy-error' }, { type: 'call-settled', status: 'denied' }]);
+    expect(events).toMatchObject([
+      { type: 'decision', verdict: 'deny', rule: 'policy-error' },
+      { type: 'call-settled', status: 'denied' },
+    ]);
   });
 
   it('has said no when it has not answered after 5 seconds, and its later answer changes nothing', async () => {
     let answer!: (decision: unknown) => void;
-    const { outcome, runs, clock } = await under(() => new Promise((resolve) => (answer = resolve)), 5_000);
+    const { outcome, runs, clock } = await under(
+      () => new Promise((resolve) => (answer = resolve)),
+      5_000,
+    );
     expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', durationMs: 5_000 });
     answer(good);
     await clock.advanceAsync(1);
@@ -51,22 +100,44 @@ describe('a policy of one\'s own', () => {
 
   it('may take its time up to then', async () => {
     let decided: (() => void) | undefined;
-    const { outcome, clock } = await under(() => new Promise((resolve) => (decided = () => resolve(good), setImmediate(() => decided!()))), 4_999);
+    const { outcome, clock } = await under(
+      () =>
+        new Promise((resolve) => ((decided = () => resolve(good)), setImmediate(() => decided!()))),
+      4_999,
+    );
     expect(brief(outcome)).toBe('ok 0');
     expect(clock.pending).toBe(0);
   });
 
-  it('is asked with the tool\'s own name, the input as the schema gives it, and the whole context', async () => {
+  it("is asked with the tool's own name, the input as the schema gives it, and the whole context", async () => {
     let asked: unknown;
-    const { executor } = setup([reader('read', () => 1, { aliases: ['cat'] })], { policy: { decide: (call, { principal, scopes, persona, conversationId, mode }) => { asked = { call, context: { principal, scopes, persona, conversationId, mode } }; return good; } } });
-    const context = { principal: 'ada', scopes: ['s'], persona: 'p', conversationId: 'c', mode: 'default' as const };
+    const { executor } = setup([reader('read', () => 1, { aliases: ['cat'] })], {
+      policy: {
+        decide: (call, { principal, scopes, persona, conversationId, mode }) => {
+          asked = { call, context: { principal, scopes, persona, conversationId, mode } };
+          return good;
+        },
+      },
+    });
+    const context = {
+      principal: 'ada',
+      scopes: ['s'],
+      persona: 'p',
+      conversationId: 'c',
+      mode: 'default' as const,
+    };
     await executor.execute({ id: '1', name: 'cat', input: { a: 1 } }, context);
     expect(asked).toEqual({ call: { id: '1', name: 'read', input: { a: 1 } }, context });
   });
 
   it('cannot let an unknown tool or a wrong input through', async () => {
-    const { executor } = setup([reader('read', () => 1, { inputSchema: { type: 'object', required: ['n'] } })], { policy: allowAll });
-    expect(brief(await executor.execute({ id: '1', name: 'nothing' }))).toBe('error TOOL_NOT_FOUND');
+    const { executor } = setup(
+      [reader('read', () => 1, { inputSchema: { type: 'object', required: ['n'] } })],
+      { policy: allowAll },
+    );
+    expect(brief(await executor.execute({ id: '1', name: 'nothing' }))).toBe(
+      'error TOOL_NOT_FOUND',
+    );
     expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('error INVALID_INPUT');
   });
 
@@ -77,8 +148,13 @@ describe('a policy of one\'s own', () => {
   });
 });
 
-describe('a SafetyPolicy over another registry than the executor\'s', () => {
-  const read = { name: 'price', description: 'Shows a price', inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY };
+describe("a SafetyPolicy over another registry than the executor's", () => {
+  const read = {
+    name: 'price',
+    description: 'Shows a price',
+    inputSchema: { type: 'object' },
+    accessMode: AccessMode.READONLY,
+  };
   const registryOf = (...definitions: readonly ToolDefinition[]) => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(definitions);
@@ -88,20 +164,45 @@ describe('a SafetyPolicy over another registry than the executor\'s', () => {
   it('judges the tool that is going to run, not the one that it knew under the name', async () => {
     let runs = 0;
     const execute = () => (runs += 1);
-    const [mine, its] = [registryOf(defineTool({ ...read, execute })), registryOf(defineTool({ ...read, execute }))];
-    const executor = new ToolExecutor({ registry: mine, policy: new SafetyPolicy({ registry: its }) });
+    const [mine, its] = [
+      registryOf(defineTool({ ...read, execute })),
+      registryOf(defineTool({ ...read, execute })),
+    ];
+    const executor = new ToolExecutor({
+      registry: mine,
+      policy: new SafetyPolicy({ registry: its }),
+    });
     expect(brief(await executor.execute({ id: '1', name: 'price' }))).toBe('ok 1');
-    mine.register(defineTool({ ...read, accessMode: AccessMode.WRITE, aliases: ['transfer'], execute }), { replace: true });
-    expect(await executor.execute({ id: '2', name: 'price' })).toMatchObject({ status: 'approval_required', pending: { reason: expect.stringContaining('access write') as string } });
-    expect((await executor.dryRun([{ id: '3', name: 'price' }]))[0]!.decision.verdict).toBe('confirm');
+    mine.register(
+      defineTool({ ...read, accessMode: AccessMode.WRITE, aliases: ['transfer'], execute }),
+      { replace: true },
+    );
+    expect(await executor.execute({ id: '2', name: 'price' })).toMatchObject({
+      status: 'approval_required',
+      pending: { reason: expect.stringContaining('access write') as string },
+    });
+    expect((await executor.dryRun([{ id: '3', name: 'price' }]))[0]!.decision.verdict).toBe(
+      'confirm',
+    );
     // The same of a policy that is given with the call.
     const other = new ToolExecutor({ registry: mine, policy: allowAll });
-    expect(await other.execute({ id: '4', name: 'price' }, { policy: new SafetyPolicy({ registry: its }) })).toMatchObject({ status: 'approval_required' });
+    expect(
+      await other.execute(
+        { id: '4', name: 'price' },
+        { policy: new SafetyPolicy({ registry: its }) },
+      ),
+    ).toMatchObject({ status: 'approval_required' });
     expect(runs).toBe(1);
   });
 
   it('still denies tools that it does not know', async () => {
-    const executor = new ToolExecutor({ registry: registryOf(defineTool({ ...read, execute: () => 1 })), policy: new SafetyPolicy({ registry: registryOf() }) });
-    expect(await executor.execute({ id: '1', name: 'price' })).toMatchObject({ status: 'denied', rule: 'unknown-tool' });
+    const executor = new ToolExecutor({
+      registry: registryOf(defineTool({ ...read, execute: () => 1 })),
+      policy: new SafetyPolicy({ registry: registryOf() }),
+    });
+    expect(await executor.execute({ id: '1', name: 'price' })).toMatchObject({
+      status: 'denied',
+      rule: 'unknown-tool',
+    });
   });
 });

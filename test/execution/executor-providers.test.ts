@@ -1,19 +1,47 @@
 import { describe, expect, it } from 'vitest';
-import { ToolError, type ToolDefinition, type ToolEvent, type ToolExecutorOptions } from '../../src/index.js';
+import {
+  ToolError,
+  type ToolDefinition,
+  type ToolEvent,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { fail } from '../../src/tool/outcome.js';
-import { allowAll, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
+import {
+  allowAll,
+  brief,
+  Gate,
+  reader,
+  settled,
+  setup,
+  writer,
+} from './fixtures/executor-setup.js';
 
 const hangs = (): Promise<never> => new Promise(() => {});
-const named = (...names: readonly string[]) => names.map((name, priority) => ({ name, priority, healthCheckIntervalMs: 0 }));
-const search = (extra: Parameters<typeof reader>[2] = {}): ToolDefinition => reader('search', undefined, { providers: named('a', 'b'), ...extra });
+const named = (...names: readonly string[]) =>
+  names.map((name, priority) => ({ name, priority, healthCheckIntervalMs: 0 }));
+const search = (extra: Parameters<typeof reader>[2] = {}): ToolDefinition =>
+  reader('search', undefined, { providers: named('a', 'b'), ...extra });
 
 /** An executor whose policy asks nobody, over fake providers. */
-function withProviders(tools: readonly ToolDefinition[], fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ToolExecutorOptions> = {}) {
-  const providers = Object.fromEntries(Object.entries(fakes).map(([name, fake]) => [name, fake.factory]));
+function withProviders(
+  tools: readonly ToolDefinition[],
+  fakes: Readonly<Record<string, FakeProvider>>,
+  options: Partial<ToolExecutorOptions> = {},
+) {
+  const providers = Object.fromEntries(
+    Object.entries(fakes).map(([name, fake]) => [name, fake.factory]),
+  );
   let id = 0;
-  const all = setup(tools, { policy: allowAll, env: {}, random: () => 1 - Number.EPSILON, providers, ...options });
-  const call = (name = 'search', rest: Parameters<typeof all.executor.execute>[1] = {}) => all.executor.execute({ id: `${(id += 1)}`, name }, rest);
+  const all = setup(tools, {
+    policy: allowAll,
+    env: {},
+    random: () => 1 - Number.EPSILON,
+    providers,
+    ...options,
+  });
+  const call = (name = 'search', rest: Parameters<typeof all.executor.execute>[1] = {}) =>
+    all.executor.execute({ id: `${(id += 1)}`, name }, rest);
   const told = (type: ToolEvent['type']) => all.events.filter((event) => event.type === type);
   return { ...all, call, told };
 }
@@ -23,8 +51,16 @@ describe('a call of a tool with providers', () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, told } = withProviders([search()], { a, b });
-    expect(await call()).toMatchObject({ status: 'ok', value: 'from b', provider: 'b', attempts: 2 });
-    expect(told('provider-attempt')).toMatchObject([{ provider: 'a', success: false }, { provider: 'b', success: true }]);
+    expect(await call()).toMatchObject({
+      status: 'ok',
+      value: 'from b',
+      provider: 'b',
+      attempts: 2,
+    });
+    expect(told('provider-attempt')).toMatchObject([
+      { provider: 'a', success: false },
+      { provider: 'b', success: true },
+    ]);
     expect(told('call-settled')).toMatchObject([{ provider: 'b', attempts: 2 }]);
     expect(told('late-result')).toEqual([]);
   });
@@ -34,24 +70,46 @@ describe('a call of a tool with providers', () => {
     const { call, clock, executor } = withProviders([search()], { a, b }, { timeoutMs: 800 });
     const outcome = call();
     await clock.advanceAsync(400);
-    expect(await outcome).toMatchObject({ status: 'ok', value: 'from b', provider: 'b', attempts: 2, durationMs: 400 });
-    expect(executor.providers('search')).toMatchObject([{ provider: 'a', state: 'backing-off' }, { provider: 'b', state: 'available' }]);
+    expect(await outcome).toMatchObject({
+      status: 'ok',
+      value: 'from b',
+      provider: 'b',
+      attempts: 2,
+      durationMs: 400,
+    });
+    expect(executor.providers('search')).toMatchObject([
+      { provider: 'a', state: 'backing-off' },
+      { provider: 'b', state: 'available' },
+    ]);
     await clock.advanceAsync(1_000);
     expect(clock.pending).toBe(0);
   });
 
   it('ends in time when all hang', async () => {
-    const { call, clock } = withProviders([search()], { a: new FakeProvider(hangs), b: new FakeProvider(hangs) }, { timeoutMs: 800 });
+    const { call, clock } = withProviders(
+      [search()],
+      { a: new FakeProvider(hangs), b: new FakeProvider(hangs) },
+      { timeoutMs: 800 },
+    );
     const outcome = call();
     await clock.advanceAsync(800);
-    expect(await outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 2, durationMs: 800 });
+    expect(await outcome).toMatchObject({
+      status: 'error',
+      code: 'TIMEOUT',
+      attempts: 2,
+      durationMs: 800,
+    });
     await clock.advanceAsync(1_000);
     expect(clock.pending).toBe(0);
   });
 
   it('is not given to the next provider when it writes, except when nothing was sent', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
-    const { call, clock, executor } = withProviders([writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })], { a, b }, { timeoutMs: 800 });
+    const { call, clock, executor } = withProviders(
+      [writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })],
+      { a, b },
+      { timeoutMs: 800 },
+    );
     const slow = call('save');
     await clock.advanceAsync(800);
     expect(await slow).toMatchObject({ code: 'TIMEOUT', attempts: 1 });
@@ -67,15 +125,28 @@ describe('a call of a tool with providers', () => {
 
   it('is given to the next provider when equal keys mean one effect, with the same key, unless a person approved it', async () => {
     const keys: unknown[] = [];
-    const [a, b] = [new FakeProvider(), new FakeProvider((_, { idempotencyKey }) => void keys.push(idempotencyKey))];
+    const [a, b] = [
+      new FakeProvider(),
+      new FakeProvider((_, { idempotencyKey }) => void keys.push(idempotencyKey)),
+    ];
     a.answers((_, { idempotencyKey }) => {
       keys.push(idempotencyKey);
       throw new Error('connection reset');
     });
     const save = writer('save', undefined, { providers: named('a', 'b'), idempotencyKey: true });
-    expect(await withProviders([save], { a, b }).call('save')).toMatchObject({ status: 'ok', provider: 'b' });
+    expect(await withProviders([save], { a, b }).call('save')).toMatchObject({
+      status: 'ok',
+      provider: 'b',
+    });
     expect(keys).toEqual([expect.any(String), keys[0]]);
-    const approved = withProviders([save], { a, b }, { policy: { decide: () => ({ ...allowAll.decide(), verdict: 'confirm' }) }, confirm: () => true });
+    const approved = withProviders(
+      [save],
+      { a, b },
+      {
+        policy: { decide: () => ({ ...allowAll.decide(), verdict: 'confirm' }) },
+        confirm: () => true,
+      },
+    );
     expect(await approved.call('save')).toMatchObject({ status: 'error', attempts: 1 });
     expect(b.calls).toBe(1);
   });
@@ -84,7 +155,10 @@ describe('a call of a tool with providers', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const fakes = Object.fromEntries(names.map((name) => [name, new FakeProvider()]));
     for (const fake of Object.values(fakes)) fake.fails();
-    const { call } = withProviders([search({ providers: named(...names) })], fakes, { maxAttempts: 1, routing: { failuresToEject: 1 } });
+    const { call } = withProviders([search({ providers: named(...names) })], fakes, {
+      maxAttempts: 1,
+      routing: { failuresToEject: 1 },
+    });
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 5 });
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 0 });
     expect(Object.values(fakes).map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1]);
@@ -93,16 +167,37 @@ describe('a call of a tool with providers', () => {
   it.each([
     ['answered', () => 'fine', { success: 1, failure: 0 }],
     ['failed by its result', () => fail('no such page'), { success: 0, failure: 1 }],
-    ['refused', () => { throw new ToolError('INVALID_INPUT', 'no query'); }, { success: 0, failure: 1 }],
-    ['exhausted', () => { throw new Error('down'); }, { success: 0, failure: 1 }],
+    [
+      'refused',
+      () => {
+        throw new ToolError('INVALID_INPUT', 'no query');
+      },
+      { success: 0, failure: 1 },
+    ],
+    [
+      'exhausted',
+      () => {
+        throw new Error('down');
+      },
+      { success: 0, failure: 1 },
+    ],
   ])('is counted once in the health of the tool: %s', async (_, answer, counts) => {
-    const { call, executor } = withProviders([search()], { a: new FakeProvider(answer), b: new FakeProvider(answer) });
+    const { call, executor } = withProviders([search()], {
+      a: new FakeProvider(answer),
+      b: new FakeProvider(answer),
+    });
     await call();
     expect(executor.health.lifetime('tool', 'search')).toEqual({ total: 1, ...counts });
   });
 
   it('whose answer breaks the output schema counts as a failure of the tool, as of one without providers', async () => {
-    const { call, executor } = withProviders([search({ outputSchema: { type: 'object', required: ['n'] } }), reader('local', () => ({}), { outputSchema: { type: 'object', required: ['n'] } })], { a: new FakeProvider(() => ({})), b: new FakeProvider() });
+    const { call, executor } = withProviders(
+      [
+        search({ outputSchema: { type: 'object', required: ['n'] } }),
+        reader('local', () => ({}), { outputSchema: { type: 'object', required: ['n'] } }),
+      ],
+      { a: new FakeProvider(() => ({})), b: new FakeProvider() },
+    );
     for (const name of ['search', 'local']) {
       expect(await call(name)).toMatchObject({ code: 'INVALID_RESULT' });
       expect(executor.health.lifetime('tool', name)).toEqual({ total: 1, success: 0, failure: 1 });
@@ -110,29 +205,58 @@ describe('a call of a tool with providers', () => {
   });
 
   it('that timed out is counted once too', async () => {
-    const { call, clock, executor } = withProviders([search()], { a: new FakeProvider(hangs), b: new FakeProvider(hangs) }, { timeoutMs: 100 });
+    const { call, clock, executor } = withProviders(
+      [search()],
+      { a: new FakeProvider(hangs), b: new FakeProvider(hangs) },
+      { timeoutMs: 100 },
+    );
     void call();
     await clock.advanceAsync(100);
-    expect(executor.health.lifetime('tool', 'search')).toEqual({ total: 1, success: 0, failure: 1 });
+    expect(executor.health.lifetime('tool', 'search')).toEqual({
+      total: 1,
+      success: 0,
+      failure: 1,
+    });
   });
 
   it('is answered by the tool’s own function when nobody knows its providers, and counted once', async () => {
-    const { call, executor } = withProviders([reader('search', () => 'own', { providers: named('a') })], {});
+    const { call, executor } = withProviders(
+      [reader('search', () => 'own', { providers: named('a') })],
+      {},
+    );
     expect(await call()).toMatchObject({ value: 'own', attempts: 1 });
     expect(executor.health.lifetime('tool', 'search').total).toBe(1);
     expect(executor.providers('search')).toEqual([]);
   });
 
   it('goes to the provider whose credentials are in the environment', async () => {
-    const tool = reader('google_search', undefined, { providers: [{ name: 'serpapi', priority: 20 }, { name: 'google_cse', priority: 10 }] });
+    const tool = reader('google_search', undefined, {
+      providers: [
+        { name: 'serpapi', priority: 20 },
+        { name: 'google_cse', priority: 10 },
+      ],
+    });
     const fakes = () => ({
       google_cse: new FakeProvider(() => 'cse', ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID']),
       serpapi: new FakeProvider(() => 'serpapi', [['SERPAPI_KEY', 'GOOGLE_API_KEY']]),
     });
-    const answerWith = async (env: Readonly<Record<string, string>>) => withProviders([tool], fakes(), { env }).call('google_search');
-    expect(await answerWith({ GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' })).toMatchObject({ value: 'cse', provider: 'google_cse', attempts: 1 });
-    expect(await answerWith({ GOOGLE_API_KEY: 'k' })).toMatchObject({ value: 'serpapi', provider: 'serpapi', attempts: 1 });
-    expect(await answerWith({ GOOGLE_CSE_ID: 'secret-id' })).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', message: expect.not.stringContaining('secret-id'), attempts: 0 });
+    const answerWith = async (env: Readonly<Record<string, string>>) =>
+      withProviders([tool], fakes(), { env }).call('google_search');
+    expect(await answerWith({ GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' })).toMatchObject({
+      value: 'cse',
+      provider: 'google_cse',
+      attempts: 1,
+    });
+    expect(await answerWith({ GOOGLE_API_KEY: 'k' })).toMatchObject({
+      value: 'serpapi',
+      provider: 'serpapi',
+      attempts: 1,
+    });
+    expect(await answerWith({ GOOGLE_CSE_ID: 'secret-id' })).toMatchObject({
+      code: 'PROVIDERS_EXHAUSTED',
+      message: expect.not.stringContaining('secret-id'),
+      attempts: 0,
+    });
   });
 });
 
@@ -146,13 +270,21 @@ describe('executor.providers', () => {
     const [first, second] = executor.providers('search');
     expect(first).toMatchObject({ provider: 'a', state: 'backing-off', failures: 1 });
     expect(first!.backoffUntil).toBeCloseTo(clock.now() + 1_000, 6);
-    expect(second).toMatchObject({ provider: 'b', state: 'available', metrics: { total: 1, success: 1 } });
+    expect(second).toMatchObject({
+      provider: 'b',
+      state: 'available',
+      metrics: { total: 1, success: 1 },
+    });
     expect(executor.providers('find')).toEqual(executor.providers('search'));
     await clock.advanceAsync(1_000);
     a.answers(() => 'back');
     expect(await call()).toMatchObject({ value: 'back', provider: 'a' });
-    expect(executor.providers('search')).toMatchObject([{ state: 'available', backoffUntil: null }, {}]);
-    for (const name of ['unknown', 'constructor', '__proto__']) expect(executor.providers(name)).toEqual([]);
+    expect(executor.providers('search')).toMatchObject([
+      { state: 'available', backoffUntil: null },
+      {},
+    ]);
+    for (const name of ['unknown', 'constructor', '__proto__'])
+      expect(executor.providers(name)).toEqual([]);
   });
 });
 
@@ -172,7 +304,10 @@ describe('an answer of a provider', () => {
       await gate.promise;
       text = 'new';
     });
-    const tools = [writer('save', undefined, { category: 'notes', providers: named('write'), timeoutMs: 50 }), reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 })];
+    const tools = [
+      writer('save', undefined, { category: 'notes', providers: named('write'), timeoutMs: 50 }),
+      reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 }),
+    ];
     const { call, clock, told } = withProviders(tools, { write });
     const saved = call('save');
     await clock.advanceAsync(50);
@@ -194,7 +329,15 @@ describe('an answer of a provider', () => {
       text = 'from a';
     });
     const b = new FakeProvider(() => void (text = 'from b'));
-    const tools = [writer('save', undefined, { category: 'notes', idempotencyKey: true, providers: named('a', 'b'), timeoutMs: 100 }), reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 })];
+    const tools = [
+      writer('save', undefined, {
+        category: 'notes',
+        idempotencyKey: true,
+        providers: named('a', 'b'),
+        timeoutMs: 100,
+      }),
+      reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 }),
+    ];
     const { call, clock, told } = withProviders(tools, { a, b });
     const saved = call('save');
     await clock.advanceAsync(50);
@@ -209,7 +352,11 @@ describe('an answer of a provider', () => {
   it('is none when nothing was running', async () => {
     const a = new FakeProvider();
     a.health = hangs;
-    const { call, clock, told } = withProviders([search({ providers: [{ name: 'a' }] })], { a }, { timeoutMs: 100 });
+    const { call, clock, told } = withProviders(
+      [search({ providers: [{ name: 'a' }] })],
+      { a },
+      { timeoutMs: 100 },
+    );
     const outcome = call();
     await clock.advanceAsync(100);
     expect(await outcome).toMatchObject({ code: 'TIMEOUT', attempts: 0 });
@@ -227,7 +374,11 @@ describe('an answer of a provider', () => {
       await gate.promise;
       active -= 1;
     });
-    const { call, clock } = withProviders([writer('save', undefined, { providers: [...named('a')], allowParallel: false })], { a }, { timeoutMs: 100, random: () => 0 });
+    const { call, clock } = withProviders(
+      [writer('save', undefined, { providers: [...named('a')], allowParallel: false })],
+      { a },
+      { timeoutMs: 100, random: () => 0 },
+    );
     const first = call('save');
     await clock.advanceAsync(100);
     expect(brief(await first)).toBe('error TIMEOUT');
@@ -246,7 +397,11 @@ describe('a tool that does not run beside itself', () => {
     const a = new FakeProvider();
     const check = new Gate<boolean>();
     a.health = () => check.promise;
-    const { call, clock } = withProviders([writer('save', undefined, { providers: [{ name: 'a' }], allowParallel: false })], { a }, { timeoutMs: 100 });
+    const { call, clock } = withProviders(
+      [writer('save', undefined, { providers: [{ name: 'a' }], allowParallel: false })],
+      { a },
+      { timeoutMs: 100 },
+    );
     const first = call('save');
     await clock.advanceAsync(100);
     expect(brief(await first)).toBe('error TIMEOUT');
@@ -269,7 +424,10 @@ describe('a caller who gives up', () => {
     caller.abort(reason);
     expect(await outcome).toMatchObject({ code: 'ABORTED', attempts: 1 });
     expect(executor.health.lifetime('tool', 'search').total).toBe(0);
-    expect(executor.providers('search')[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
+    expect(executor.providers('search')[0]).toMatchObject({
+      state: 'available',
+      metrics: { total: 0 },
+    });
     expect(told('provider-ejected')).toEqual([]);
     expect(told('late-result')).toEqual([]);
     gate.open('late');

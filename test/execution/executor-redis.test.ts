@@ -17,7 +17,11 @@ const CHILD = 'test/execution/fixtures/redis-child.ts';
 const KEY = '07'.repeat(32);
 
 async function child<T>(task: ChildTask): Promise<T> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program(CHILD), JSON.stringify(task)], { cwd: ROOT, timeout: DEADLINE_MS });
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [program(CHILD), JSON.stringify(task)],
+    { cwd: ROOT, timeout: DEADLINE_MS },
+  );
   expect(stderr).toBe('');
   return JSON.parse(stdout) as T;
 }
@@ -25,164 +29,255 @@ async function child<T>(task: ChildTask): Promise<T> {
 let id = 0;
 const call = (name: string, input: object = {}) => ({ id: `${id++}`, name, input });
 
-describe.skipIf(!redisPresent)('executors of several processes on one Redis (skipped without redis-server)', () => {
-  let server: RedisServer;
-  let store: RedisStateStore;
-  let executor: ToolExecutor;
-  let version: number;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.stop());
-  beforeEach(async () => {
-    store = await RedisStateStore.connect({ url: server.url });
-    await eventually(() => store.available, 'the store is available');
-    version = 1;
-    // The definitions of the child, so that approvals and kept answers are shared with it.
-    const extra = { description: 'Reads', category: 'notes' };
-    ({ executor } = setup([reader('read', () => 1, { ...extra, costPerCall: 0.5 }), reader('kept', () => version, { ...extra, cacheTtlMs: 60_000 }), writer('write', () => ++version, { description: 'Writes', category: 'notes' })], {
-      store, clock: systemClock, approvalKey: Buffer.from(KEY, 'hex'), budgets: [{ per: 'conversation', calls: 1_000 }],
-    }));
-  });
-  afterEach(async () => {
-    await executor.close();
-    await store.close();
-    await server.restart();
-  });
-
-  const approve = async (of: ReturnType<typeof call>) => {
-    const held = await executor.execute(of);
-    if (held.status !== 'approval_required') throw new Error(`expected approval_required, found ${brief(held)}`);
-    return executor.approve(held.pending);
-  };
-  const back = () => eventually(async () => {
-    const outcome = await executor.execute(call('write'));
-    return store.available && outcome.status === 'approval_required';
-  }, 'the store is back');
-
-  it('never overspend a budget together', async () => {
-    const said = await Promise.all([1, 2, 3, 4].map(() => child<{ made: number; refused: number }>({ task: 'budget', url: server.url, key: KEY, processes: 4 })));
-    expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // 40 of cost, half a unit each.
-    expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
-  });
-
-  it('run one approval once together', async () => {
-    const of = call('write', { text: 'bread' });
-    const approval = await approve(of);
-    const said = await Promise.all([1, 2, 3, 4].map(() => child<{ written: number; refused: number }>({ task: 'approval', url: server.url, key: KEY, processes: 4, call: of, approval })));
-    expect(said.reduce((sum, { written }) => sum + written, 0)).toBe(1);
-    expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(99);
-  });
-
-  it('serve no kept answer after another process wrote', async () => {
-    expect(brief(await executor.execute(call('kept')))).toBe('ok 1');
-    version = 2;
-    expect((await executor.execute(call('kept'))).cached).toBe(true);
-    expect(await child({ task: 'write', url: server.url, key: KEY, call: call('write') })).toEqual({ status: 'ok' });
-    expect(brief(await executor.execute(call('kept')))).toBe('ok 2');
-  });
-
-  async function expectOutage(): Promise<void> {
-    const outcomes: ToolOutcome[] = await Promise.all(['read', 'write'].map((name) => executor.execute(call(name))));
-    expect(outcomes.map(brief)).toEqual(['error STATE_UNAVAILABLE', 'error STATE_UNAVAILABLE']);
-  }
-
-  it.each([
-    ['killed and started again', () => server.kill(), () => server.restart()],
-    ['stopped and continued', async () => server.pause(), async () => server.resume()],
-  ])('refuse approvals and budgets while Redis is %s, go on with what needs neither, and work again after', async (how, fail, mend) => {
-    const free = setup([reader('read', () => 1), reader('kept', () => version, { category: 'notes', cacheTtlMs: 60_000 })], { store, clock: systemClock }).executor;
-    const of = call('write');
-    const approval = await approve(of);
-    expect(brief(await free.execute(call('kept')))).toBe('ok 1');
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    await fail();
-    await expectOutage();
-    expect(brief(await executor.execute(of, { approval }))).toBe('error STATE_UNAVAILABLE');
-    expect(version).toBe(1);
-    expect(brief(await free.execute(call('read')))).toBe('ok 1');
-    expect(brief(await free.execute(call('kept')))).toBe('ok 1');
-    expect(await free.execute(call('kept'))).toMatchObject({ status: 'ok', cached: true });
-    await mend();
-    await back();
-    if (how.startsWith('killed')) {
-      // It came back empty: nobody knows what was spent, and the approval is unknown.
-      expect(brief(await executor.execute(call('read')))).toBe('error BUDGET_EXCEEDED');
-      await executor.resetBudgets();
-      expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
-    }
-    const again = call('write');
-    const second = await approve(again);
-    expect(brief(await executor.execute(again, { approval: second }))).toBe('ok 2');
-    expect(brief(await executor.execute(again, { approval: second }))).toBe('error INVALID_APPROVAL');
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    expect((await executor.execute(call('kept'))).status).toBe('ok');
-    expect((await executor.execute(call('kept'))).cached).toBe(true);
-    await free.close();
-  });
-
-  it('refuse budgets and approvals after Redis was emptied, until the budgets are reset', async () => {
-    const of = call('write');
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    const approval = await approve(of);
-    await server.flush();
-    expect(brief(await executor.execute(call('read')))).toBe('error BUDGET_EXCEEDED');
-    expect(brief(await executor.execute(of, { approval }))).toMatch(/BUDGET_EXCEEDED|INVALID_APPROVAL/);
-    await executor.resetBudgets();
-    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-    expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
-    expect(version).toBe(1);
-  });
-
-  it('close their budgets when Redis comes back as it was before, until they are reset; trusted restarts keep them open', async () => {
-    const own = await RedisServer.start();
-    const connect = async (onStoreRestart: 'refuse' | 'trust') => {
-      const connected = await RedisStateStore.connect({ url: own.url, onStoreRestart, prefix: `${onStoreRestart}:` });
-      const made = () => setup([reader('read', () => 1)], { store: connected, clock: systemClock, budgets: [{ per: 'principal', calls: 3 }] }).executor;
-      return { connected, made };
-    };
-    const [careful, trusting] = [await connect('refuse'), await connect('trust')];
-    await eventually(() => careful.connected.available && trusting.connected.available, 'the stores are available');
-    const [one, other, trusts] = [careful.made(), careful.made(), trusting.made()];
-    for (const each of [one, trusts]) expect(brief(await each.execute(call('read')))).toBe('ok 1');
-    await own.command('SAVE');
-    expect(brief(await one.execute(call('read')))).toBe('ok 1');
-    await own.restart();
-    await eventually(async () => careful.connected.available && trusting.connected.available && (await careful.connected.get('any')) === undefined && (await trusting.connected.get('any')) === undefined, 'the stores are back');
-    for (const each of [one, other, careful.made()]) expect(await each.execute(call('read'))).toMatchObject({ code: 'BUDGET_EXCEEDED', details: { reason: 'lost' } });
-    for (const expected of ['ok 1', 'ok 1', 'error BUDGET_EXCEEDED']) expect(brief(await trusts.execute(call('read')))).toBe(expected);
-    await other.resetBudgets();
-    for (const each of [one, other]) expect(brief(await each.execute(call('read')))).toBe('ok 1');
-    for (const { connected } of [careful, trusting]) await connected.close();
-    await own.stop();
-  });
-
-  it('settle every call and end with exit code 0, whatever happens to Redis under load', async () => {
-    const process_ = spawn(process.execPath, [program(CHILD), JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask)], { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] });
-    const lines: string[] = [];
-    let errors = '';
-    createInterface({ input: process_.stdout }).on('line', (line) => lines.push(line));
-    process_.stderr.on('data', (data: Buffer) => (errors += data.toString()));
-    const ended = once(process_, 'exit');
-    await eventually(() => lines.includes('ready'), 'the child works');
-    for (let round = 0; round < 2; round++) {
-      await server.kill();
-      await eventually(() => !store.available, 'the loss is noticed');
+describe.skipIf(!redisPresent)(
+  'executors of several processes on one Redis (skipped without redis-server)',
+  () => {
+    let server: RedisServer;
+    let store: RedisStateStore;
+    let executor: ToolExecutor;
+    let version: number;
+    beforeAll(async () => {
+      server = await RedisServer.start();
+    });
+    afterAll(() => server.stop());
+    beforeEach(async () => {
+      store = await RedisStateStore.connect({ url: server.url });
+      await eventually(() => store.available, 'the store is available');
+      version = 1;
+      // The definitions of the child, so that approvals and kept answers are shared with it.
+      const extra = { description: 'Reads', category: 'notes' };
+      ({ executor } = setup(
+        [
+          reader('read', () => 1, { ...extra, costPerCall: 0.5 }),
+          reader('kept', () => version, { ...extra, cacheTtlMs: 60_000 }),
+          writer('write', () => ++version, { description: 'Writes', category: 'notes' }),
+        ],
+        {
+          store,
+          clock: systemClock,
+          approvalKey: Buffer.from(KEY, 'hex'),
+          budgets: [{ per: 'conversation', calls: 1_000 }],
+        },
+      ));
+    });
+    afterEach(async () => {
+      await executor.close();
+      await store.close();
       await server.restart();
-      await eventually(() => store.available, 'the store is back');
-      await server.flush();
-      server.pause();
-      await eventually(() => !store.available, 'the loss is noticed');
-      server.resume();
-      await eventually(() => store.available, 'the store is back');
+    });
+
+    const approve = async (of: ReturnType<typeof call>) => {
+      const held = await executor.execute(of);
+      if (held.status !== 'approval_required')
+        throw new Error(`expected approval_required, found ${brief(held)}`);
+      return executor.approve(held.pending);
+    };
+    const back = () =>
+      eventually(async () => {
+        const outcome = await executor.execute(call('write'));
+        return store.available && outcome.status === 'approval_required';
+      }, 'the store is back');
+
+    it('never overspend a budget together', async () => {
+      const said = await Promise.all(
+        [1, 2, 3, 4].map(() =>
+          child<{ made: number; refused: number }>({
+            task: 'budget',
+            url: server.url,
+            key: KEY,
+            processes: 4,
+          }),
+        ),
+      );
+      expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // 40 of cost, half a unit each.
+      expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
+    });
+
+    it('run one approval once together', async () => {
+      const of = call('write', { text: 'bread' });
+      const approval = await approve(of);
+      const said = await Promise.all(
+        [1, 2, 3, 4].map(() =>
+          child<{ written: number; refused: number }>({
+            task: 'approval',
+            url: server.url,
+            key: KEY,
+            processes: 4,
+            call: of,
+            approval,
+          }),
+        ),
+      );
+      expect(said.reduce((sum, { written }) => sum + written, 0)).toBe(1);
+      expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(99);
+    });
+
+    it('serve no kept answer after another process wrote', async () => {
+      expect(brief(await executor.execute(call('kept')))).toBe('ok 1');
+      version = 2;
+      expect((await executor.execute(call('kept'))).cached).toBe(true);
+      expect(
+        await child({ task: 'write', url: server.url, key: KEY, call: call('write') }),
+      ).toEqual({ status: 'ok' });
+      expect(brief(await executor.execute(call('kept')))).toBe('ok 2');
+    });
+
+    async function expectOutage(): Promise<void> {
+      const outcomes: ToolOutcome[] = await Promise.all(
+        ['read', 'write'].map((name) => executor.execute(call(name))),
+      );
+      expect(outcomes.map(brief)).toEqual(['error STATE_UNAVAILABLE', 'error STATE_UNAVAILABLE']);
     }
-    process_.stdin.end();
-    const [code] = (await ended) as [number];
-    await settled();
-    expect(errors).toBe('');
-    expect(code).toBe(0);
-    const counts = JSON.parse(lines.at(-1)!) as Record<string, number>;
-    expect(Object.keys(counts).filter((said) => !/^(kept|read|write) (ok|approval_required|STATE_UNAVAILABLE|BUDGET_EXCEEDED|INVALID_APPROVAL)$/.test(said))).toEqual([]);
-    expect(counts['read STATE_UNAVAILABLE']).toBeGreaterThan(0);
-  });
-});
+
+    it.each([
+      ['killed and started again', () => server.kill(), () => server.restart()],
+      ['stopped and continued', async () => server.pause(), async () => server.resume()],
+    ])(
+      'refuse approvals and budgets while Redis is %s, go on with what needs neither, and work again after',
+      async (how, fail, mend) => {
+        const free = setup(
+          [
+            reader('read', () => 1),
+            reader('kept', () => version, { category: 'notes', cacheTtlMs: 60_000 }),
+          ],
+          { store, clock: systemClock },
+        ).executor;
+        const of = call('write');
+        const approval = await approve(of);
+        expect(brief(await free.execute(call('kept')))).toBe('ok 1');
+        expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+        await fail();
+        await expectOutage();
+        expect(brief(await executor.execute(of, { approval }))).toBe('error STATE_UNAVAILABLE');
+        expect(version).toBe(1);
+        expect(brief(await free.execute(call('read')))).toBe('ok 1');
+        expect(brief(await free.execute(call('kept')))).toBe('ok 1');
+        expect(await free.execute(call('kept'))).toMatchObject({ status: 'ok', cached: true });
+        await mend();
+        await back();
+        if (how.startsWith('killed')) {
+          // It came back empty: nobody knows what was spent, and the approval is unknown.
+          expect(brief(await executor.execute(call('read')))).toBe('error BUDGET_EXCEEDED');
+          await executor.resetBudgets();
+          expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
+        }
+        const again = call('write');
+        const second = await approve(again);
+        expect(brief(await executor.execute(again, { approval: second }))).toBe('ok 2');
+        expect(brief(await executor.execute(again, { approval: second }))).toBe(
+          'error INVALID_APPROVAL',
+        );
+        expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+        expect((await executor.execute(call('kept'))).status).toBe('ok');
+        expect((await executor.execute(call('kept'))).cached).toBe(true);
+        await free.close();
+      },
+    );
+
+    it('refuse budgets and approvals after Redis was emptied, until the budgets are reset', async () => {
+      const of = call('write');
+      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+      const approval = await approve(of);
+      await server.flush();
+      expect(brief(await executor.execute(call('read')))).toBe('error BUDGET_EXCEEDED');
+      expect(brief(await executor.execute(of, { approval }))).toMatch(
+        /BUDGET_EXCEEDED|INVALID_APPROVAL/,
+      );
+      await executor.resetBudgets();
+      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+      expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
+      expect(version).toBe(1);
+    });
+
+    it('close their budgets when Redis comes back as it was before, until they are reset; trusted restarts keep them open', async () => {
+      const own = await RedisServer.start();
+      const connect = async (onStoreRestart: 'refuse' | 'trust') => {
+        const connected = await RedisStateStore.connect({
+          url: own.url,
+          onStoreRestart,
+          prefix: `${onStoreRestart}:`,
+        });
+        const made = () =>
+          setup([reader('read', () => 1)], {
+            store: connected,
+            clock: systemClock,
+            budgets: [{ per: 'principal', calls: 3 }],
+          }).executor;
+        return { connected, made };
+      };
+      const [careful, trusting] = [await connect('refuse'), await connect('trust')];
+      await eventually(
+        () => careful.connected.available && trusting.connected.available,
+        'the stores are available',
+      );
+      const [one, other, trusts] = [careful.made(), careful.made(), trusting.made()];
+      for (const each of [one, trusts])
+        expect(brief(await each.execute(call('read')))).toBe('ok 1');
+      await own.command('SAVE');
+      expect(brief(await one.execute(call('read')))).toBe('ok 1');
+      await own.restart();
+      await eventually(
+        async () =>
+          careful.connected.available &&
+          trusting.connected.available &&
+          (await careful.connected.get('any')) === undefined &&
+          (await trusting.connected.get('any')) === undefined,
+        'the stores are back',
+      );
+      for (const each of [one, other, careful.made()])
+        expect(await each.execute(call('read'))).toMatchObject({
+          code: 'BUDGET_EXCEEDED',
+          details: { reason: 'lost' },
+        });
+      for (const expected of ['ok 1', 'ok 1', 'error BUDGET_EXCEEDED'])
+        expect(brief(await trusts.execute(call('read')))).toBe(expected);
+      await other.resetBudgets();
+      for (const each of [one, other]) expect(brief(await each.execute(call('read')))).toBe('ok 1');
+      for (const { connected } of [careful, trusting]) await connected.close();
+      await own.stop();
+    });
+
+    it('settle every call and end with exit code 0, whatever happens to Redis under load', async () => {
+      const process_ = spawn(
+        process.execPath,
+        [
+          program(CHILD),
+          JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask),
+        ],
+        { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] },
+      );
+      const lines: string[] = [];
+      let errors = '';
+      createInterface({ input: process_.stdout }).on('line', (line) => lines.push(line));
+      process_.stderr.on('data', (data: Buffer) => (errors += data.toString()));
+      const ended = once(process_, 'exit');
+      await eventually(() => lines.includes('ready'), 'the child works');
+      for (let round = 0; round < 2; round++) {
+        await server.kill();
+        await eventually(() => !store.available, 'the loss is noticed');
+        await server.restart();
+        await eventually(() => store.available, 'the store is back');
+        await server.flush();
+        server.pause();
+        await eventually(() => !store.available, 'the loss is noticed');
+        server.resume();
+        await eventually(() => store.available, 'the store is back');
+      }
+      process_.stdin.end();
+      const [code] = (await ended) as [number];
+      await settled();
+      expect(errors).toBe('');
+      expect(code).toBe(0);
+      const counts = JSON.parse(lines.at(-1)!) as Record<string, number>;
+      expect(
+        Object.keys(counts).filter(
+          (said) =>
+            !/^(kept|read|write) (ok|approval_required|STATE_UNAVAILABLE|BUDGET_EXCEEDED|INVALID_APPROVAL)$/.test(
+              said,
+            ),
+        ),
+      ).toEqual([]);
+      expect(counts['read STATE_UNAVAILABLE']).toBeGreaterThan(0);
+    });
+  },
+);

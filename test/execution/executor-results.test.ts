@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, fail, halt, ToolError, type ToolDefinition, type ToolOutcome } from '../../src/index.js';
+import {
+  defineTool,
+  fail,
+  halt,
+  ToolError,
+  type ToolDefinition,
+  type ToolOutcome,
+} from '../../src/index.js';
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { anyTool, brief, reader, setup } from './fixtures/executor-setup.js';
 
-const run = async (work: () => unknown, extra: object = {}, options: object = {}): Promise<ToolOutcome> =>
+const run = async (
+  work: () => unknown,
+  extra: object = {},
+  options: object = {},
+): Promise<ToolOutcome> =>
   setup([reader('read', work, extra)], options).executor.execute({ id: '1', name: 'read' });
 const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
 
@@ -15,52 +26,110 @@ describe('the answer of a tool with an output schema', () => {
 
   it('is given as a zod schema makes it', async () => {
     const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
-    expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe('ok {"count":1,"unit":"pieces"}');
+    expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
+      'ok {"count":1,"unit":"pieces"}',
+    );
   });
 
-  it.each<[string, object]>([['JSON Schema', COUNT], ['zod', z.object({ count: z.number() })]])('is refused by %s once, with the value for programs and not for models', async (_, outputSchema) => {
-    let runs = 0;
-    const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', attempts: 1, details: { ran: true, issues: [{ path: ['count'] }] }, value: { count: 'many' } });
-    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', retryable: false, text: 'read ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.' });
-    expect(runs).toBe(1);
-  });
+  it.each<[string, object]>([
+    ['JSON Schema', COUNT],
+    ['zod', z.object({ count: z.number() })],
+  ])(
+    'is refused by %s once, with the value for programs and not for models',
+    async (_, outputSchema) => {
+      let runs = 0;
+      const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
+      expect(outcome).toMatchObject({
+        status: 'error',
+        code: 'INVALID_RESULT',
+        attempts: 1,
+        details: { ran: true, issues: [{ path: ['count'] }] },
+        value: { count: 'many' },
+      });
+      expect(readOutcome(outcome)).toMatchObject({
+        kind: 'error',
+        retryable: false,
+        text: 'read ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.',
+      });
+      expect(runs).toBe(1);
+    },
+  );
 
   it('is not kept when it is refused', async () => {
     let runs = 0;
-    const { executor } = setup([reader('read', () => ({ count: runs++ === 0 ? 'many' : 1 }), { outputSchema: COUNT as never, cacheTtlMs: 1_000 })]);
+    const { executor } = setup([
+      reader('read', () => ({ count: runs++ === 0 ? 'many' : 1 }), {
+        outputSchema: COUNT as never,
+        cacheTtlMs: 1_000,
+      }),
+    ]);
     expect(brief(await executor.execute({ id: '1', name: 'read' }))).toBe('error INVALID_RESULT');
     expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('ok {"count":1}');
   });
 });
 
-const PROMISES: readonly (readonly [string, object])[] = [['JSON Schema', COUNT], ['zod', z.object({ count: z.number() })]];
+const PROMISES: readonly (readonly [string, object])[] = [
+  ['JSON Schema', COUNT],
+  ['zod', z.object({ count: z.number() })],
+];
 
 describe('the value of a tool that ends the run', () => {
-  it.each(PROMISES)('is held to its output schema in %s, and the run ends all the same', async (_, outputSchema) => {
-    const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'enough', details: { ran: true, issues: [{ path: ['count'] }] }, value: { count: 'many' } });
-    expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
-  });
+  it.each(PROMISES)(
+    'is held to its output schema in %s, and the run ends all the same',
+    async (_, outputSchema) => {
+      const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
+      expect(outcome).toMatchObject({
+        status: 'error',
+        code: 'INVALID_RESULT',
+        haltReason: 'enough',
+        details: { ran: true, issues: [{ path: ['count'] }] },
+        value: { count: 'many' },
+      });
+      expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
+    },
+  );
 
   it('is given as a zod schema makes it', async () => {
-    expect(await run(() => halt('enough', { count: 1, secret: 'x' }), { outputSchema: z.object({ count: z.number() }) })).toMatchObject({ status: 'halt', reason: 'enough', value: { count: 1 } });
+    expect(
+      await run(() => halt('enough', { count: 1, secret: 'x' }), {
+        outputSchema: z.object({ count: z.number() }),
+      }),
+    ).toMatchObject({ status: 'halt', reason: 'enough', value: { count: 1 } });
   });
 
   it('must be something that JSON can hold', async () => {
-    expect(await run(() => halt('enough', 1n))).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'enough', value: 1n });
+    expect(await run(() => halt('enough', 1n))).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      haltReason: 'enough',
+      value: 1n,
+    });
   });
 
   it('may be missing, whatever the output schema says', async () => {
-    expect(await run(() => halt('enough'), { outputSchema: COUNT })).toMatchObject({ status: 'halt', reason: 'enough', value: null });
+    expect(await run(() => halt('enough'), { outputSchema: COUNT })).toMatchObject({
+      status: 'halt',
+      reason: 'enough',
+      value: null,
+    });
   });
 });
 
 describe('a call that is answered elsewhere', () => {
-  it.each(PROMISES)('says in JSON Schema what its result must be like, from %s', async (_, outputSchema) => {
-    expect(await run(undefined as never, { manual: true, execute: undefined, outputSchema })).toMatchObject({ status: 'manual', pending: { outputSchema: { type: 'object', required: ['count'] } } });
-    expect(await run(undefined as never, { manual: true, execute: undefined })).not.toHaveProperty('pending.outputSchema');
-  });
+  it.each(PROMISES)(
+    'says in JSON Schema what its result must be like, from %s',
+    async (_, outputSchema) => {
+      expect(
+        await run(undefined as never, { manual: true, execute: undefined, outputSchema }),
+      ).toMatchObject({
+        status: 'manual',
+        pending: { outputSchema: { type: 'object', required: ['count'] } },
+      });
+      expect(
+        await run(undefined as never, { manual: true, execute: undefined }),
+      ).not.toHaveProperty('pending.outputSchema');
+    },
+  );
 });
 
 describe('what models read of an answer that is refused', () => {
@@ -69,7 +138,15 @@ describe('what models read of an answer that is refused', () => {
   it.each<[string, unknown, object]>([
     ['a value, by JSON Schema', { count: SECRET }, { outputSchema: COUNT }],
     ['a value, by zod', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
-    ['a value, by a check of its own', { count: SECRET }, { outputSchema: z.object({ count: z.string().refine(() => false, { error: ({ input }) => `bad ${String(input)}` }) }) }],
+    [
+      'a value, by a check of its own',
+      { count: SECRET },
+      {
+        outputSchema: z.object({
+          count: z.string().refine(() => false, { error: ({ input }) => `bad ${String(input)}` }),
+        }),
+      },
+    ],
     ['a key, by JSON Schema', { [SECRET]: 'x' }, { outputSchema: numbers }],
     ['a key, by zod', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
     ['a key of what JSON cannot hold', { [SECRET]: 1n }, {}],
@@ -84,16 +161,29 @@ describe('what models read of an answer that is refused', () => {
   });
 
   it('has no digits of a big integer', async () => {
-    expect(readOutcome(await run(() => ({ account: 123456789n }))).text).toBe('read ran, but its result cannot be shown: expected plain data, got a big integer');
+    expect(readOutcome(await run(() => ({ account: 123456789n }))).text).toBe(
+      'read ran, but its result cannot be shown: expected plain data, got a big integer',
+    );
   });
 });
 
 describe('an answer that JSON cannot hold', () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
-  it.each<[string, unknown]>([['a big integer', 1n], ['a function', () => 1], ['a symbol', Symbol('x')], ['a cycle', circle], ['a Map', new Map()], ['NaN inside', { deep: [Number.NaN] }]])('is refused: %s', async (_, value) => {
+  it.each<[string, unknown]>([
+    ['a big integer', 1n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['a cycle', circle],
+    ['a Map', new Map()],
+    ['NaN inside', { deep: [Number.NaN] }],
+  ])('is refused: %s', async (_, value) => {
     const outcome = await run(() => value);
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true } });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      details: { ran: true },
+    });
     expect((outcome as { value: unknown }).value).toBe(value);
   });
 });
@@ -101,7 +191,13 @@ describe('an answer that JSON cannot hold', () => {
 describe('a failure', () => {
   it('that a tool reports says so, and models read its details', async () => {
     const outcome = await run(() => fail('no money', { have: 3 }));
-    expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', message: 'no money', details: { have: 3 }, origin: 'reported' });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'EXECUTION_FAILED',
+      message: 'no money',
+      details: { have: 3 },
+      origin: 'reported',
+    });
     expect(readOutcome(outcome).text).toBe('no money\nDetails: {"have":3}');
     const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
     expect(long.length).toBeLessThan(4_200);
@@ -113,25 +209,62 @@ describe('a failure', () => {
     circle['self'] = circle;
     const read = async (details: Readonly<Record<string, unknown>>) => {
       const outcome = await run(() => fail('no money', details));
-      expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', message: 'no money', origin: 'reported', attempts: 1 });
+      expect(outcome).toMatchObject({
+        status: 'error',
+        code: 'EXECUTION_FAILED',
+        message: 'no money',
+        origin: 'reported',
+        attempts: 1,
+      });
       return (outcome as { readonly details?: unknown }).details;
     };
-    expect(await read({ have: 3n, at: new Date(0), of: { f: () => 1, n: NaN } })).toEqual({ have: '3', at: '1970-01-01T00:00:00.000Z', of: { n: null } });
-    for (const details of [circle, { get have(): never { throw new Error('no'); } }, { toJSON: () => 'text' }]) expect(await read(details)).toBeUndefined();
+    expect(await read({ have: 3n, at: new Date(0), of: { f: () => 1, n: NaN } })).toEqual({
+      have: '3',
+      at: '1970-01-01T00:00:00.000Z',
+      of: { n: null },
+    });
+    for (const details of [
+      circle,
+      {
+        get have(): never {
+          throw new Error('no');
+        },
+      },
+      { toJSON: () => 'text' },
+    ])
+      expect(await read(details)).toBeUndefined();
   });
 
   it('that a tool throws says so, and its details are for programs', async () => {
-    const outcome = await run(() => { throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } }); }, {}, { maxAttempts: 1 });
-    expect(outcome).toMatchObject({ code: 'LIMIT_EXCEEDED', origin: 'thrown', details: { secret: 1 } });
+    const outcome = await run(
+      () => {
+        throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });
+      },
+      {},
+      { maxAttempts: 1 },
+    );
+    expect(outcome).toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      origin: 'thrown',
+      details: { secret: 1 },
+    });
     expect(readOutcome(outcome).text).toBe('too much');
   });
 
   it('that is none of the tool says neither', async () => {
-    expect(await setup([]).executor.execute({ id: '1', name: 'nobody' })).not.toHaveProperty('origin');
+    expect(await setup([]).executor.execute({ id: '1', name: 'nobody' })).not.toHaveProperty(
+      'origin',
+    );
   });
 
   const thrown = async (message: string, exposeErrors?: 'none' | 'public' | 'full') => {
-    const outcome = await run(() => { throw new Error(message); }, {}, { maxAttempts: 1, ...(exposeErrors && { exposeErrors }) });
+    const outcome = await run(
+      () => {
+        throw new Error(message);
+      },
+      {},
+      { maxAttempts: 1, ...(exposeErrors && { exposeErrors }) },
+    );
     return outcome.status === 'error' ? outcome.message : '';
   };
 
@@ -140,26 +273,47 @@ describe('a failure', () => {
     ['getaddrinfo ENOTFOUND vault', 'getaddrinfo ENOTFOUND [host]'],
     ['connect ECONNREFUSED 10.0.0.5:5432', 'connect ECONNREFUSED [host]'],
     ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED [host]'],
-    ['request to https://api.internal:8443/v1/users failed', 'request to https://[host]/v1/users failed'],
+    [
+      'request to https://api.internal:8443/v1/users failed',
+      'request to https://[host]/v1/users failed',
+    ],
     ['no route to db-primary:5432', 'no route to [host]'],
     ['localhost:3000 is busy', '[host] is busy'],
     ['billing.svc.cluster.local does not answer', '[host] does not answer'],
-    ['the file notes.md of version 1.2.3 is missing in package.json, line 10:5', 'the file notes.md of version 1.2.3 is missing in package.json, line 10:5'],
+    [
+      'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
+      'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
+    ],
     ['the host is not reachable', 'the host is not reachable'],
     ['db01.prod.acme.xyz:5432 timed out', '[host] timed out'],
     ['upstream db01.prod.acme.unusual:5432.', 'upstream [host].'],
     ['smtp-relay:25 refused', '[host] refused'],
-    ['connection to server at "pg-main" (10.0.0.5), port 5432 failed', 'connection to server at "[host]" ([host]), port 5432 failed'],
-    ["Can't connect to MySQL server on 'mysql-primary' (111)", "Can't connect to MySQL server on '[host]' (111)"],
-    ['could not translate host name "pg-main" to address', 'could not translate host name "[host]" to address'],
-    ["does not match altnames: Host: api.acme.solutions", 'does not match altnames: Host: [host]'],
+    [
+      'connection to server at "pg-main" (10.0.0.5), port 5432 failed',
+      'connection to server at "[host]" ([host]), port 5432 failed',
+    ],
+    [
+      "Can't connect to MySQL server on 'mysql-primary' (111)",
+      "Can't connect to MySQL server on '[host]' (111)",
+    ],
+    [
+      'could not translate host name "pg-main" to address',
+      'could not translate host name "[host]" to address',
+    ],
+    ['does not match altnames: Host: api.acme.solutions', 'does not match altnames: Host: [host]'],
     ['api.acme.solutions refused', '[host] refused'],
     ['host=pg-main port=5432', 'host=[host] port=5432'],
     ['addr=2001:db8::ff00:42:8329', 'addr=[host]'],
     ['connect to 2001:db8:: failed', 'connect to [host] failed'],
     ['connect ECONNREFUSED fe80::1%eth0:80', 'connect ECONNREFUSED [host]'],
-    ['see index.test and parser.test:12 and app.module.ts:42 at 10:25', 'see index.test and parser.test:12 and app.module.ts:42 at 10:25'],
-    ['add::face is no member of std::vector, at 12:30:45', 'add::face is no member of std::vector, at 12:30:45'],
+    [
+      'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
+      'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
+    ],
+    [
+      'add::face is no member of std::vector, at 12:30:45',
+      'add::face is no member of std::vector, at 12:30:45',
+    ],
     ['config.tools.list is undefined', 'config.tools.list is undefined'],
   ])('is shown without host names: %s', async (message, shown) => {
     expect(await thrown(message)).toBe(shown);
@@ -167,7 +321,9 @@ describe('a failure', () => {
 
   it('is shown as exposeErrors says', async () => {
     const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
-    expect(await thrown(message, 'none')).toBe('read failed. Its error is not shown; try something else, or ask the user.');
+    expect(await thrown(message, 'none')).toBe(
+      'read failed. Its error is not shown; try something else, or ask the user.',
+    );
     expect(await thrown(message, 'public')).toBe('connect ECONNREFUSED [host]');
     expect(await thrown(message, 'full')).toBe(message);
   });
@@ -175,7 +331,13 @@ describe('a failure', () => {
 
 describe('null as arguments', () => {
   const call = async (inputSchema: unknown, input: unknown = null) => {
-    const tool = defineTool({ name: 't', description: 'd', inputSchema: inputSchema as never, accessMode: 'readonly', execute: ((given: unknown) => ({ given })) }) as unknown as ToolDefinition;
+    const tool = defineTool({
+      name: 't',
+      description: 'd',
+      inputSchema: inputSchema as never,
+      accessMode: 'readonly',
+      execute: (given: unknown) => ({ given }),
+    }) as unknown as ToolDefinition;
     return brief(await setup([tool]).executor.execute({ id: '1', name: 't', input }));
   };
 
@@ -198,6 +360,13 @@ describe('null as arguments', () => {
     const { executor } = setup([anyTool('t', (given) => given, { accessMode: 'write' })]);
     const held = await executor.execute({ id: '1', name: 't', input: null });
     if (held.status !== 'approval_required') throw new Error('expected it to be pending');
-    expect(brief(await executor.execute({ id: '1', name: 't', input: {} }, { approval: await executor.approve(held.pending) }))).toBe('ok {}');
+    expect(
+      brief(
+        await executor.execute(
+          { id: '1', name: 't', input: {} },
+          { approval: await executor.approve(held.pending) },
+        ),
+      ),
+    ).toBe('ok {}');
   });
 });

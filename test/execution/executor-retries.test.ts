@@ -4,9 +4,21 @@ import { fail, ToolError, type ToolDefinition } from '../../src/index.js';
 import { allowAll, anyTool, reader, setup, settled, writer } from './fixtures/executor-setup.js';
 
 /** How often a tool that always fails is started. */
-async function attemptsOf(tool: (execute: () => unknown) => ToolDefinition, error: unknown = new Error('again'), options = {}): Promise<number> {
+async function attemptsOf(
+  tool: (execute: () => unknown) => ToolDefinition,
+  error: unknown = new Error('again'),
+  options = {},
+): Promise<number> {
   let runs = 0;
-  const { executor, clock } = setup([tool(() => { runs++; throw error; })], { policy: allowAll, ...options });
+  const { executor, clock } = setup(
+    [
+      tool(() => {
+        runs++;
+        throw error;
+      }),
+    ],
+    { policy: allowAll, ...options },
+  );
   const running = executor.execute({ id: '1', name: 'work' });
   await clock.advanceAsync(20_000);
   const outcome = await running;
@@ -18,21 +30,36 @@ async function attemptsOf(tool: (execute: () => unknown) => ToolDefinition, erro
 describe('a tool that fails is tried again', () => {
   it('when it declares that it only reads, or that equal keys mean one effect', async () => {
     expect(await attemptsOf((execute) => reader('work', execute))).toBe(3);
-    expect(await attemptsOf((execute) => writer('work', execute, { idempotencyKey: true }))).toBe(3);
-    expect(await attemptsOf((execute) => reader('work', execute), undefined, { maxAttempts: 5 })).toBe(5);
+    expect(await attemptsOf((execute) => writer('work', execute, { idempotencyKey: true }))).toBe(
+      3,
+    );
+    expect(
+      await attemptsOf((execute) => reader('work', execute), undefined, { maxAttempts: 5 }),
+    ).toBe(5);
   });
 
   it('not when nothing of that is declared', async () => {
     expect(await attemptsOf((execute) => anyTool('work', execute))).toBe(1);
     expect(await attemptsOf((execute) => writer('work', execute))).toBe(1);
-    expect(await attemptsOf((execute) => anyTool('work', execute, { accessMode: 'execute' }))).toBe(1);
-    expect(await attemptsOf((execute) => anyTool('work', execute, { sideEffects: 'none' })), 'inferred readonly').toBe(1);
-    expect(await attemptsOf((execute) => reader('work', execute), undefined, { maxAttempts: 1 })).toBe(1);
+    expect(await attemptsOf((execute) => anyTool('work', execute, { accessMode: 'execute' }))).toBe(
+      1,
+    );
+    expect(
+      await attemptsOf((execute) => anyTool('work', execute, { sideEffects: 'none' })),
+      'inferred readonly',
+    ).toBe(1);
+    expect(
+      await attemptsOf((execute) => reader('work', execute), undefined, { maxAttempts: 1 }),
+    ).toBe(1);
   });
 
   it('not when what it threw is an answer', async () => {
     const transient: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
-    for (const code of TOOL_ERROR_CODES) expect(await attemptsOf((execute) => reader('work', execute), new ToolError(code, 'm')), code).toBe(transient.includes(code) ? 3 : 1);
+    for (const code of TOOL_ERROR_CODES)
+      expect(
+        await attemptsOf((execute) => reader('work', execute), new ToolError(code, 'm')),
+        code,
+      ).toBe(transient.includes(code) ? 3 : 1);
   });
 
   it('not when it says by its result that it failed', async () => {
@@ -44,7 +71,19 @@ describe('a tool that fails is tried again', () => {
 
   it('never when a person approved the write', async () => {
     let runs = 0;
-    const { executor, clock } = setup([writer('work', () => { runs++; throw new Error('again'); }, { idempotencyKey: true })], { confirm: () => true });
+    const { executor, clock } = setup(
+      [
+        writer(
+          'work',
+          () => {
+            runs++;
+            throw new Error('again');
+          },
+          { idempotencyKey: true },
+        ),
+      ],
+      { confirm: () => true },
+    );
     const running = executor.execute({ id: '1', name: 'work' });
     await clock.advanceAsync(20_000);
     expect(await running).toMatchObject({ status: 'error', attempts: 1 });
@@ -53,16 +92,31 @@ describe('a tool that fails is tried again', () => {
 
   it('after pauses that are random below 100, 200, … and at most 2,000 ms', async () => {
     const starts: number[] = [];
-    const { executor, clock } = setup([reader('work', () => { starts.push(clock.elapsed()); throw new Error('again'); })], { maxAttempts: 8, random: () => 0.5 });
+    const { executor, clock } = setup(
+      [
+        reader('work', () => {
+          starts.push(clock.elapsed());
+          throw new Error('again');
+        }),
+      ],
+      { maxAttempts: 8, random: () => 0.5 },
+    );
     const running = executor.execute({ id: '1', name: 'work' });
     await clock.advanceAsync(20_000);
     await running;
-    expect(starts.map((at, index) => at - (starts[index - 1] ?? 0))).toEqual([0, 50, 100, 200, 400, 800, 1_000, 1_000]);
+    expect(starts.map((at, index) => at - (starts[index - 1] ?? 0))).toEqual([
+      0, 50, 100, 200, 400, 800, 1_000, 1_000,
+    ]);
   });
 
   it('until it succeeds, and its answer counts how often', async () => {
     let runs = 0;
-    const { executor, clock, events } = setup([reader('work', () => { if (++runs < 3) throw new Error('again'); return 'done'; })]);
+    const { executor, clock, events } = setup([
+      reader('work', () => {
+        if (++runs < 3) throw new Error('again');
+        return 'done';
+      }),
+    ]);
     const running = executor.execute({ id: '1', name: 'work' });
     await clock.advanceAsync(20_000);
     expect(await running).toMatchObject({ status: 'ok', value: 'done', attempts: 3 });
@@ -74,7 +128,19 @@ describe('a tool that fails is tried again', () => {
 describe('the idempotency key', () => {
   it('is the same for all attempts of a call', async () => {
     const keys: (string | undefined)[] = [];
-    const { executor, clock } = setup([writer('work', (_, { idempotencyKey }) => { keys.push(idempotencyKey); throw new Error('again'); }, { idempotencyKey: true })], { policy: allowAll });
+    const { executor, clock } = setup(
+      [
+        writer(
+          'work',
+          (_, { idempotencyKey }) => {
+            keys.push(idempotencyKey);
+            throw new Error('again');
+          },
+          { idempotencyKey: true },
+        ),
+      ],
+      { policy: allowAll },
+    );
     const running = executor.execute({ id: '1', name: 'work' });
     await clock.advanceAsync(20_000);
     await running;
@@ -85,16 +151,26 @@ describe('the idempotency key', () => {
 
   it('is that of the caller, when there is one', async () => {
     let key: string | undefined;
-    const { executor } = setup([writer('work', (_, context) => void (key = context.idempotencyKey))], { policy: allowAll });
+    const { executor } = setup(
+      [writer('work', (_, context) => void (key = context.idempotencyKey))],
+      { policy: allowAll },
+    );
     await executor.execute({ id: '1', name: 'work' }, { idempotencyKey: 'mine' });
     expect(key).toBe('mine');
   });
 
   it('is equal for the same call of a conversation, in any process, and differs when anything of the call does', async () => {
-    const keyOf = async (call: { id?: string; name?: string; input?: unknown } = {}, options: object = { conversationId: 'c', principal: 'p' }) => {
+    const keyOf = async (
+      call: { id?: string; name?: string; input?: unknown } = {},
+      options: object = { conversationId: 'c', principal: 'p' },
+    ) => {
       let key: string | undefined;
-      const note = (_: unknown, context: { idempotencyKey?: string }) => void (key = context.idempotencyKey);
-      const { executor } = setup([writer('work', note, { aliases: ['alias'] }), writer('other', note)], { policy: allowAll });
+      const note = (_: unknown, context: { idempotencyKey?: string }) =>
+        void (key = context.idempotencyKey);
+      const { executor } = setup(
+        [writer('work', note, { aliases: ['alias'] }), writer('other', note)],
+        { policy: allowAll },
+      );
       await executor.execute({ id: '1', name: 'work', input: { a: 1, b: 2 }, ...call }, options);
       return key!;
     };
@@ -103,8 +179,14 @@ describe('the idempotency key', () => {
     expect(await keyOf({ input: { b: 2, a: 1 } })).toBe(key);
     expect(await keyOf({ name: 'alias' })).toBe(key);
     const others = await Promise.all([
-      keyOf({ id: '2' }), keyOf({ name: 'other' }), keyOf({ input: { a: 1, b: 3 } }), keyOf({}, { conversationId: 'd', principal: 'p' }), keyOf({}, { conversationId: 'c', principal: 'q' }), keyOf({}, { conversationId: 'c' }),
-      keyOf({}, { principal: 'p' }), keyOf({}, { principal: 'p' }),
+      keyOf({ id: '2' }),
+      keyOf({ name: 'other' }),
+      keyOf({ input: { a: 1, b: 3 } }),
+      keyOf({}, { conversationId: 'd', principal: 'p' }),
+      keyOf({}, { conversationId: 'c', principal: 'q' }),
+      keyOf({}, { conversationId: 'c' }),
+      keyOf({}, { principal: 'p' }),
+      keyOf({}, { principal: 'p' }),
     ]);
     expect(new Set([key, ...others]).size).toBe(9);
   });
@@ -118,7 +200,10 @@ describe('the idempotency key', () => {
 
   it('is that of the approved arguments, when a person changed them', async () => {
     const keys: (string | undefined)[] = [];
-    const { executor } = setup([writer('work', (_, { idempotencyKey }) => void keys.push(idempotencyKey))], { confirm: ({ input }) => ((input as { n: number }).n === 1 ? { input: { n: 2 } } : true) });
+    const { executor } = setup(
+      [writer('work', (_, { idempotencyKey }) => void keys.push(idempotencyKey))],
+      { confirm: ({ input }) => ((input as { n: number }).n === 1 ? { input: { n: 2 } } : true) },
+    );
     await executor.execute({ id: '1', name: 'work', input: { n: 1 } }, { conversationId: 'c' });
     await executor.execute({ id: '1', name: 'work', input: { n: 2 } }, { conversationId: 'c' });
     await settled();

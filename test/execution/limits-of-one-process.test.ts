@@ -16,10 +16,25 @@ describe('limits of one executor', () => {
       await ended;
       living -= 1;
     };
-    registry.register(defineTool({ name: 'look', description: 'Looks', inputSchema: { type: 'object' }, accessMode: 'readonly', allowParallel: true, execute }));
+    registry.register(
+      defineTool({
+        name: 'look',
+        description: 'Looks',
+        inputSchema: { type: 'object' },
+        accessMode: 'readonly',
+        allowParallel: true,
+        execute,
+      }),
+    );
     const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: '*' }] });
-    const executors = [1, 2].map(() => new ToolExecutor({ registry, policy, store, maxConcurrent: 2, maxRepeats: 3 }));
-    const calls = executors.flatMap((executor) => Array.from({ length: 3 }, (_, index) => executor.execute({ id: `${index}`, name: 'look', input: {} }, { conversationId: 'talk' })));
+    const executors = [1, 2].map(
+      () => new ToolExecutor({ registry, policy, store, maxConcurrent: 2, maxRepeats: 3 }),
+    );
+    const calls = executors.flatMap((executor) =>
+      Array.from({ length: 3 }, (_, index) =>
+        executor.execute({ id: `${index}`, name: 'look', input: {} }, { conversationId: 'talk' }),
+      ),
+    );
     while (living < 4) await new Promise(setImmediate);
     end();
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(6).fill('ok'));
@@ -31,11 +46,30 @@ describe('limits of one executor', () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     const never = () => new Promise<never>(() => undefined);
-    for (const [name, timeoutMs] of [['slow', 1_000], ['quick', 10]] as const) registry.register(defineTool({ name, description: name, inputSchema: { type: 'object' }, accessMode: 'readonly', timeoutMs, execute: never }));
+    for (const [name, timeoutMs] of [
+      ['slow', 1_000],
+      ['quick', 10],
+    ] as const)
+      registry.register(
+        defineTool({
+          name,
+          description: name,
+          inputSchema: { type: 'object' },
+          accessMode: 'readonly',
+          timeoutMs,
+          execute: never,
+        }),
+      );
     const executor = new ToolExecutor({ registry, clock, maxConcurrent: 1 });
-    const [, quick] = ['slow', 'quick'].map((name) => executor.execute({ id: name, name, input: {} }));
+    const [, quick] = ['slow', 'quick'].map((name) =>
+      executor.execute({ id: name, name, input: {} }),
+    );
     await clock.advanceAsync(10);
-    expect(await quick).toMatchObject({ status: 'error', code: 'TIMEOUT', message: expect.stringContaining('to get its turn within 10 ms') as string });
+    expect(await quick).toMatchObject({
+      status: 'error',
+      code: 'TIMEOUT',
+      message: expect.stringContaining('to get its turn within 10 ms') as string,
+    });
   });
 
   it('as the time of a call cannot end a handler that blocks the event loop: its answer counts when it comes', async () => {
@@ -45,7 +79,18 @@ describe('limits of one executor', () => {
       while (performance.now() < end);
       return 'late';
     };
-    registry.register(defineTool({ name: 'busy', description: 'Blocks', inputSchema: { type: 'object' }, accessMode: 'readonly', timeoutMs: 5, execute }));
-    expect(await new ToolExecutor({ registry }).execute({ id: '1', name: 'busy', input: {} })).toMatchObject({ status: 'ok', value: 'late' });
+    registry.register(
+      defineTool({
+        name: 'busy',
+        description: 'Blocks',
+        inputSchema: { type: 'object' },
+        accessMode: 'readonly',
+        timeoutMs: 5,
+        execute,
+      }),
+    );
+    expect(
+      await new ToolExecutor({ registry }).execute({ id: '1', name: 'busy', input: {} }),
+    ).toMatchObject({ status: 'ok', value: 'late' });
   });
 });

@@ -1,29 +1,66 @@
 import { context, metrics, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, defineTool, fail, openTelemetry, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  fail,
+  openTelemetry,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 
 const spans = new InMemorySpanExporter();
 const measured = new InMemoryMetricExporter(AggregationTemporality.DELTA);
-const meters = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 2 ** 30 })] });
+const meters = new MeterProvider({
+  readers: [
+    new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 2 ** 30 }),
+  ],
+});
 
 async function executorOf(): Promise<ToolExecutor> {
   const registry = new ToolMetadataRegistry();
   const inputSchema = z.object({ secret: z.string().optional() });
   const base = { description: 'A tool', inputSchema, accessMode: AccessMode.READONLY } as const;
-  registry.register(defineTool({ ...base, name: 'child', execute: () => trace.getTracer('own').startActiveSpan('inner', (span) => (span.end(), 'done')) }));
+  registry.register(
+    defineTool({
+      ...base,
+      name: 'child',
+      execute: () =>
+        trace.getTracer('own').startActiveSpan('inner', (span) => (span.end(), 'done')),
+    }),
+  );
   registry.register(defineTool({ ...base, name: 'failing', execute: () => fail('no luck') }));
-  registry.register(defineTool({ name: 'write', description: 'Writes', inputSchema, accessMode: AccessMode.WRITE, execute: () => 1 }));
+  registry.register(
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      inputSchema,
+      accessMode: AccessMode.WRITE,
+      execute: () => 1,
+    }),
+  );
   return new ToolExecutor({ registry, telemetry: await openTelemetry() });
 }
 
 describe('openTelemetry', () => {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+    trace.setGlobalTracerProvider(
+      new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
+    );
     metrics.setGlobalMeterProvider(meters);
   });
   beforeEach(() => spans.reset());
@@ -66,7 +103,10 @@ describe('openTelemetry', () => {
     expect(failing!.attributes['error.type']).toBe('EXECUTION_FAILED');
     expect(unknown!.name).toBe('execute_tool unknown');
     expect(unknown!.attributes['error.type']).toBe('TOOL_NOT_FOUND');
-    expect(held!.attributes).toMatchObject({ 'tooldex.outcome': 'approval_required', 'tooldex.attempts': 0 });
+    expect(held!.attributes).toMatchObject({
+      'tooldex.outcome': 'approval_required',
+      'tooldex.attempts': 0,
+    });
     expect(held!.attributes).not.toHaveProperty('error.type');
   });
 
@@ -74,8 +114,16 @@ describe('openTelemetry', () => {
     measured.reset();
     await (await executorOf()).execute({ id: 'c1', name: 'failing' });
     await meters.forceFlush();
-    const metric = measured.getMetrics().flatMap((each) => each.scopeMetrics).flatMap((scope) => scope.metrics).find(({ descriptor }) => descriptor.name === 'gen_ai.execute_tool.duration')!;
+    const metric = measured
+      .getMetrics()
+      .flatMap((each) => each.scopeMetrics)
+      .flatMap((scope) => scope.metrics)
+      .find(({ descriptor }) => descriptor.name === 'gen_ai.execute_tool.duration')!;
     expect(metric.descriptor.unit).toBe('s');
-    expect(metric.dataPoints.map(({ attributes }) => attributes)).toContainEqual({ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'failing', 'error.type': 'EXECUTION_FAILED' });
+    expect(metric.dataPoints.map(({ attributes }) => attributes)).toContainEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'failing',
+      'error.type': 'EXECUTION_FAILED',
+    });
   });
 });

@@ -11,52 +11,138 @@ const registry = registryOf(
   { name: 'fetch', accessMode: 'readonly', executionCategory: 'network' },
   { name: 'add', accessMode: 'readonly', executionCategory: 'compute' },
   { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys },
-  { name: 'push', aliases: ['publish', 'ship'], accessMode: 'write', allowParallel: false, conflictKeys },
+  {
+    name: 'push',
+    aliases: ['publish', 'ship'],
+    accessMode: 'write',
+    allowParallel: false,
+    conflictKeys,
+  },
   { name: 'look', aliases: ['peek'], accessMode: 'readonly', allowParallel: false },
   { name: 'run', accessMode: 'execute', allowParallel: true },
   { name: 'anything' },
 );
 const call = (name: string, ...keys: string[]): PlannableCall => ({ name, input: { keys } });
 const batchesOf = (...calls: PlannableCall[]) => planExecution(registry, calls).batches;
-const reasonsOf = (...calls: PlannableCall[]) => planExecution(registry, calls).calls.map(({ after }) => after?.reason);
+const reasonsOf = (...calls: PlannableCall[]) =>
+  planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
 describe('planExecution', () => {
-  it('plans no calls as no batches', () => expect(planExecution(registry, [])).toEqual({ batches: [], calls: [] }));
+  it('plans no calls as no batches', () =>
+    expect(planExecution(registry, [])).toEqual({ batches: [], calls: [] }));
 
   it('runs reading, computing and network calls together', () => {
-    expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([[0, 1, 2, 3]]);
+    expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
+      [0, 1, 2, 3],
+    ]);
   });
 
   it('runs writes with different keys together, and those with a common key one after another', () => {
-    expect(batchesOf(call('write', 'a'), call('write', 'b'), call('write', 'b', 'a'), call('write', 'c'))).toEqual([[0, 1, 3], [2]]);
+    expect(
+      batchesOf(
+        call('write', 'a'),
+        call('write', 'b'),
+        call('write', 'b', 'a'),
+        call('write', 'c'),
+      ),
+    ).toEqual([[0, 1, 3], [2]]);
   });
 
   it('lets no read overtake a write of the same thing, and no write a read', () => {
-    expect(batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b'))).toEqual([[0, 3], [1], [2]]);
+    expect(
+      batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
+    ).toEqual([[0, 3], [1], [2]]);
   });
 
   it('takes a key that ends in a slash, or is a kind alone, for the thing itself and all below it', () => {
-    expect(batchesOf(call('write', 'dir/'), call('read', 'dir/a'), call('read', 'dir'), call('read', 'dira'), call('read', 'd'))).toEqual([[0, 3, 4], [1, 2]]);
-    expect(batchesOf(call('write', 'dir/a/b'), call('read', 'dir/'), call('read', 'dir/a'), call('read', 'dir/a/b/'))).toEqual([[0, 2], [1, 3]]);
-    expect(batchesOf(call('write', 'git:'), call('read', 'git:HEAD'), call('read', 'file:git:'), call('read', 'git'))).toEqual([[0, 2, 3], [1]]);
+    expect(
+      batchesOf(
+        call('write', 'dir/'),
+        call('read', 'dir/a'),
+        call('read', 'dir'),
+        call('read', 'dira'),
+        call('read', 'd'),
+      ),
+    ).toEqual([
+      [0, 3, 4],
+      [1, 2],
+    ]);
+    expect(
+      batchesOf(
+        call('write', 'dir/a/b'),
+        call('read', 'dir/'),
+        call('read', 'dir/a'),
+        call('read', 'dir/a/b/'),
+      ),
+    ).toEqual([
+      [0, 2],
+      [1, 3],
+    ]);
+    expect(
+      batchesOf(
+        call('write', 'git:'),
+        call('read', 'git:HEAD'),
+        call('read', 'file:git:'),
+        call('read', 'git'),
+      ),
+    ).toEqual([[0, 2, 3], [1]]);
   });
 
   it('tells what a call reads from what it writes', () => {
-    const said = (name: string, reads: string[], writes: string[]) => ({ name, input: { keys: { reads, writes } } });
-    expect(batchesOf(said('write', ['a'], ['b']), said('write', ['a'], ['c']), call('read', 'a'), call('read', 'b'), said('write', [], ['a']))).toEqual([[0, 1, 2], [3, 4]]);
-    expect(batchesOf(said('write', [], []), call('run'), said('write', ['a'], []), call('fetch'))).toEqual([[0, 1], [2, 3]]);
+    const said = (name: string, reads: string[], writes: string[]) => ({
+      name,
+      input: { keys: { reads, writes } },
+    });
+    expect(
+      batchesOf(
+        said('write', ['a'], ['b']),
+        said('write', ['a'], ['c']),
+        call('read', 'a'),
+        call('read', 'b'),
+        said('write', [], ['a']),
+      ),
+    ).toEqual([
+      [0, 1, 2],
+      [3, 4],
+    ]);
+    expect(
+      batchesOf(said('write', [], []), call('run'), said('write', ['a'], []), call('fetch')),
+    ).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
   });
 
   it('lets a call without keys wait for every write, and every write for it', () => {
-    expect(batchesOf(call('write', 'a'), call('fetch'), call('write', 'b'), call('run'), call('read', 'c'))).toEqual([[0], [1], [2], [3], [4]]);
+    expect(
+      batchesOf(
+        call('write', 'a'),
+        call('fetch'),
+        call('write', 'b'),
+        call('run'),
+        call('read', 'c'),
+      ),
+    ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
   it('runs computing beside writing, but not beside what may do anything', () => {
-    expect(batchesOf(call('run'), call('add'), call('anything', 'a'), call('add'))).toEqual([[0, 1], [2], [3]]);
+    expect(batchesOf(call('run'), call('add'), call('anything', 'a'), call('add'))).toEqual([
+      [0, 1],
+      [2],
+      [3],
+    ]);
   });
 
   it('runs alone what declared nothing, whatever keys it gives, and unknown tools', () => {
-    expect(batchesOf(call('read', 'a'), call('anything', 'b'), call('anything', 'c'), call('nobody'), call('read', 'a'))).toEqual([[0], [1], [2], [3], [4]]);
+    expect(
+      batchesOf(
+        call('read', 'a'),
+        call('anything', 'b'),
+        call('anything', 'c'),
+        call('nobody'),
+        call('read', 'a'),
+      ),
+    ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
   it.each(['__proto__', 'constructor', 'toString', ''])('takes %j for an unknown tool', (name) => {
@@ -66,18 +152,34 @@ describe('planExecution', () => {
   });
 
   it('never runs a tool without allowParallel beside itself, also under two of its names', () => {
-    expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([[0], [1], [2]]);
+    expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
+      [0],
+      [1],
+      [2],
+    ]);
     expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
   });
 
   it('gives calls their own ids, or ids by position, and tools their own names', () => {
-    const { calls } = planExecution(registry, [{ id: 'x', name: 'view' }, { name: 'ship' }, { id: 'x', name: 'Nobody' }]);
-    expect(calls.map(({ id, toolName }) => [id, toolName])).toEqual([['x', 'read'], ['call-1', 'push'], ['x', 'Nobody']]);
+    const { calls } = planExecution(registry, [
+      { id: 'x', name: 'view' },
+      { name: 'ship' },
+      { id: 'x', name: 'Nobody' },
+    ]);
+    expect(calls.map(({ id, toolName }) => [id, toolName])).toEqual([
+      ['x', 'read'],
+      ['call-1', 'push'],
+      ['x', 'Nobody'],
+    ]);
   });
 
   it('hands conflictKeys the input as it is', () => {
     const seen: unknown[] = [];
-    const watched = registryOf({ name: 'write', accessMode: 'write', conflictKeys: (input: unknown) => (seen.push(input), ['a']) });
+    const watched = registryOf({
+      name: 'write',
+      accessMode: 'write',
+      conflictKeys: (input: unknown) => (seen.push(input), ['a']),
+    });
     const input = { deep: { value: 1 } };
     planExecution(watched, [{ name: 'write', input }, { name: 'write' }]);
     expect(seen).toEqual([input, undefined]);
@@ -86,30 +188,58 @@ describe('planExecution', () => {
 
   it('freezes the plan to the leaves', () => {
     const plan = planExecution(registry, [call('write', 'a'), call('write', 'a')]);
-    for (const each of [plan, plan.batches, plan.batches[1], plan.calls, plan.calls[0], plan.calls[1], plan.calls[1]?.after]) expect(Object.isFrozen(each)).toBe(true);
+    for (const each of [
+      plan,
+      plan.batches,
+      plan.batches[1],
+      plan.calls,
+      plan.calls[0],
+      plan.calls[1],
+      plan.calls[1]?.after,
+    ])
+      expect(Object.isFrozen(each)).toBe(true);
   });
 });
 
 describe('the reason why a call waits', () => {
   it('names what both touch', () => {
-    expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([undefined, 'after call 0, write: both touch file:a.txt']);
+    expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([
+      undefined,
+      'after call 0, write: both touch file:a.txt',
+    ]);
   });
 
   it('names the narrower of two keys of which one covers the other', () => {
-    expect(reasonsOf(call('write', 'file:src/'), call('read', 'file:src/a.txt'))[1]).toBe('after call 0, write: both touch file:src/a.txt');
-    expect(reasonsOf(call('write', 'file:src/a.txt'), call('read', 'file:'))[1]).toBe('after call 0, write: both touch file:src/a.txt');
+    expect(reasonsOf(call('write', 'file:src/'), call('read', 'file:src/a.txt'))[1]).toBe(
+      'after call 0, write: both touch file:src/a.txt',
+    );
+    expect(reasonsOf(call('write', 'file:src/a.txt'), call('read', 'file:'))[1]).toBe(
+      'after call 0, write: both touch file:src/a.txt',
+    );
   });
 
   it('says who does not say what it touches', () => {
-    expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe('after call 0, write: write writes, and fetch does not say what it touches');
-    expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe('after call 0, run: run writes, and run does not say what it touches');
-    expect(reasonsOf(call('fetch'), call('run'))[1]).toBe('after call 0, fetch: run writes, and neither says what it touches');
-    expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe('after call 0, run: both write, and run does not say what it touches');
+    expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
+      'after call 0, write: write writes, and fetch does not say what it touches',
+    );
+    expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
+      'after call 0, run: run writes, and run does not say what it touches',
+    );
+    expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
+      'after call 0, fetch: run writes, and neither says what it touches',
+    );
+    expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
+      'after call 0, run: both write, and run does not say what it touches',
+    );
   });
 
   it('says that a tool does not run beside itself, and not that two reads touch the same', () => {
-    expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe('after call 0, push: push does not run beside itself');
-    expect(reasonsOf(call('look'), call('peek'))[1]).toBe('after call 0, look: look does not run beside itself');
+    expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
+      'after call 0, push: push does not run beside itself',
+    );
+    expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
+      'after call 0, look: look does not run beside itself',
+    );
   });
 
   it('says who runs alone', () => {
@@ -118,17 +248,25 @@ describe('the reason why a call waits', () => {
       'after call 0, read: anything runs alone, since it may read, write or run anything',
       'after call 1, anything: anything runs alone, since it may read, write or run anything',
     ]);
-    expect(reasonsOf(call('read', 'a'), call('nobody'))[1]).toBe('after call 0, read: no tool nobody is known, and unknown ones run alone');
+    expect(reasonsOf(call('read', 'a'), call('nobody'))[1]).toBe(
+      'after call 0, read: no tool nobody is known, and unknown ones run alone',
+    );
   });
 
   it('names the first of several in the batch before', () => {
-    expect(planExecution(registry, [call('read', 'a'), call('read', 'a'), call('write', 'a')]).calls[2]?.after?.position).toBe(0);
+    expect(
+      planExecution(registry, [call('read', 'a'), call('read', 'a'), call('write', 'a')]).calls[2]
+        ?.after?.position,
+    ).toBe(0);
   });
 
   it('is one short line, whatever the names and keys', () => {
     const name = `no\nbody\u2028\u001b[31m${'x'.repeat(100_000)}`;
     const key = `a\r\n${'y'.repeat(1_000)}`;
-    for (const reason of [reasonsOf(call(name), call(name))[1]!, reasonsOf(call('write', key), call('write', key))[1]!]) {
+    for (const reason of [
+      reasonsOf(call(name), call(name))[1]!,
+      reasonsOf(call('write', key), call('write', key))[1]!,
+    ]) {
       expect(reason.length).toBeLessThan(400);
       expect(reason).not.toMatch(/[\p{Cc}\u2028]/u);
     }
@@ -136,11 +274,21 @@ describe('the reason why a call waits', () => {
 });
 
 describe('keys that are not known', () => {
-  const answering = (answer: () => unknown) => registryOf({ name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer }, { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] });
-  const wait = (answer: () => unknown) => planExecution(answering(answer), [{ name: 'other' }, { name: 'write' }]).batches.length === 2;
+  const answering = (answer: () => unknown) =>
+    registryOf(
+      { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer },
+      { name: 'other', accessMode: 'write', conflictKeys: () => ['other'] },
+    );
+  const wait = (answer: () => unknown) =>
+    planExecution(answering(answer), [{ name: 'other' }, { name: 'write' }]).batches.length === 2;
 
   it.each<[string, () => unknown]>([
-    ['an error', () => { throw new Error('no'); }],
+    [
+      'an error',
+      () => {
+        throw new Error('no');
+      },
+    ],
     ['nothing', () => undefined],
     ['a text', () => 'a'],
     ['an object like a list', () => ({ 0: 'a', length: 1 })],
@@ -155,8 +303,23 @@ describe('keys that are not known', () => {
     ['1,001 keys', () => Array.from({ length: 1_001 }, (_, index) => `${index}`)],
     ['1,001 times one key', () => Array<string>(1_001).fill('a')],
     ['a key of 1,025 characters', () => ['x'.repeat(1_025)]],
-    ['a proxy that was revoked', () => { const { proxy, revoke } = Proxy.revocable<string[]>([], {}); revoke(); return proxy; }],
-    ['a proxy that fails', () => new Proxy(['a'], { get: () => { throw new Error('no'); } })],
+    [
+      'a proxy that was revoked',
+      () => {
+        const { proxy, revoke } = Proxy.revocable<string[]>([], {});
+        revoke();
+        return proxy;
+      },
+    ],
+    [
+      'a proxy that fails',
+      () =>
+        new Proxy(['a'], {
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+    ],
   ])('%s: the call waits for every write', (_, answer) => expect(wait(answer)).toBe(true));
 
   it.each<[string, () => unknown]>([
@@ -179,10 +342,19 @@ describe('keys that are not known', () => {
 });
 
 describe('a wrong list of calls', () => {
-  const plan = (calls: unknown, of: unknown = registry) => refusal(() => planExecution(of as typeof registry, calls as PlannableCall[]));
+  const plan = (calls: unknown, of: unknown = registry) =>
+    refusal(() => planExecution(of as typeof registry, calls as PlannableCall[]));
 
-  it.each<[string, unknown]>([['nothing', undefined], ['a text', 'read'], ['one call', { name: 'read' }], ['an iterator', [][Symbol.iterator]()]])('is %s', (_, calls) => {
-    expect(plan(calls)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a list of calls') });
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'read'],
+    ['one call', { name: 'read' }],
+    ['an iterator', [][Symbol.iterator]()],
+  ])('is %s', (_, calls) => {
+    expect(plan(calls)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('a list of calls'),
+    });
   });
 
   it.each<[string, unknown]>([
@@ -195,80 +367,172 @@ describe('a wrong list of calls', () => {
     ['a number as id', { name: 'read', id: 1 }],
     ['null as id', { name: 'read', id: null }],
   ])('has %s in it: all is refused, naming the position', (_, wrong) => {
-    expect(plan([{ name: 'read' }, { name: 'read' }, wrong])).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('position 2') });
+    expect(plan([{ name: 'read' }, { name: 'read' }, wrong])).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('position 2'),
+    });
   });
 
   it('has a hole, or cannot be read', () => {
-    expect(plan(new Array<unknown>(4_294_967_295))).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('position 0') });
+    expect(plan(new Array<unknown>(4_294_967_295))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('position 0'),
+    });
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     expect(plan(proxy)).toMatchObject({ code: 'INVALID_ARGUMENT' });
-    expect(plan([{ get name() { throw new Error('secret'); } }])).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.not.stringContaining('secret') });
+    expect(
+      plan([
+        {
+          get name() {
+            throw new Error('secret');
+          },
+        },
+      ]),
+    ).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.not.stringContaining('secret') });
   });
 
   it('is refused before any tool is asked', () => {
     let asked = 0;
-    const counting = registryOf({ name: 'write', accessMode: 'write', conflictKeys: () => [`${asked++}`] });
+    const counting = registryOf({
+      name: 'write',
+      accessMode: 'write',
+      conflictKeys: () => [`${asked++}`],
+    });
     plan([{ name: 'write' }, null], counting);
     expect(asked).toBe(0);
   });
 
   it('comes without a registry', () => {
-    for (const wrong of [undefined, null, {}, 'x']) expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a registry') });
+    for (const wrong of [undefined, null, {}, 'x'])
+      expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('a registry'),
+      });
   });
 
   it('comes before the registry, as it once did', () => {
-    expect(refusal(() => planExecution([{ name: 'read' }] as never, registry as never))).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Expected a registry of tools as the first argument, got a list of 1. Call planExecution(registry, calls).' });
+    expect(
+      refusal(() => planExecution([{ name: 'read' }] as never, registry as never)),
+    ).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message:
+        'Expected a registry of tools as the first argument, got a list of 1. Call planExecution(registry, calls).',
+    });
   });
 });
 
 describe('the plan of calls of bundled tools', () => {
   const bundled = new ToolMetadataRegistry();
   bundled.registerAll(createDefaultTools());
-  const planned = (...calls: readonly (readonly [name: string, input?: object])[]) => planExecution(bundled, calls.map(([name, input]) => ({ name, input }))).batches;
+  const planned = (...calls: readonly (readonly [name: string, input?: object])[]) =>
+    planExecution(
+      bundled,
+      calls.map(([name, input]) => ({ name, input })),
+    ).batches;
   const write = (path: string) => ['write_file', { path, content: '' }] as const;
   const read = (path: string) => ['read_file', { path }] as const;
 
   it('writes different files together, and reads one of them after it was written', () => {
-    expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([[0, 1, 3], [2]]);
+    expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([
+      [0, 1, 3],
+      [2],
+    ]);
   });
 
-  it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])('takes %s for what may be the file a.txt', (path) => {
-    expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
-    expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
-  });
+  it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])(
+    'takes %s for what may be the file a.txt',
+    (path) => {
+      expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
+      expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
+    },
+  );
 
-  it('takes two spellings of one accented letter for one file', () => expect(planned(write('caf\u00e9'), read('cafe\u0301'))).toEqual([[0], [1]]));
+  it('takes two spellings of one accented letter for one file', () =>
+    expect(planned(write('caf\u00e9'), read('cafe\u0301'))).toEqual([[0], [1]]));
 
-  it('looks at the repository and a file together', () => expect(planned(['git_status', {}], read('a.txt'), ['git_diff', {}])).toEqual([[0, 1, 2]]));
+  it('looks at the repository and a file together', () =>
+    expect(planned(['git_status', {}], read('a.txt'), ['git_diff', {}])).toEqual([[0, 1, 2]]));
 
   it('runs programs alone among what reads and writes, and a commit before what writes the files that it reads', () => {
     const commit = ['git_commit', { message: 'x', paths: [] }] as const;
-    expect(planned(read('a.txt'), ['run_shell', { command: 'make' }], read('a.txt'), commit, write('b.txt'), ['git_log', { paths: ['b.txt'] }])).toEqual([[0], [1], [2, 3], [4, 5]]);
-    expect(planned(['git_commit', { message: 'x', paths: ['src'] }], write('lib/b.txt'), write('src/a.txt'))).toEqual([[0, 1], [2]]);
+    expect(
+      planned(
+        read('a.txt'),
+        ['run_shell', { command: 'make' }],
+        read('a.txt'),
+        commit,
+        write('b.txt'),
+        ['git_log', { paths: ['b.txt'] }],
+      ),
+    ).toEqual([[0], [1], [2, 3], [4, 5]]);
+    expect(
+      planned(
+        ['git_commit', { message: 'x', paths: ['src'] }],
+        write('lib/b.txt'),
+        write('src/a.txt'),
+      ),
+    ).toEqual([[0, 1], [2]]);
   });
 
   it('lists, finds and describes only after the files are written', () => {
-    for (const look of [['list_directory', { path: 'src' }], ['list_directory', {}], ['find_files', { glob: '*' }], ['file_info', { path: 'src' }], ['search_text', { query: 'x' }]] as const) {
+    for (const look of [
+      ['list_directory', { path: 'src' }],
+      ['list_directory', {}],
+      ['find_files', { glob: '*' }],
+      ['file_info', { path: 'src' }],
+      ['search_text', { query: 'x' }],
+    ] as const) {
       expect(planned(write('src/a.txt'), look)).toEqual([[0], [1]]);
     }
-    for (const look of [['list_directory', { path: 'lib' }], ['find_files', { glob: '*', path: 'sr' }], ['file_info', { path: 'src/b.txt' }], ['search_text', { query: 'x', path: 'src/a' }]] as const) {
+    for (const look of [
+      ['list_directory', { path: 'lib' }],
+      ['find_files', { glob: '*', path: 'sr' }],
+      ['file_info', { path: 'src/b.txt' }],
+      ['search_text', { query: 'x', path: 'src/a' }],
+    ] as const) {
       expect(planned(write('src/a.txt'), look)).toEqual([[0, 1]]);
     }
   });
 
   it('moves and deletes apart from all other files, since a folder takes what is in it along', () => {
-    expect(planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt'))).toEqual([[0], [1, 2]]);
-    expect(planned(['delete_file', { path: 'config' }], write('config/a.txt'), write('configs/a.txt'))).toEqual([[0, 2], [1]]);
+    expect(
+      planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt')),
+    ).toEqual([[0], [1, 2]]);
+    expect(
+      planned(['delete_file', { path: 'config' }], write('config/a.txt'), write('configs/a.txt')),
+    ).toEqual([[0, 2], [1]]);
   });
 
   it('takes notes and the file that they are in for one thing', () => {
-    expect(planned(['note_add', { text: 'x' }], ['note_list', {}], read('.tooldex/notes.json'), write('a.txt'))).toEqual([[0, 3], [1, 2]]);
-    expect(planned(['note_add', { text: 'x' }], ['list_directory', { path: '.tooldex' }], ['list_directory', { path: 'src' }])).toEqual([[0, 2], [1]]);
+    expect(
+      planned(
+        ['note_add', { text: 'x' }],
+        ['note_list', {}],
+        read('.tooldex/notes.json'),
+        write('a.txt'),
+      ),
+    ).toEqual([
+      [0, 3],
+      [1, 2],
+    ]);
+    expect(
+      planned(
+        ['note_add', { text: 'x' }],
+        ['list_directory', { path: '.tooldex' }],
+        ['list_directory', { path: 'src' }],
+      ),
+    ).toEqual([[0, 2], [1]]);
     expect(planned(['note_add', { text: 'x' }], ['note_add', { text: 'y' }])).toEqual([[0], [1]]);
   });
 
   it('sends requests one after another', () => {
-    expect(planned(['http_request', { url: 'https://a.example' }], ['http_request', { url: 'https://b.example' }], read('a.txt'))).toEqual([[0], [1], [2]]);
+    expect(
+      planned(
+        ['http_request', { url: 'https://a.example' }],
+        ['http_request', { url: 'https://b.example' }],
+        read('a.txt'),
+      ),
+    ).toEqual([[0], [1], [2]]);
   });
 });

@@ -4,7 +4,10 @@ import { planExecution } from '../../src/execution/plan-execution.js';
 import { anyCalls, conflict, keysMeet, naiveBatches, registry, usual } from './naive-planner.js';
 
 /** All keys that the input of a sample call has, whatever they are for. */
-const keysOf = ({ input }: { readonly input?: unknown }) => Object.values((input as { readonly keys: object }).keys).flat().map((key) => usual(key as string));
+const keysOf = ({ input }: { readonly input?: unknown }) =>
+  Object.values((input as { readonly keys: object }).keys)
+    .flat()
+    .map((key) => usual(key as string));
 
 const RUNS = { numRuns: 1_500 };
 
@@ -12,7 +15,9 @@ describe('the plan of any calls', () => {
   it('is that of a comparison of all pairs', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        expect(planExecution(registry, calls).calls.map(({ batch }) => batch)).toEqual(naiveBatches(calls));
+        expect(planExecution(registry, calls).calls.map(({ batch }) => batch)).toEqual(
+          naiveBatches(calls),
+        );
       }),
       RUNS,
     );
@@ -22,10 +27,16 @@ describe('the plan of any calls', () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
         const plan = planExecution(registry, calls);
-        expect(plan.batches.flat().sort((a, b) => a - b)).toEqual(calls.map((_, position) => position));
-        expect(plan.calls.map(({ position }) => position)).toEqual(calls.map((_, position) => position));
+        expect(plan.batches.flat().sort((a, b) => a - b)).toEqual(
+          calls.map((_, position) => position),
+        );
+        expect(plan.calls.map(({ position }) => position)).toEqual(
+          calls.map((_, position) => position),
+        );
         for (const [index, batch] of plan.batches.entries()) {
-          expect(batch).toEqual(plan.calls.filter((call) => call.batch === index).map(({ position }) => position));
+          expect(batch).toEqual(
+            plan.calls.filter((call) => call.batch === index).map(({ position }) => position),
+          );
           expect(batch).not.toEqual([]);
         }
       }),
@@ -39,7 +50,8 @@ describe('the plan of any calls', () => {
         const plan = planExecution(registry, calls);
         for (const [later, call] of calls.entries()) {
           for (const [earlier, other] of calls.slice(0, later).entries()) {
-            if (conflict(other, call)) expect(plan.calls[earlier]!.batch).toBeLessThan(plan.calls[later]!.batch);
+            if (conflict(other, call))
+              expect(plan.calls[earlier]!.batch).toBeLessThan(plan.calls[later]!.batch);
           }
         }
       }),
@@ -57,11 +69,21 @@ describe('the plan of any calls', () => {
           expect(after.position).toBeLessThan(position);
           expect(plan.calls[after.position]!.batch).toBe(batch - 1);
           expect(conflict(calls[after.position]!, calls[position]!)).toBe(true);
-          expect(after.reason.startsWith(`after call ${after.position}, ${plan.calls[after.position]!.toolName}: `)).toBe(true);
+          expect(
+            after.reason.startsWith(
+              `after call ${after.position}, ${plan.calls[after.position]!.toolName}: `,
+            ),
+          ).toBe(true);
           const [, shared] = / both touch (.*)$/.exec(after.reason) ?? [];
           if (shared === undefined) continue;
           // A long key is cut in the reason.
-          for (const each of [after.position, position]) expect(keysOf(calls[each]!).some((key) => key.startsWith(shared.slice(0, 99)) || keysMeet(key, shared)), after.reason).toBe(true);
+          for (const each of [after.position, position])
+            expect(
+              keysOf(calls[each]!).some(
+                (key) => key.startsWith(shared.slice(0, 99)) || keysMeet(key, shared),
+              ),
+              after.reason,
+            ).toBe(true);
         }
       }),
       RUNS,
@@ -73,7 +95,9 @@ describe('the plan of any calls', () => {
       fc.property(anyCalls, anyCalls, (calls, more) => {
         const plan = planExecution(registry, calls);
         expect(planExecution(registry, calls)).toEqual(plan);
-        expect(planExecution(registry, [...calls, ...more]).calls.slice(0, calls.length)).toEqual(plan.calls);
+        expect(planExecution(registry, [...calls, ...more]).calls.slice(0, calls.length)).toEqual(
+          plan.calls,
+        );
       }),
       RUNS,
     );

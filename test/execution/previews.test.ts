@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Approvals, defineTool, ToolExecutor, ToolMetadataRegistry, type PendingApproval, type ToolEvent, type ToolExecutorOptions, type ToolOptions } from '../../src/index.js';
+import {
+  Approvals,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type PendingApproval,
+  type ToolEvent,
+  type ToolExecutorOptions,
+  type ToolOptions,
+} from '../../src/index.js';
 import { Session, scriptedModel } from '../../src/chat.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
@@ -10,23 +19,47 @@ type Preview = NonNullable<ToolOptions['preview']>;
 function setUp(preview: unknown, options: Partial<ToolExecutorOptions> = {}) {
   const registry = new ToolMetadataRegistry();
   let runs = 0;
-  registry.register(defineTool({ name: 'put', description: 'Puts a text', inputSchema: z.object({ text: z.string() }), accessMode: 'write', preview: preview as Preview, execute: () => (runs += 1) }));
+  registry.register(
+    defineTool({
+      name: 'put',
+      description: 'Puts a text',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: 'write',
+      preview: preview as Preview,
+      execute: () => (runs += 1),
+    }),
+  );
   const executor = new ToolExecutor({ registry, ...options });
   const ask = async () => {
     const outcome = await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } });
     if (outcome.status !== 'approval_required') throw new Error(outcome.status);
     return outcome.pending;
   };
-  const run = (approval: Awaited<ReturnType<ToolExecutor['approve']>>) => executor.execute({ id: 'c', name: 'put', input: { text: 'a' } }, { approval });
+  const run = (approval: Awaited<ReturnType<ToolExecutor['approve']>>) =>
+    executor.execute({ id: 'c', name: 'put', input: { text: 'a' } }, { approval });
   return { executor, registry, ask, run, runs: () => runs };
 }
 
 describe('a preview', () => {
   it('is shown with the call that needs approval, made from its checked input, and signed', async () => {
-    const { ask, executor, run } = setUp(({ text }: { text: string }) => ({ summary: `Puts ${text}`, diff: '-x\n+a\n', recipients: ['ada@corp.example'], cost: '2 cents', reversible: false }));
+    const { ask, executor, run } = setUp(({ text }: { text: string }) => ({
+      summary: `Puts ${text}`,
+      diff: '-x\n+a\n',
+      recipients: ['ada@corp.example'],
+      cost: '2 cents',
+      reversible: false,
+    }));
     const pending = await ask();
-    expect(pending.preview).toEqual({ summary: 'Puts a', diff: '-x\n+a\n', recipients: ['ada@corp.example'], cost: '2 cents', reversible: false });
-    await expect(executor.approve({ ...pending, preview: { summary: 'Puts nothing' } })).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    expect(pending.preview).toEqual({
+      summary: 'Puts a',
+      diff: '-x\n+a\n',
+      recipients: ['ada@corp.example'],
+      cost: '2 cents',
+      reversible: false,
+    });
+    await expect(
+      executor.approve({ ...pending, preview: { summary: 'Puts nothing' } }),
+    ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     const { preview: _, ...without } = pending;
     await expect(executor.approve(without)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(await run(await executor.approve(pending))).toMatchObject({ status: 'ok' });
@@ -40,45 +73,91 @@ describe('a preview', () => {
     const approval = await executor.approve(await ask());
     text = 'new';
     const again = await run(approval);
-    expect(again).toMatchObject({ status: 'approval_required', pending: { preview: { summary: 'Replaces new' } } });
-    expect([runs(), events.filter((event) => event.type === 'approval').map(({ state }) => state)]).toEqual([0, ['requested', 'granted', 'refused', 'requested']]);
-    expect(await run(await executor.approve((again as { pending: PendingApproval }).pending))).toMatchObject({ status: 'ok' });
+    expect(again).toMatchObject({
+      status: 'approval_required',
+      pending: { preview: { summary: 'Replaces new' } },
+    });
+    expect([
+      runs(),
+      events.filter((event) => event.type === 'approval').map(({ state }) => state),
+    ]).toEqual([0, ['requested', 'granted', 'refused', 'requested']]);
+    expect(
+      await run(await executor.approve((again as { pending: PendingApproval }).pending)),
+    ).toMatchObject({ status: 'ok' });
     expect(runs()).toBe(1);
   });
 
   it('that changes while the user looks at it is shown again', async () => {
     const texts = ['one', 'two', 'two', 'two'];
     const shown: unknown[] = [];
-    const { executor, runs } = setUp(() => texts.shift(), { confirm: ({ preview }) => (shown.push(preview?.summary), true) });
-    expect(await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } })).toMatchObject({ status: 'ok' });
+    const { executor, runs } = setUp(() => texts.shift(), {
+      confirm: ({ preview }) => (shown.push(preview?.summary), true),
+    });
+    expect(await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } })).toMatchObject({
+      status: 'ok',
+    });
     expect([shown, runs()]).toEqual([['one', 'two'], 1]);
   });
 
   it('is not compared where the user changed the arguments: they approved those', async () => {
-    const { executor, runs } = setUp(({ text }: { text: string }) => `Puts ${text}`, { confirm: () => ({ input: { text: 'b' } }) });
-    expect(await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } })).toMatchObject({ status: 'ok' });
+    const { executor, runs } = setUp(({ text }: { text: string }) => `Puts ${text}`, {
+      confirm: () => ({ input: { text: 'b' } }),
+    });
+    expect(await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } })).toMatchObject({
+      status: 'ok',
+    });
     expect(runs()).toBe(1);
   });
 
   it.each<[string, () => unknown, string]>([
-    ['throws', () => { throw new Error('secret'); }, 'its preview failed'],
+    [
+      'throws',
+      () => {
+        throw new Error('secret');
+      },
+      'its preview failed',
+    ],
     ['rejects', () => Promise.reject(new Error('secret')), 'its preview failed'],
     ['is a number', () => 3, 'neither a text nor an object of summary'],
     ['has no summary', () => ({ diff: 'x' }), 'neither a text nor an object of summary'],
     ['is blank', () => '  ', 'neither a text nor an object of summary'],
-    ['has other fields', () => ({ summary: 'x', verdict: 'allow' }), 'neither a text nor an object of summary'],
-    ['has a getter that throws', () => Object.defineProperty({}, 'summary', { enumerable: true, get: () => { throw new Error('no'); } }), 'neither a text nor an object of summary'],
-  ])('that %s is none, and says so; the call can be approved by its arguments', async (_, preview, reason) => {
-    const { ask, executor, run } = setUp(preview);
-    const pending = await ask();
-    expect([pending.preview, pending.noPreview]).toEqual([undefined, expect.stringContaining(reason)]);
-    expect(await run(await executor.approve(pending))).toMatchObject({ status: 'ok' });
-  });
+    [
+      'has other fields',
+      () => ({ summary: 'x', verdict: 'allow' }),
+      'neither a text nor an object of summary',
+    ],
+    [
+      'has a getter that throws',
+      () =>
+        Object.defineProperty({}, 'summary', {
+          enumerable: true,
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+      'neither a text nor an object of summary',
+    ],
+  ])(
+    'that %s is none, and says so; the call can be approved by its arguments',
+    async (_, preview, reason) => {
+      const { ask, executor, run } = setUp(preview);
+      const pending = await ask();
+      expect([pending.preview, pending.noPreview]).toEqual([
+        undefined,
+        expect.stringContaining(reason),
+      ]);
+      expect(await run(await executor.approve(pending))).toMatchObject({ status: 'ok' });
+    },
+  );
 
   it('that hangs is given up after two seconds, and told so', async () => {
     const clock = new ManualClock();
     let stopped = false;
-    const { ask } = setUp((_: unknown, { signal }: { signal: AbortSignal }) => new Promise(() => signal.addEventListener('abort', () => (stopped = true))), { clock });
+    const { ask } = setUp(
+      (_: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise(() => signal.addEventListener('abort', () => (stopped = true))),
+      { clock },
+    );
     const pending = ask();
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
     clock.advance(2_000);
@@ -87,16 +166,24 @@ describe('a preview', () => {
   });
 
   it('is bounded, on one line where it should be, and hides nothing', async () => {
-    const { ask } = setUp(() => ({ summary: `a\n\u202eb\u0007${'x'.repeat(600)}`, diff: `+\u200b${'y'.repeat(30_000)}` }));
+    const { ask } = setUp(() => ({
+      summary: `a\n\u202eb\u0007${'x'.repeat(600)}`,
+      diff: `+\u200b${'y'.repeat(30_000)}`,
+    }));
     const { summary, diff } = (await ask()).preview!;
-    expect(summary).toMatch(/^a \\u\{202e\}b\\u\{7\}x+ … \[\d+ characters in all, digest \w{16}\]$/);
+    expect(summary).toMatch(
+      /^a \\u\{202e\}b\\u\{7\}x+ … \[\d+ characters in all, digest \w{16}\]$/,
+    );
     expect(diff).toMatch(/^\+\\u\{200b\}y+ … \[30002 characters in all, digest \w{16}\]$/);
     expect([summary.length, diff!.length]).toEqual([500, 20_000]);
   });
 
   it('asks again when only what it is too long to show has changed', async () => {
     let end = 'a';
-    const { ask, executor, run } = setUp(() => ({ summary: 'Puts', diff: 'x'.repeat(90_000) + end }));
+    const { ask, executor, run } = setUp(() => ({
+      summary: 'Puts',
+      diff: 'x'.repeat(90_000) + end,
+    }));
     const approval = await executor.approve(await ask());
     end = 'b';
     expect(await run(approval)).toMatchObject({ status: 'approval_required' });
@@ -107,16 +194,33 @@ describe('a preview', () => {
     const approvalKey = new Uint8Array(32).fill(7);
     const asking = setUp(() => 'one', { store, approvalKey });
     const approval = await asking.executor.approve(await asking.ask());
-    expect(await setUp(() => 'two', { store, approvalKey }).run(approval)).toMatchObject({ status: 'approval_required' });
-    expect(await setUp(() => 'one', { store, approvalKey }).run(approval)).toMatchObject({ status: 'ok' });
+    expect(await setUp(() => 'two', { store, approvalKey }).run(approval)).toMatchObject({
+      status: 'approval_required',
+    });
+    expect(await setUp(() => 'one', { store, approvalKey }).run(approval)).toMatchObject({
+      status: 'ok',
+    });
   });
 
   it('is no part of approvals from outside that leave it out', async () => {
     const approvals = new Approvals();
-    const call = { callId: 'c', toolName: 'put', definitionDigest: '0'.repeat(64), principal: undefined, input: {} };
-    const pending = await approvals.request(call, { verdict: 'confirm', reason: 'r', rule: 'x', danger: 'high' });
+    const call = {
+      callId: 'c',
+      toolName: 'put',
+      definitionDigest: '0'.repeat(64),
+      principal: undefined,
+      input: {},
+    };
+    const pending = await approvals.request(call, {
+      verdict: 'confirm',
+      reason: 'r',
+      rule: 'x',
+      danger: 'high',
+    });
     const approval = await approvals.grant(pending);
-    expect(() => approvals.verify({ ...approval, previewDigest: null }, call)).toThrow('a changed one');
+    expect(() => approvals.verify({ ...approval, previewDigest: null }, call)).toThrow(
+      'a changed one',
+    );
   });
 });
 
@@ -124,14 +228,25 @@ describe('a session that waits for an approval', () => {
   it('keeps the preview in its JSON, and asks again when it has changed by the time it goes on', async () => {
     let text = 'old';
     const store = new MemoryStateStore();
-    const engine = () => ({ executor: setUp(() => `Replaces ${text}`, { store, approvalKey: new Uint8Array(32).fill(7) }).executor, model: scriptedModel([{ calls: [{ id: 'a', name: 'put', input: { text: 'x' } }] }, 'done']) });
+    const engine = () => ({
+      executor: setUp(() => `Replaces ${text}`, { store, approvalKey: new Uint8Array(32).fill(7) })
+        .executor,
+      model: scriptedModel([{ calls: [{ id: 'a', name: 'put', input: { text: 'x' } }] }, 'done']),
+    });
     const { session } = await Session.create().start(engine(), 'put it');
     const stored = Session.fromJSON(JSON.parse(JSON.stringify(session)));
-    expect(stored.pending).toMatchObject([{ kind: 'approval', preview: { summary: 'Replaces old' } }]);
+    expect(stored.pending).toMatchObject([
+      { kind: 'approval', preview: { summary: 'Replaces old' } },
+    ]);
     text = 'new';
     const decided = stored.approve('a');
     if (!decided.ok) throw new Error('not decided');
-    const { session: next } = await decided.session.continue({ ...engine(), model: scriptedModel(['done']) });
-    expect(next.pending).toMatchObject([{ kind: 'approval', preview: { summary: 'Replaces new' } }]);
+    const { session: next } = await decided.session.continue({
+      ...engine(),
+      model: scriptedModel(['done']),
+    });
+    expect(next.pending).toMatchObject([
+      { kind: 'approval', preview: { summary: 'Replaces new' } },
+    ]);
   });
 });

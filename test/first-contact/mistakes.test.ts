@@ -6,116 +6,467 @@ import { chat } from '../../src/chat.js';
 import { toAISDKTools } from '../../src/interop.js';
 import { loadTools } from '../../src/load.js';
 
-const { ToolExecutor, ToolMetadataRegistry, SafetyPolicy, createToolSearchTool, defineTool, lintTools, planExecution, selectTools } = tooldex;
+const {
+  ToolExecutor,
+  ToolMetadataRegistry,
+  SafetyPolicy,
+  createToolSearchTool,
+  defineTool,
+  lintTools,
+  planExecution,
+  selectTools,
+} = tooldex;
 
-const read = defineTool({ name: 'read', description: 'Reads', inputSchema: { type: 'object', properties: { a: { type: 'number' } } }, accessMode: 'readonly', dangerLevel: 'safe', execute: () => 1 });
+const read = defineTool({
+  name: 'read',
+  description: 'Reads',
+  inputSchema: { type: 'object', properties: { a: { type: 'number' } } },
+  accessMode: 'readonly',
+  dangerLevel: 'safe',
+  execute: () => 1,
+});
 const bare = { description: 'Does nothing', inputSchema: z.object({}) };
-const Greet = tooldex.tool({ ...bare, name: 'greet' })(class Greet { execute() { return 1; } });
-const Notes = tooldex.toolkit({}, { find: { ...bare, name: 'note_find' }, list: { ...bare, name: 'note_list' } })(class Notes { find() {} list() {} });
+const Greet = tooldex.tool({ ...bare, name: 'greet' })(
+  class Greet {
+    execute() {
+      return 1;
+    }
+  },
+);
+const Notes = tooldex.toolkit(
+  {},
+  { find: { ...bare, name: 'note_find' }, list: { ...bare, name: 'note_list' } },
+)(
+  class Notes {
+    find() {}
+    list() {}
+  },
+);
 const module: object = await import('./a-module.js');
 
 /** The package as a program in plain JavaScript uses it: everything may be given everywhere. */
-const js = { registry: () => { const registry: any = new ToolMetadataRegistry(); registry.register(read); return registry; }, empty: () => new ToolMetadataRegistry() as any, Executor: ToolExecutor as any, Registry: ToolMetadataRegistry as any, Policy: SafetyPolicy as any, selectTools: selectTools as any, planExecution: planExecution as any, createToolSearchTool: createToolSearchTool as any, lintTools: lintTools as any, loadTools: loadTools as any, chat: chat as any, toAISDKTools: toAISDKTools as any };
+const js = {
+  registry: () => {
+    const registry: any = new ToolMetadataRegistry();
+    registry.register(read);
+    return registry;
+  },
+  empty: () => new ToolMetadataRegistry() as any,
+  Executor: ToolExecutor as any,
+  Registry: ToolMetadataRegistry as any,
+  Policy: SafetyPolicy as any,
+  selectTools: selectTools as any,
+  planExecution: planExecution as any,
+  createToolSearchTool: createToolSearchTool as any,
+  lintTools: lintTools as any,
+  loadTools: loadTools as any,
+  chat: chat as any,
+  toAISDKTools: toAISDKTools as any,
+};
 const call = { id: '1', name: 'read', input: {} };
 
 /** The mistake, what makes it, and what its message says; each message is one that tells what was meant. */
-const THROWN: readonly (readonly [mistake: string, make: () => unknown, ...says: readonly string[]])[] = [
-  ['new ToolExecutor(registry)', () => new js.Executor(js.registry()), 'got an instance of ToolMetadataRegistry. Write { registry }.'],
-  ['new ToolExecutor()', () => new js.Executor(), 'registry: Expected a ToolMetadataRegistry, got undefined.'],
-  ['new ToolExecutor({ tools })', () => new js.Executor({ tools: [read] }), 'registry: Expected a ToolMetadataRegistry', 'Expected a known option, got "tools". Known are registry,'],
-  ['new ToolExecutor({ registry: [tool] })', () => new js.Executor({ registry: [read] }), 'registry: Expected a ToolMetadataRegistry, got a list of 1.'],
+const THROWN: readonly (readonly [
+  mistake: string,
+  make: () => unknown,
+  ...says: readonly string[],
+])[] = [
+  [
+    'new ToolExecutor(registry)',
+    () => new js.Executor(js.registry()),
+    'got an instance of ToolMetadataRegistry. Write { registry }.',
+  ],
+  [
+    'new ToolExecutor()',
+    () => new js.Executor(),
+    'registry: Expected a ToolMetadataRegistry, got undefined.',
+  ],
+  [
+    'new ToolExecutor({ tools })',
+    () => new js.Executor({ tools: [read] }),
+    'registry: Expected a ToolMetadataRegistry',
+    'Expected a known option, got "tools". Known are registry,',
+  ],
+  [
+    'new ToolExecutor({ registry: [tool] })',
+    () => new js.Executor({ registry: [read] }),
+    'registry: Expected a ToolMetadataRegistry, got a list of 1.',
+  ],
   ['new SafetyPolicy(registry)', () => new js.Policy(js.registry()), 'Write { registry }.'],
-  ['new SafetyPolicy({ mode: "readonly" })', () => new js.Policy({ registry: js.registry(), mode: 'readonly' }), 'mode: Expected one of "default", "flow", "read-only"', 'got "readonly". Did you mean "read-only"?'],
-  ['a policy rule with tool and effect', () => new js.Policy({ registry: js.registry(), rules: [{ tool: 'read', effect: 'deny' }] }), 'Did you mean "tools"?', 'verdict: Expected one of "allow", "confirm", "deny"'],
-  ['new ToolMetadataRegistry([tool])', () => new js.Registry([read]), 'Expected the options of a registry, or none, got a list of 1. Register tools afterwards: registry.registerAll([…]).'],
+  [
+    'new SafetyPolicy({ mode: "readonly" })',
+    () => new js.Policy({ registry: js.registry(), mode: 'readonly' }),
+    'mode: Expected one of "default", "flow", "read-only"',
+    'got "readonly". Did you mean "read-only"?',
+  ],
+  [
+    'a policy rule with tool and effect',
+    () => new js.Policy({ registry: js.registry(), rules: [{ tool: 'read', effect: 'deny' }] }),
+    'Did you mean "tools"?',
+    'verdict: Expected one of "allow", "confirm", "deny"',
+  ],
+  [
+    'new ToolMetadataRegistry([tool])',
+    () => new js.Registry([read]),
+    'Expected the options of a registry, or none, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
+  ],
   ['new ToolMetadataRegistry(tool)', () => new js.Registry(read), 'Register tools afterwards'],
-  ['register([tool])', () => js.empty().register([read]), 'got a list of 1. Register the tools of a list with registerAll(list)'],
-  ['register(promise)', () => js.empty().register(Promise.resolve(read)), 'got a promise. Await it first'],
+  [
+    'register([tool])',
+    () => js.empty().register([read]),
+    'got a list of 1. Register the tools of a list with registerAll(list)',
+  ],
+  [
+    'register(promise)',
+    () => js.empty().register(Promise.resolve(read)),
+    'got a promise. Await it first',
+  ],
   ['register(module)', () => js.empty().register(module), 'registerAll(Object.values(module))'],
-  ['register("name", tool)', () => js.empty().register('read', read), 'got "read". Register the tool itself, without its name'],
-  ['register(options)', () => js.empty().register({ name: 'x', description: 'y', inputSchema: {}, execute: () => 1 }), 'Wrap plain options in defineTool({…})'],
-  ['register(function)', () => js.empty().register(() => 1), 'got the undecorated function. Wrap plain options in defineTool'],
-  ['register()', () => js.empty().register(), 'Expected a tool (made with defineTool', 'got undefined'],
-  ['register(tool, tool)', () => js.empty().register(read, read), 'Expected { replace } or nothing as the second argument, got an object. Register several tools with registerAll([…]).'],
-  ['register(tool, { override })', () => js.empty().register(read, { override: true }), 'Expected { replace } or nothing'],
-  ['register(tool) twice', () => js.registry().register(read), 'Expected a free name, got "read", which is taken. Register each tool once, rename one, or pass {replace: true}.'],
-  ['registerAll(module)', () => js.empty().registerAll(module), 'Expected a list of tools, got an object. Give the values of a module or an object: registerAll(Object.values(module)).'],
-  ['registerAll({ read })', () => js.empty().registerAll({ read }), 'registerAll(Object.values(module))'],
+  [
+    'register("name", tool)',
+    () => js.empty().register('read', read),
+    'got "read". Register the tool itself, without its name',
+  ],
+  [
+    'register(options)',
+    () => js.empty().register({ name: 'x', description: 'y', inputSchema: {}, execute: () => 1 }),
+    'Wrap plain options in defineTool({…})',
+  ],
+  [
+    'register(function)',
+    () => js.empty().register(() => 1),
+    'got the undecorated function. Wrap plain options in defineTool',
+  ],
+  [
+    'register()',
+    () => js.empty().register(),
+    'Expected a tool (made with defineTool',
+    'got undefined',
+  ],
+  [
+    'register(tool, tool)',
+    () => js.empty().register(read, read),
+    'Expected { replace } or nothing as the second argument, got an object. Register several tools with registerAll([…]).',
+  ],
+  [
+    'register(tool, { override })',
+    () => js.empty().register(read, { override: true }),
+    'Expected { replace } or nothing',
+  ],
+  [
+    'register(tool) twice',
+    () => js.registry().register(read),
+    'Expected a free name, got "read", which is taken. Register each tool once, rename one, or pass {replace: true}.',
+  ],
+  [
+    'registerAll(module)',
+    () => js.empty().registerAll(module),
+    'Expected a list of tools, got an object. Give the values of a module or an object: registerAll(Object.values(module)).',
+  ],
+  [
+    'registerAll({ read })',
+    () => js.empty().registerAll({ read }),
+    'registerAll(Object.values(module))',
+  ],
   ['registerAll(tool)', () => js.empty().registerAll(read), 'register takes a single one.'],
-  ['registerAll(promise)', () => js.empty().registerAll(Promise.resolve([read])), 'got a promise. Await it first.'],
-  ['registerAll("glob")', () => js.empty().registerAll('src/*.ts'), 'Load the tools of files with loadTools of tooldex/load.'],
-  ['registerAll(Object.values(module)) with a number', () => js.empty().registerAll(Object.values(module)), 'Expected a tool (made with defineTool, or a class or instance decorated with @tool) at position 0 of the list, got 1. Leave it out'],
-  ['registerAll(Object.values(module)) with a function', () => js.empty().registerAll([read, function helper() {}]), 'at position 1 of the list, got the undecorated helper. Leave it out'],
-  ['registerAll(Object.values(module)) with a schema', () => js.empty().registerAll([read, z.object({})]), 'at position 1 of the list, got an instance of ZodObject. Leave it out'],
-  ['register(a toolkit without tools)', () => js.empty().register(tooldex.toolkit({ category: 'notes' })(class Notes { find() {} })), 'got the toolkit Notes without tool methods. Decorate its methods with @tool({…}).'],
-  ['register(an instance of a toolkit without tools)', () => js.empty().register(new (tooldex.toolkit({ category: 'notes' })(class Notes { find() {} }))()), 'got the toolkit Notes without tool methods'],
-  ['register(an instance without decoration)', () => js.empty().register(new (class Plain {})()), 'got an instance of Plain. Wrap plain options'],
-  ['defineTool with a name that has blanks', () => defineTool({ ...bare, execute: () => 1, name: 'my tool!' }), 'got "my tool!". Did you mean "my_tool"?'],
-  ['defineTool with an upper-case level', () => defineTool({ ...bare, execute: () => 1, name: 'x', dangerLevel: 'LOW' as any }), 'got "LOW". Did you mean "low"?'],
-  ['registerAll([[tool]])', () => js.empty().registerAll([[read]]), 'Register the tools of a list with registerAll(list)'],
-  ['registerAll([promise])', () => js.empty().registerAll([Promise.resolve(read)]), 'got a promise. Await it first'],
-  ['filter()', () => js.registry().filter(), 'Expected the conditions of a filter', 'got undefined', '[...registry]'],
+  [
+    'registerAll(promise)',
+    () => js.empty().registerAll(Promise.resolve([read])),
+    'got a promise. Await it first.',
+  ],
+  [
+    'registerAll("glob")',
+    () => js.empty().registerAll('src/*.ts'),
+    'Load the tools of files with loadTools of tooldex/load.',
+  ],
+  [
+    'registerAll(Object.values(module)) with a number',
+    () => js.empty().registerAll(Object.values(module)),
+    'Expected a tool (made with defineTool, or a class or instance decorated with @tool) at position 0 of the list, got 1. Leave it out',
+  ],
+  [
+    'registerAll(Object.values(module)) with a function',
+    () => js.empty().registerAll([read, function helper() {}]),
+    'at position 1 of the list, got the undecorated helper. Leave it out',
+  ],
+  [
+    'registerAll(Object.values(module)) with a schema',
+    () => js.empty().registerAll([read, z.object({})]),
+    'at position 1 of the list, got an instance of ZodObject. Leave it out',
+  ],
+  [
+    'register(a toolkit without tools)',
+    () =>
+      js.empty().register(
+        tooldex.toolkit({ category: 'notes' })(
+          class Notes {
+            find() {}
+          },
+        ),
+      ),
+    'got the toolkit Notes without tool methods. Decorate its methods with @tool({…}).',
+  ],
+  [
+    'register(an instance of a toolkit without tools)',
+    () =>
+      js.empty().register(
+        new (tooldex.toolkit({ category: 'notes' })(
+          class Notes {
+            find() {}
+          },
+        ))(),
+      ),
+    'got the toolkit Notes without tool methods',
+  ],
+  [
+    'register(an instance without decoration)',
+    () => js.empty().register(new (class Plain {})()),
+    'got an instance of Plain. Wrap plain options',
+  ],
+  [
+    'defineTool with a name that has blanks',
+    () => defineTool({ ...bare, execute: () => 1, name: 'my tool!' }),
+    'got "my tool!". Did you mean "my_tool"?',
+  ],
+  [
+    'defineTool with an upper-case level',
+    () => defineTool({ ...bare, execute: () => 1, name: 'x', dangerLevel: 'LOW' as any }),
+    'got "LOW". Did you mean "low"?',
+  ],
+  [
+    'registerAll([[tool]])',
+    () => js.empty().registerAll([[read]]),
+    'Register the tools of a list with registerAll(list)',
+  ],
+  [
+    'registerAll([promise])',
+    () => js.empty().registerAll([Promise.resolve(read)]),
+    'got a promise. Await it first',
+  ],
+  [
+    'filter()',
+    () => js.registry().filter(),
+    'Expected the conditions of a filter',
+    'got undefined',
+    '[...registry]',
+  ],
   ['filter(function)', () => js.registry().filter(() => true), 'got a function', '[...registry]'],
-  ['filter({ maxDangr })', () => js.registry().filter({ maxDangr: 'low' }), 'got "maxDangr". Did you mean "maxDanger"?'],
-  ['filter({ accessMode: "read" })', () => js.registry().filter({ accessMode: 'read' }), 'Expected one of "readonly", "write", "execute", "mixed", got "read". Did you mean "readonly"?'],
-  ['getByDangerLevel("LOW")', () => js.empty().getByDangerLevel('LOW'), 'Expected one of "safe", "low", "medium", "high", "critical", got "LOW". Did you mean "low"?'],
-  ['getByDangerLevel("dangerous")', () => js.registry().getByDangerLevel('dangerous'), 'Did you mean "high"?'],
-  ['getByAccessMode("READ_ONLY")', () => js.registry().getByAccessMode('READ_ONLY'), 'got "READ_ONLY". Did you mean "readonly"?'],
-  ['getByExecutionCategory("readonly")', () => js.registry().getByExecutionCategory('readonly'), 'Did you mean "read_only"?'],
+  [
+    'filter({ maxDangr })',
+    () => js.registry().filter({ maxDangr: 'low' }),
+    'got "maxDangr". Did you mean "maxDanger"?',
+  ],
+  [
+    'filter({ accessMode: "read" })',
+    () => js.registry().filter({ accessMode: 'read' }),
+    'Expected one of "readonly", "write", "execute", "mixed", got "read". Did you mean "readonly"?',
+  ],
+  [
+    'getByDangerLevel("LOW")',
+    () => js.empty().getByDangerLevel('LOW'),
+    'Expected one of "safe", "low", "medium", "high", "critical", got "LOW". Did you mean "low"?',
+  ],
+  [
+    'getByDangerLevel("dangerous")',
+    () => js.registry().getByDangerLevel('dangerous'),
+    'Did you mean "high"?',
+  ],
+  [
+    'getByAccessMode("READ_ONLY")',
+    () => js.registry().getByAccessMode('READ_ONLY'),
+    'got "READ_ONLY". Did you mean "readonly"?',
+  ],
+  [
+    'getByExecutionCategory("readonly")',
+    () => js.registry().getByExecutionCategory('readonly'),
+    'Did you mean "read_only"?',
+  ],
   ['getByCostTier("cheap")', () => js.registry().getByCostTier('cheap'), 'Did you mean "low"?'],
-  ['getByPriority("high")', () => js.registry().getByPriority('high'), 'Expected one of 0, 1, 2, 3, got "high". Did you mean 1?'],
-  ['getByDangerLevel(DangerLevel.HIHG)', () => js.registry().getByDangerLevel((tooldex.DangerLevel as any).HIHG), 'Expected one of "safe", "low", "medium", "high", "critical", got undefined.'],
-  ['get(tool)', () => js.registry().get(read), 'Expected the name of a tool, got the tool itself. Give its name: "read".'],
+  [
+    'getByPriority("high")',
+    () => js.registry().getByPriority('high'),
+    'Expected one of 0, 1, 2, 3, got "high". Did you mean 1?',
+  ],
+  [
+    'getByDangerLevel(DangerLevel.HIHG)',
+    () => js.registry().getByDangerLevel((tooldex.DangerLevel as any).HIHG),
+    'Expected one of "safe", "low", "medium", "high", "critical", got undefined.',
+  ],
+  [
+    'get(tool)',
+    () => js.registry().get(read),
+    'Expected the name of a tool, got the tool itself. Give its name: "read".',
+  ],
   ['get(entry)', () => js.registry().get(js.registry().get('read')), 'Give its name: "read".'],
-  ['has(Class)', () => js.empty().has(Greet), 'Expected the name of a tool, got the tool itself. Give its name: "greet".'],
+  [
+    'has(Class)',
+    () => js.empty().has(Greet),
+    'Expected the name of a tool, got the tool itself. Give its name: "greet".',
+  ],
   ['require(instance)', () => js.empty().require(new (Greet as any)()), 'Give its name: "greet".'],
-  ['unregister(Toolkit)', () => js.empty().unregister(Notes), 'Give one of its names: "note_find" or "note_list".'],
+  [
+    'unregister(Toolkit)',
+    () => js.empty().unregister(Notes),
+    'Give one of its names: "note_find" or "note_list".',
+  ],
   ['unregister(tool)', () => js.registry().unregister(read), 'Give its name: "read".'],
-  ['require("raed")', () => js.registry().require('raed'), 'Expected the name of a registered tool, got "raed"'],
+  [
+    'require("raed")',
+    () => js.registry().require('raed'),
+    'Expected the name of a registered tool, got "raed"',
+  ],
   ['search()', () => js.registry().search(), 'Expected a string, got undefined'],
-  ['search({ text })', () => js.registry().search({ text: 'read' }), 'Expected a string, got an object'],
+  [
+    'search({ text })',
+    () => js.registry().search({ text: 'read' }),
+    'Expected a string, got an object',
+  ],
   ['search(text, 5)', () => js.registry().search('read', 5), 'options of search', 'got 5'],
-  ['search(text, { max })', () => js.registry().search('read', { max: 5 }), 'got "max". Known are limit, filter.'],
-  ['selectTools(registry, { max })', () => js.selectTools(js.registry(), { max: 5 }), 'text: Expected a string, got undefined', 'Did you mean "maxTools" or "maxDanger" or "maxCostTier"?'],
-  ['selectTools(registry, "text")', () => js.selectTools(js.registry(), 'read'), 'got "read". Write { text: … }.'],
-  ['selectTools([tool], { text })', () => js.selectTools([read], { text: 'read' }), 'Expected a ToolMetadataRegistry as the first argument, got a list of 1.', 'call selectTools(registry, { text })'],
-  ['selectTools({ registry, text })', () => js.selectTools({ registry: js.registry(), text: 'read' }), 'call selectTools(registry, { text })'],
-  ['createToolSearchTool([tool])', () => js.createToolSearchTool([read]), 'call createToolSearchTool(registry)'],
-  ['a policy rule whose tools have another wildcard', () => new js.Policy({ registry: js.registry(), rules: [{ verdict: 'deny', tools: ['read', 'w?'] }] }), 'tools[1]: Expected a pattern of names in which only "*" is special', 'got "w?"'],
-  ['chat({ maxSteps })', () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', maxSteps: 3 }), 'got "maxSteps". Did you mean "maxTurns"?'],
-  ['chat({ mode: "unattended" })', () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', mode: 'unattended' }), 'mode: Expected one of "auto", "manual", got "unattended". The mode of the policy is policyMode.'],
-  ['toAISDKTools(registry, executor)', () => js.toAISDKTools(js.registry(), new js.Executor({ registry: js.registry() })), 'Write { executor }.'],
-  ['planExecution(calls, registry)', () => js.planExecution([call], js.registry()), 'Call planExecution(registry, calls).'],
-  ['planExecution(registry, call)', () => js.planExecution(js.registry(), call), 'Expected a list of calls, got an object'],
-  ['planExecution(registry, ["read"])', () => js.planExecution(js.registry(), ['read']), 'Expected {name, input} at position 0 of the calls, got "read"'],
+  [
+    'search(text, { max })',
+    () => js.registry().search('read', { max: 5 }),
+    'got "max". Known are limit, filter.',
+  ],
+  [
+    'selectTools(registry, { max })',
+    () => js.selectTools(js.registry(), { max: 5 }),
+    'text: Expected a string, got undefined',
+    'Did you mean "maxTools" or "maxDanger" or "maxCostTier"?',
+  ],
+  [
+    'selectTools(registry, "text")',
+    () => js.selectTools(js.registry(), 'read'),
+    'got "read". Write { text: … }.',
+  ],
+  [
+    'selectTools([tool], { text })',
+    () => js.selectTools([read], { text: 'read' }),
+    'Expected a ToolMetadataRegistry as the first argument, got a list of 1.',
+    'call selectTools(registry, { text })',
+  ],
+  [
+    'selectTools({ registry, text })',
+    () => js.selectTools({ registry: js.registry(), text: 'read' }),
+    'call selectTools(registry, { text })',
+  ],
+  [
+    'createToolSearchTool([tool])',
+    () => js.createToolSearchTool([read]),
+    'call createToolSearchTool(registry)',
+  ],
+  [
+    'a policy rule whose tools have another wildcard',
+    () =>
+      new js.Policy({
+        registry: js.registry(),
+        rules: [{ verdict: 'deny', tools: ['read', 'w?'] }],
+      }),
+    'tools[1]: Expected a pattern of names in which only "*" is special',
+    'got "w?"',
+  ],
+  [
+    'chat({ maxSteps })',
+    () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', maxSteps: 3 }),
+    'got "maxSteps". Did you mean "maxTurns"?',
+  ],
+  [
+    'chat({ mode: "unattended" })',
+    () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', mode: 'unattended' }),
+    'mode: Expected one of "auto", "manual", got "unattended". The mode of the policy is policyMode.',
+  ],
+  [
+    'toAISDKTools(registry, executor)',
+    () => js.toAISDKTools(js.registry(), new js.Executor({ registry: js.registry() })),
+    'Write { executor }.',
+  ],
+  [
+    'planExecution(calls, registry)',
+    () => js.planExecution([call], js.registry()),
+    'Call planExecution(registry, calls).',
+  ],
+  [
+    'planExecution(registry, call)',
+    () => js.planExecution(js.registry(), call),
+    'Expected a list of calls, got an object',
+  ],
+  [
+    'planExecution(registry, ["read"])',
+    () => js.planExecution(js.registry(), ['read']),
+    'Expected {name, input} at position 0 of the calls, got "read"',
+  ],
   ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in one first.'],
   ['loadTools()', () => js.loadTools(), "Call loadTools('src/tools/**/*.ts')."],
 ];
 
-const REFUSED: readonly (readonly [mistake: string, args: readonly unknown[], ...says: readonly string[]])[] = [
-  ['execute("name", input)', ['read', { a: 1 }], 'Expected a call as { id, name, input }, got "read". Write execute('],
+const REFUSED: readonly (readonly [
+  mistake: string,
+  args: readonly unknown[],
+  ...says: readonly string[],
+])[] = [
+  [
+    'execute("name", input)',
+    ['read', { a: 1 }],
+    'Expected a call as { id, name, input }, got "read". Write execute(',
+  ],
   ['execute()', [], 'Expected a call as { id, name, input }, got undefined'],
   ['execute([call])', [[call]], 'Make several with executeAll(calls).'],
   ['execute(promise)', [Promise.resolve(call)], 'got a promise. Await it first.'],
-  ['execute with JSON text as input', [{ ...call, input: '{"a":1}' }], 'Parse the JSON text first.'],
-  ['execute with arguments in place of input', [{ id: '1', name: 'read', arguments: { a: 1 } }], 'got arguments. Give { id, name, input }'],
-  ['execute with toolName in place of name', [{ id: '1', toolName: 'read', input: {} }], 'Expected the tool of a call as its name, got toolName. Give { id, name, input }.'],
-  ["execute with OpenAI's form of a call", [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }], 'got function. Give { id, name, input }.'],
-  ['execute with a misspelt option', [call, { aprove: true }], 'got "aprove". Did you mean "approval"?'],
-  ['execute with approval: true', [call, { approval: true }], 'Expected the approval that executor.approve(pending) resolves to, got true. Give what await executor.approve(outcome.pending) returns.'],
-  ['execute with the promise of an approval', [call, { approval: Promise.resolve({}) }], 'got a promise. Await it first.'],
-  ['execute with an unknown name', [{ ...call, name: 'raed' }], 'Expected the name of a known tool, got "raed"'],
+  [
+    'execute with JSON text as input',
+    [{ ...call, input: '{"a":1}' }],
+    'Parse the JSON text first.',
+  ],
+  [
+    'execute with arguments in place of input',
+    [{ id: '1', name: 'read', arguments: { a: 1 } }],
+    'got arguments. Give { id, name, input }',
+  ],
+  [
+    'execute with toolName in place of name',
+    [{ id: '1', toolName: 'read', input: {} }],
+    'Expected the tool of a call as its name, got toolName. Give { id, name, input }.',
+  ],
+  [
+    "execute with OpenAI's form of a call",
+    [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }],
+    'got function. Give { id, name, input }.',
+  ],
+  [
+    'execute with a misspelt option',
+    [call, { aprove: true }],
+    'got "aprove". Did you mean "approval"?',
+  ],
+  [
+    'execute with approval: true',
+    [call, { approval: true }],
+    'Expected the approval that executor.approve(pending) resolves to, got true. Give what await executor.approve(outcome.pending) returns.',
+  ],
+  [
+    'execute with the promise of an approval',
+    [call, { approval: Promise.resolve({}) }],
+    'got a promise. Await it first.',
+  ],
+  [
+    'execute with an unknown name',
+    [{ ...call, name: 'raed' }],
+    'Expected the name of a known tool, got "raed"',
+  ],
 ];
 
 describe('a mistake of a first hour says what was meant', () => {
   it.each(THROWN)('%s', async (_, make, ...says) => {
-    const error: unknown = await Promise.resolve().then(() => (make as () => unknown)()).then(() => undefined, (thrown: unknown) => thrown);
+    const error: unknown = await Promise.resolve()
+      .then(() => (make as () => unknown)())
+      .then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
     if (!tooldex.isToolError(error)) throw new Error('Expected a ToolError', { cause: error });
     for (const part of says) expect(error.message).toContain(part);
   });
 
   it.each(REFUSED)('%s', async (_, args, ...says) => {
-        const outcome = await (new ToolExecutor({ registry: js.registry() }) as any).execute(...args);
+    const outcome = await (new ToolExecutor({ registry: js.registry() }) as any).execute(...args);
     expect(outcome.status).toBe('error');
     for (const part of says) expect(outcome.message).toContain(part);
   });

@@ -21,25 +21,32 @@ async function crowdOf(url: string, bytes: string): Promise<readonly Socket[]> {
   return crowd;
 }
 
-const closedOf = (crowd: readonly Socket[]) => crowd.filter((socket) => socket.destroyed || socket.closed).length;
+const closedOf = (crowd: readonly Socket[]) =>
+  crowd.filter((socket) => socket.destroyed || socket.closed).length;
 
 const HALF_SENT = [
   ['never end their headers', 'GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: '],
   ['send nothing', ''],
-  ['never send the rest of their body', 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{'],
+  [
+    'never send the rest of their body',
+    'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{',
+  ],
 ] as const;
 
 describe.each(SERVERS)('$name', (server) => {
   it.each(HALF_SENT)(`answers while ${CROWD} connections %s`, async (_, bytes) => {
     const url = await server.start();
     const crowd = await crowdOf(url, bytes);
-    for (let index = 0; index < 20; index++) expect(statuses(await talk(url, requestOf(server)))).toEqual([200]);
+    for (let index = 0; index < 20; index++)
+      expect(statuses(await talk(url, requestOf(server)))).toEqual([200]);
     await waitFor(() => closedOf(crowd) >= CROWD - PLACES);
   });
 
   it('keeps a connection that waits for an answer, however many new ones come', async () => {
     const url = await server.start();
-    const listening = request(new URL(server.streamPath, url), { headers: await server.streamHeaders(url) }).end();
+    const listening = request(new URL(server.streamPath, url), {
+      headers: await server.streamHeaders(url),
+    }).end();
     onTestFinished(() => void listening.destroy());
     const [response] = (await once(listening, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(200);
@@ -57,8 +64,14 @@ describe.each(SERVERS)('$name', (server) => {
   const GET = `GET ${pathname} HTTP/1.1\r\n`;
 
   it.each([
-    ['a length and chunks (CL.TE)', `${POST}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`],
-    ['chunks and a length (TE.CL)', `${POST}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${SMUGGLED}`],
+    [
+      'a length and chunks (CL.TE)',
+      `${POST}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`,
+    ],
+    [
+      'chunks and a length (TE.CL)',
+      `${POST}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${SMUGGLED}`,
+    ],
     ['two lengths', `${POST}Content-Length: 0\r\nContent-Length: 44\r\n\r\n${SMUGGLED}`],
     ['a list of lengths', `${POST}Content-Length: 0, 44\r\n\r\n${SMUGGLED}`],
     ['a signed length', `${POST}Content-Length: +44\r\n\r\n${SMUGGLED}`],
@@ -71,20 +84,29 @@ describe.each(SERVERS)('$name', (server) => {
     ['a bare CR in a header', `${GET}Host: localhost\r\nX: a\rb\r\n\r\n`],
     ['a NUL in a header', `${GET}Host: localhost\r\nX: a\0b\r\n\r\n`],
     ['two hosts', `${GET}Host: localhost\r\nHost: evil.com\r\n\r\n`],
-  ])('refuses a request with %s and closes the connection, so that what follows is no request', async (_, text) => {
-    expect(statuses(await talk(await server.start(), `${text}${SMUGGLED}`))).toEqual([400]);
-  });
+  ])(
+    'refuses a request with %s and closes the connection, so that what follows is no request',
+    async (_, text) => {
+      expect(statuses(await talk(await server.start(), `${text}${SMUGGLED}`))).toEqual([400]);
+    },
+  );
 
   it('takes 16 KiB of headers and no more', async () => {
     const url = await server.start();
-    expect(statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(15_000)}\r\n` })))).toEqual([200]);
-    expect(statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(17_000)}\r\n` })))).toEqual([431]);
+    expect(
+      statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(15_000)}\r\n` }))),
+    ).toEqual([200]);
+    expect(
+      statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(17_000)}\r\n` }))),
+    ).toEqual([431]);
   });
 
   it('takes 100 requests of one connection; the last answer says that it closes', async () => {
     const url = await server.start();
     // Node closes it some seconds after it has said so.
-    const answer = await talk(url, requestOf(server, { closes: false }).repeat(100), (said) => /^connection: close/im.test(said));
+    const answer = await talk(url, requestOf(server, { closes: false }).repeat(100), (said) =>
+      /^connection: close/im.test(said),
+    );
     expect(statuses(answer)).toEqual(Array.from({ length: 100 }, () => 200));
     expect(answer.match(/^connection: close/gim)).toHaveLength(1);
   });

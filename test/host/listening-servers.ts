@@ -26,13 +26,26 @@ export interface ListeningServer {
   readonly streamPath: string;
 }
 
-const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } });
+const INITIALIZE = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  },
+});
 
 export const SERVERS: readonly ListeningServer[] = [
   {
     name: 'the catalogue',
     async start(options = {}) {
-      const running = await serve(await CapabilityRegistry.load({ tools: [] }), { port: 0, page: false, ...options });
+      const running = await serve(await CapabilityRegistry.load({ tools: [] }), {
+        port: 0,
+        page: false,
+        ...options,
+      });
       onTestFinished(() => running.close());
       return running.url;
     },
@@ -54,9 +67,19 @@ export const SERVERS: readonly ListeningServer[] = [
     headers: `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${INITIALIZE.length}\r\n`,
     body: INITIALIZE,
     async streamHeaders(url) {
-      const response = await fetch(url, { method: 'POST', body: INITIALIZE, headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' } });
+      const response = await fetch(url, {
+        method: 'POST',
+        body: INITIALIZE,
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+      });
       await response.text();
-      return { accept: 'text/event-stream', 'mcp-session-id': response.headers.get('mcp-session-id')! };
+      return {
+        accept: 'text/event-stream',
+        'mcp-session-id': response.headers.get('mcp-session-id')!,
+      };
     },
     streamPath: '/mcp',
   },
@@ -71,7 +94,11 @@ export function socketTo(url: string): Socket {
 }
 
 /** Everything a server says to some bytes until it closes the connection, or has said enough. */
-export async function talk(url: string, text: string, isEnough: (answer: string) => boolean = () => false): Promise<string> {
+export async function talk(
+  url: string,
+  text: string,
+  isEnough: (answer: string) => boolean = () => false,
+): Promise<string> {
   const socket = socketTo(url);
   let answer = '';
   socket.on('data', (data) => {
@@ -84,7 +111,10 @@ export async function talk(url: string, text: string, isEnough: (answer: string)
 }
 
 /** A whole request, which asks to close the connection after its answer. */
-export function requestOf({ line, headers, body }: ListeningServer, { host = 'localhost', more = '', closes = true } = {}): string {
+export function requestOf(
+  { line, headers, body }: ListeningServer,
+  { host = 'localhost', more = '', closes = true } = {},
+): string {
   return `${line}\r\nHost: ${host}\r\n${headers}${more}${closes ? 'Connection: close\r\n' : ''}\r\n${body}`;
 }
 

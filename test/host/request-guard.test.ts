@@ -18,18 +18,26 @@ async function refusalOf(start: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-const answersOf = (text: (server: ListeningServer) => string, options = {}) => Promise.all(SERVERS.map(async (server) => talk(await server.start(options), text(server))));
+const answersOf = (text: (server: ListeningServer) => string, options = {}) =>
+  Promise.all(SERVERS.map(async (server) => talk(await server.start(options), text(server))));
 
 describe.each(SERVERS)('$name', (server) => {
-  it.each(['0.0.0.0', '::', '192.168.0.1', 'example.com'])('does not listen on %s without a token', async (host) => {
-    expect(await refusalOf(server.start({ host }))).toMatch(/Expected a token to listen on .* Give the option token/);
-  });
+  it.each(['0.0.0.0', '::', '192.168.0.1', 'example.com'])(
+    'does not listen on %s without a token',
+    async (host) => {
+      expect(await refusalOf(server.start({ host }))).toMatch(
+        /Expected a token to listen on .* Give the option token/,
+      );
+    },
+  );
 
   it('listens everywhere with a token, and asks for it', async () => {
     const url = await server.start({ host: '0.0.0.0', token: TOKEN });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+/);
     expect(statuses(await talk(url, requestOf(server)))).toEqual([401]);
-    expect(statuses(await talk(url, requestOf(server, { more: `Authorization: Bearer ${TOKEN}\r\n` })))).toEqual([200]);
+    expect(
+      statuses(await talk(url, requestOf(server, { more: `Authorization: Bearer ${TOKEN}\r\n` }))),
+    ).toEqual([200]);
   });
 
   it('refuses a token of 15 characters, and does not repeat it', async () => {
@@ -41,46 +49,104 @@ describe.each(SERVERS)('$name', (server) => {
     onTestFinished(() => void other.close());
     await once(other, 'listening');
     const { port } = other.address() as { readonly port: number };
-    expect(await refusalOf(server.start({ port }))).toBe(`Expected a free port, got 127.0.0.1:${port} in use. Choose another port, or 0 for any that is free.`);
-    expect(await refusalOf(server.start({ host: 'no.such.host.invalid', token: TOKEN }))).toMatch(/Expected an address of this machine/);
+    expect(await refusalOf(server.start({ port }))).toBe(
+      `Expected a free port, got 127.0.0.1:${port} in use. Choose another port, or 0 for any that is free.`,
+    );
+    expect(await refusalOf(server.start({ host: 'no.such.host.invalid', token: TOKEN }))).toMatch(
+      /Expected an address of this machine/,
+    );
   });
 
-  it.each([{ port: -1 }, { port: 1.5 }, { port: '80' }, { port: 65_536 }, { host: '' }])('refuses to listen on %o', async (wrong) => {
-    await refusalOf(server.start(wrong as never));
-  });
+  it.each([{ port: -1 }, { port: 1.5 }, { port: '80' }, { port: 65_536 }, { host: '' }])(
+    'refuses to listen on %o',
+    async (wrong) => {
+      await refusalOf(server.start(wrong as never));
+    },
+  );
 
-  it.each(['LOCALHOST:1', 'localhost.:1', '127.0.0.1', '[::1]:4780'])('answers under its own name %s', async (host) => {
-    expect(statuses(await talk(await server.start(), requestOf(server, { host })))).toEqual([200]);
-  });
+  it.each(['LOCALHOST:1', 'localhost.:1', '127.0.0.1', '[::1]:4780'])(
+    'answers under its own name %s',
+    async (host) => {
+      expect(statuses(await talk(await server.start(), requestOf(server, { host })))).toEqual([
+        200,
+      ]);
+    },
+  );
 
-  it.each(['evil.com', 'localhost.evil.com', '127.0.0.1.evil.com', '127.1', 'localhost@evil.com', 'a b', ''])('does not answer under the name %j', async (host) => {
-    expect(statuses(await talk(await server.start(), requestOf(server, { host })))[0]).toBeGreaterThanOrEqual(400);
+  it.each([
+    'evil.com',
+    'localhost.evil.com',
+    '127.0.0.1.evil.com',
+    '127.1',
+    'localhost@evil.com',
+    'a b',
+    '',
+  ])('does not answer under the name %j', async (host) => {
+    expect(
+      statuses(await talk(await server.start(), requestOf(server, { host })))[0],
+    ).toBeGreaterThanOrEqual(400);
   });
 
   it('does not answer a request without a host, or with another one in its request line', async () => {
     const url = await server.start();
     const bare = requestOf(server).replace('Host: localhost\r\n', '');
-    for (const text of [bare, bare.replace('HTTP/1.1', 'HTTP/1.0')]) expect(statuses(await talk(url, text))).toEqual([400]);
-    expect(statuses(await talk(url, requestOf(server).replace(' /', ' http://evil.com/')))).toEqual([403]);
+    for (const text of [bare, bare.replace('HTTP/1.1', 'HTTP/1.0')])
+      expect(statuses(await talk(url, text))).toEqual([400]);
+    expect(statuses(await talk(url, requestOf(server).replace(' /', ' http://evil.com/')))).toEqual(
+      [403],
+    );
   });
 
-  it.each(['null', 'https://evil.com', 'file://', 'http://localhost.evil.com', 'tauri://localhost', 'chrome-extension://localhost', ''])('does not answer pages of the origin %j', async (origin) => {
-    expect(statuses(await talk(await server.start(), requestOf(server, { more: `Origin: ${origin}\r\n` })))).toEqual([403]);
+  it.each([
+    'null',
+    'https://evil.com',
+    'file://',
+    'http://localhost.evil.com',
+    'tauri://localhost',
+    'chrome-extension://localhost',
+    '',
+  ])('does not answer pages of the origin %j', async (origin) => {
+    expect(
+      statuses(
+        await talk(await server.start(), requestOf(server, { more: `Origin: ${origin}\r\n` })),
+      ),
+    ).toEqual([403]);
   });
 
   it('answers pages of its own origin', async () => {
-    expect(statuses(await talk(await server.start(), requestOf(server, { host: 'localhost:4780', more: 'Origin: http://localhost:4780\r\n' })))).toEqual([200]);
+    expect(
+      statuses(
+        await talk(
+          await server.start(),
+          requestOf(server, { host: 'localhost:4780', more: 'Origin: http://localhost:4780\r\n' }),
+        ),
+      ),
+    ).toEqual([200]);
   });
 
-  it.each(['Bearer', 'Bearer ', `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Basic ${TOKEN}`, TOKEN, `Bearer ${TOKEN} ${TOKEN}`])('does not take %j for the token', async (authorization) => {
-    const answer = await talk(await server.start({ token: TOKEN }), requestOf(server, { more: `Authorization: ${authorization}\r\n` }));
+  it.each([
+    'Bearer',
+    'Bearer ',
+    `Bearer ${TOKEN}x`,
+    `Bearer ${TOKEN.slice(1)}`,
+    `Basic ${TOKEN}`,
+    TOKEN,
+    `Bearer ${TOKEN} ${TOKEN}`,
+  ])('does not take %j for the token', async (authorization) => {
+    const answer = await talk(
+      await server.start({ token: TOKEN }),
+      requestOf(server, { more: `Authorization: ${authorization}\r\n` }),
+    );
     expect(statuses(answer)).toEqual([401]);
     expect(answer).toMatch(/^www-authenticate: Bearer realm="tooldex"\r$/im);
     expect(answer).not.toContain(TOKEN.slice(1));
   });
 
   it('closes the connection of a refused request whose body it did not read', async () => {
-    const answer = await talk(await server.start(), `POST /mcp HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 100\r\n\r\n{`);
+    const answer = await talk(
+      await server.start(),
+      `POST /mcp HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 100\r\n\r\n{`,
+    );
     expect(statuses(answer)).toEqual([403]);
   });
 });
@@ -88,9 +154,17 @@ describe.each(SERVERS)('$name', (server) => {
 describe('the listening servers', () => {
   it.each([
     ['of another host', (server: ListeningServer) => requestOf(server, { host: 'evil.com' }), {}],
-    ['of another origin', (server: ListeningServer) => requestOf(server, { more: 'Origin: https://evil.com\r\n' }), {}],
+    [
+      'of another origin',
+      (server: ListeningServer) => requestOf(server, { more: 'Origin: https://evil.com\r\n' }),
+      {},
+    ],
     ['without the token', (server: ListeningServer) => requestOf(server), { token: TOKEN }],
-    ['with another token', (server: ListeningServer) => requestOf(server, { more: 'Authorization: Bearer other\r\n' }), { token: TOKEN }],
+    [
+      'with another token',
+      (server: ListeningServer) => requestOf(server, { more: 'Authorization: Bearer other\r\n' }),
+      { token: TOKEN },
+    ],
     ['that cannot be read', (server: ListeningServer) => requestOf(server, { host: 'a b' }), {}],
   ])('refuse a request %s in the same words', async (_, text, options) => {
     const [first, second] = (await answersOf(text, options)).map(messageOf);

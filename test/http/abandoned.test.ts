@@ -6,16 +6,40 @@ import { RollingHealth } from '../../src/providers.js';
 import { ManualClock } from '../../src/testing.js';
 
 const never = () => new Promise<never>(() => undefined);
-const reading = { description: 'Reads', inputSchema: { type: 'object' }, sideEffects: ['none'], allowParallel: true, timeoutMs: 100 } as const;
+const reading = {
+  description: 'Reads',
+  inputSchema: { type: 'object' },
+  sideEffects: ['none'],
+  allowParallel: true,
+  timeoutMs: 100,
+} as const;
 
 async function serving(sharesLog: boolean) {
   const clock = new ManualClock();
   const health = new RollingHealth({ clock });
-  const tools = [defineTool({ ...reading, name: 'hangs', execute: never }), defineTool({ ...reading, name: 'routed', providers: [{ name: 'deaf' }] }), defineTool({ ...reading, name: 'quick', execute: () => 'done' })];
-  const capabilities = await CapabilityRegistry.load({ tools, env: {}, clock, ...(sharesLog && { health }) });
+  const tools = [
+    defineTool({ ...reading, name: 'hangs', execute: never }),
+    defineTool({ ...reading, name: 'routed', providers: [{ name: 'deaf' }] }),
+    defineTool({ ...reading, name: 'quick', execute: () => 'done' }),
+  ];
+  const capabilities = await CapabilityRegistry.load({
+    tools,
+    env: {},
+    clock,
+    ...(sharesLog && { health }),
+  });
   const registry = capabilities.registryFor();
-  const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: '*', upTo: 'critical' }] });
-  const executor = new ToolExecutor({ registry, policy, clock, health: sharesLog ? health : new RollingHealth({ clock }), providers: { deaf: () => ({ name: 'deaf', call: never }) } });
+  const policy = new SafetyPolicy({
+    registry,
+    rules: [{ verdict: 'allow', tools: '*', upTo: 'critical' }],
+  });
+  const executor = new ToolExecutor({
+    registry,
+    policy,
+    clock,
+    health: sharesLog ? health : new RollingHealth({ clock }),
+    providers: { deaf: () => ({ name: 'deaf', call: never }) },
+  });
   capabilities.attach(executor);
   const app = createDiscoveryApp(capabilities, { page: false });
   const call = async (name: string) => {
@@ -23,20 +47,46 @@ async function serving(sharesLog: boolean) {
     await clock.advanceAsync(100);
     return (await running).abandoned;
   };
-  const json = async (path: string) => (await (await app.request(path)).json()) as { readonly abandoned: unknown; readonly tools: readonly unknown[] };
+  const json = async (path: string) =>
+    (await (await app.request(path)).json()) as {
+      readonly abandoned: unknown;
+      readonly tools: readonly unknown[];
+    };
   return { call, json };
 }
 
 describe('a call whose work still ran when it was answered', () => {
-  it.each([true, false])('is counted with its tool and in all, whether the executor counts in the same log (%s) or not', async (sharesLog) => {
-    const { call, json } = await serving(sharesLog);
-    expect(await json('/health')).toMatchObject({ abandoned: { calls: 0, tools: [] } });
-    expect([await call('hangs'), await call('hangs'), await call('routed'), await call('quick')]).toEqual([true, true, true, undefined]);
-    const counted = (total: number, abandoned: number) => ({ health: { tool: { total, abandoned } } });
-    for (const [name, total, abandoned] of [['hangs', 2, 2], ['routed', 1, 1], ['quick', 1, 0]] as const) {
-      expect(await json(`/tools/${name}`), name).toMatchObject(counted(total, abandoned));
-      expect((await json(`/tools?name=${name}`)).tools, name).toMatchObject([counted(total, abandoned)]);
-    }
-    expect((await json('/health')).abandoned).toEqual({ calls: 3, tools: [{ name: 'hangs', persona: null, calls: 2 }, { name: 'routed', persona: null, calls: 1 }] });
-  });
+  it.each([true, false])(
+    'is counted with its tool and in all, whether the executor counts in the same log (%s) or not',
+    async (sharesLog) => {
+      const { call, json } = await serving(sharesLog);
+      expect(await json('/health')).toMatchObject({ abandoned: { calls: 0, tools: [] } });
+      expect([
+        await call('hangs'),
+        await call('hangs'),
+        await call('routed'),
+        await call('quick'),
+      ]).toEqual([true, true, true, undefined]);
+      const counted = (total: number, abandoned: number) => ({
+        health: { tool: { total, abandoned } },
+      });
+      for (const [name, total, abandoned] of [
+        ['hangs', 2, 2],
+        ['routed', 1, 1],
+        ['quick', 1, 0],
+      ] as const) {
+        expect(await json(`/tools/${name}`), name).toMatchObject(counted(total, abandoned));
+        expect((await json(`/tools?name=${name}`)).tools, name).toMatchObject([
+          counted(total, abandoned),
+        ]);
+      }
+      expect((await json('/health')).abandoned).toEqual({
+        calls: 3,
+        tools: [
+          { name: 'hangs', persona: null, calls: 2 },
+          { name: 'routed', persona: null, calls: 1 },
+        ],
+      });
+    },
+  );
 });

@@ -9,8 +9,16 @@ export function sampleTree(): ManifestTree {
       toolEntry('alpha', {
         version: '1.2.0',
         capabilities: [' Search', 'search', 'math '],
-        providers: [{ name: 'Primary', priority: 0, config: { model: 'm' } }, { name: 'backup', priority: 5 }],
-        auth: { required: true, type: 'oauth2', scopes: ['r', 'w', 'r'], envs: { ALPHA_KEY: { required: true } } },
+        providers: [
+          { name: 'Primary', priority: 0, config: { model: 'm' } },
+          { name: 'backup', priority: 5 },
+        ],
+        auth: {
+          required: true,
+          type: 'oauth2',
+          scopes: ['r', 'w', 'r'],
+          envs: { ALPHA_KEY: { required: true } },
+        },
         keywords: ['revenue'],
         stages: ['planning'],
         task_types: ['reporting'],
@@ -21,13 +29,38 @@ export function sampleTree(): ManifestTree {
         cost_tier: 'medium',
         default_timeout: 30,
       }),
-      toolEntry('beta', { version: '0.9', side_effects: 'write', danger_level: 'medium', cost_tier: 'high', requires_consent: true }),
-      toolEntry('gam.ma', { side_effects: 'system', access_mode: 'execute', danger_level: 'critical', cost_tier: 'free', safety_level: 'high' }),
+      toolEntry('beta', {
+        version: '0.9',
+        side_effects: 'write',
+        danger_level: 'medium',
+        cost_tier: 'high',
+        requires_consent: true,
+      }),
+      toolEntry('gam.ma', {
+        side_effects: 'system',
+        access_mode: 'execute',
+        danger_level: 'critical',
+        cost_tier: 'free',
+        safety_level: 'high',
+      }),
     ],
-    'personas/Atlas/functions.json': [toolEntry('alpha', { version: '2.0.0', providers: [{ name: 'primary' }] }), toolEntry('only_atlas', { capabilities: ['search'] })],
+    'personas/Atlas/functions.json': [
+      toolEntry('alpha', { version: '2.0.0', providers: [{ name: 'primary' }] }),
+      toolEntry('only_atlas', { capabilities: ['search'] }),
+    ],
     'personas/Nova/functions.json': [toolEntry('only_nova')],
-    'skills.json': [skillEntry('Sum', { required_tools: ['alpha'], capability_tags: ['sums'], required_capabilities: ['counting'] }), skillEntry('Odd', { required_tools: ['nowhere'] })],
-    'jobs.json': [jobEntry('Daily', { required_skills: ['Sum'], required_tools: ['alpha'] }), jobEntry('Nightly', { personas: ['Nova'] })],
+    'skills.json': [
+      skillEntry('Sum', {
+        required_tools: ['alpha'],
+        capability_tags: ['sums'],
+        required_capabilities: ['counting'],
+      }),
+      skillEntry('Odd', { required_tools: ['nowhere'] }),
+    ],
+    'jobs.json': [
+      jobEntry('Daily', { required_skills: ['Sum'], required_tools: ['alpha'] }),
+      jobEntry('Nightly', { personas: ['Nova'] }),
+    ],
   });
 }
 
@@ -52,21 +85,54 @@ export interface Json {
   readonly count: number;
   readonly total: number;
   readonly next: string | null;
-  readonly tools: readonly (Item & { readonly digest: string; readonly health: { readonly tool: Readonly<Record<string, number | null>>; readonly providers: object } })[];
+  readonly tools: readonly (Item & {
+    readonly digest: string;
+    readonly health: {
+      readonly tool: Readonly<Record<string, number | null>>;
+      readonly providers: object;
+    };
+  })[];
   readonly skills: readonly Item[];
   readonly jobs: readonly Item[];
   readonly results: readonly (Item & { readonly score: number })[];
-  readonly findings: readonly (Item & { readonly rule: string | null; readonly kind: string | null })[];
-  readonly error: { readonly code: string; readonly message: string; readonly expected: string; readonly found: string };
+  readonly findings: readonly (Item & {
+    readonly rule: string | null;
+    readonly kind: string | null;
+  })[];
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly expected: string;
+    readonly found: string;
+  };
   readonly openapi: string;
-  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters: readonly { readonly name: string; readonly schema: object }[] } }>>;
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly get: {
+          readonly parameters: readonly { readonly name: string; readonly schema: object }[];
+        };
+      }
+    >
+  >;
 }
 
-export async function sample(options: DiscoveryOptions = {}, tree = sampleTree(), env: Readonly<Record<string, string>> = {}): Promise<Sample> {
+export async function sample(
+  options: DiscoveryOptions = {},
+  tree = sampleTree(),
+  env: Readonly<Record<string, string>> = {},
+): Promise<Sample> {
   const capabilities = await CapabilityRegistry.load({ root: tree.root, env });
   const app = createDiscoveryApp(capabilities, { page: false, ...options });
-  const get = async (path: string, headers: Readonly<Record<string, string>> = {}) => app.request(path, { headers });
-  return { tree, capabilities, get, json: async (path) => (await (await get(path)).json()) as Json };
+  const get = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    app.request(path, { headers });
+  return {
+    tree,
+    capabilities,
+    get,
+    json: async (path) => (await (await get(path)).json()) as Json,
+  };
 }
 
 /** `name@owner` of each tool of an answer. */

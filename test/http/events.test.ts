@@ -50,7 +50,10 @@ describe('GET /events', () => {
     const { capabilities } = await sample();
     const app = createDiscoveryApp(capabilities, { page: false, clock });
     expect(clock.pending).toBe(0);
-    const readers = [new EventReader(await app.request('/events')), new EventReader(await app.request('/events'))];
+    const readers = [
+      new EventReader(await app.request('/events')),
+      new EventReader(await app.request('/events')),
+    ];
     for (const reader of readers) await reader.next();
     clock.advance(15_000);
     for (const reader of readers) expect(await reader.next()).toBe(': alive');
@@ -90,7 +93,9 @@ describe('GET /events', () => {
   it('answers HEAD without opening a stream', async () => {
     const { capabilities } = await sample();
     const clock = new ManualClock();
-    const response = await createDiscoveryApp(capabilities, { clock }).request('/events', { method: 'HEAD' });
+    const response = await createDiscoveryApp(capabilities, { clock }).request('/events', {
+      method: 'HEAD',
+    });
     expect([response.status, clock.pending]).toEqual([200, 0]);
   });
 });

@@ -6,49 +6,93 @@ import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-type Findings = Json & { readonly revision: number; readonly changed: boolean; readonly severities: Readonly<Record<string, number>> };
+type Findings = Json & {
+  readonly revision: number;
+  readonly changed: boolean;
+  readonly severities: Readonly<Record<string, number>>;
+};
 
 /** Tools of one template, which lint has much to say of, and entries that are left out. */
-const manyTools = (count: number) => Array.from({ length: count }, (_, index) => toolEntry(`copy_${index}`, { side_effects: 'network', description: `Reads the record number ${index} of the customer database` }));
+const manyTools = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    toolEntry(`copy_${index}`, {
+      side_effects: 'network',
+      description: `Reads the record number ${index} of the customer database`,
+    }),
+  );
 const tree = () =>
   new ManifestTree({
-    'functions.json': [...manyTools(80), ...Array.from({ length: 5 }, (_, index) => ({ ...toolEntry(`broken_${index}`), side_effects: 'logging' }))],
-    'personas/Atlas/functions.json': [...manyTools(10), { ...toolEntry('x'.repeat(3_000)), side_effects: 7 }],
+    'functions.json': [
+      ...manyTools(80),
+      ...Array.from({ length: 5 }, (_, index) => ({
+        ...toolEntry(`broken_${index}`),
+        side_effects: 'logging',
+      })),
+    ],
+    'personas/Atlas/functions.json': [
+      ...manyTools(10),
+      { ...toolEntry('x'.repeat(3_000)), side_effects: 7 },
+    ],
     'personas/Nova/functions.json': '{',
   });
 
-async function pagesOf(json: (path: string) => Promise<Json>, first: string): Promise<readonly Findings[]> {
+async function pagesOf(
+  json: (path: string) => Promise<Json>,
+  first: string,
+): Promise<readonly Findings[]> {
   const pages: Findings[] = [];
-  for (let path: string | null = first; path !== null; path = pages.at(-1)!.next) pages.push((await json(path)) as Findings);
+  for (let path: string | null = first; path !== null; path = pages.at(-1)!.next)
+    pages.push((await json(path)) as Findings);
   return pages;
 }
 
-const told = (pages: readonly Findings[]) => pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
+const told = (pages: readonly Findings[]) =>
+  pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
 
 describe('/findings', () => {
   it('tells 50 findings a page unless another number is asked for, 200 at most, and how many there are', async () => {
     const { get, json } = await sample({}, tree());
     const page = (await json('/findings')) as Findings;
-    expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([50, 50, true, false]);
+    expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
+      50,
+      50,
+      true,
+      false,
+    ]);
     expect(page.next).toMatch(/^\/findings\?cursor=/);
-    expect(((await json('/findings?limit=200')) as Findings).findings.length).toBeLessThanOrEqual(200);
-    for (const query of ['limit=201', 'limit=0', 'cursor=5', 'offset=5']) expect((await get(`/findings?${query}`)).status, query).toBe(400);
+    expect(((await json('/findings?limit=200')) as Findings).findings.length).toBeLessThanOrEqual(
+      200,
+    );
+    for (const query of ['limit=201', 'limit=0', 'cursor=5', 'offset=5'])
+      expect((await get(`/findings?${query}`)).status, query).toBe(400);
   });
 
   it('tells every finding on one page exactly, whatever the size of pages, the worst first', async () => {
     const { json } = await sample({}, tree());
     const whole = told(await pagesOf(json, '/findings?limit=200'));
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.constantFrom('', '&persona=Atlas', '&persona=-shared'), async (limit, persona) => {
-        const pages = await pagesOf(json, `/findings?limit=${limit}${persona}`);
-        const items = pages.flatMap(({ findings }) => findings);
-        for (const { findings, count, total } of pages) expect([findings.length <= limit, count, total]).toEqual([true, findings.length, items.length]);
-        expect(new Set(told(pages)).size).toBe(items.length);
-        if (persona === '') expect(told(pages)).toEqual(whole);
-        const levels = items.map(({ severity }) => severity as string);
-        expect(levels).toEqual([...levels].sort());
-        expect(pages[0]!.severities).toEqual({ error: levels.filter((level) => level === 'error').length, warning: levels.filter((level) => level === 'warning').length });
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        fc.constantFrom('', '&persona=Atlas', '&persona=-shared'),
+        async (limit, persona) => {
+          const pages = await pagesOf(json, `/findings?limit=${limit}${persona}`);
+          const items = pages.flatMap(({ findings }) => findings);
+          for (const { findings, count, total } of pages)
+            expect([findings.length <= limit, count, total]).toEqual([
+              true,
+              findings.length,
+              items.length,
+            ]);
+          expect(new Set(told(pages)).size).toBe(items.length);
+          if (persona === '') expect(told(pages)).toEqual(whole);
+          const levels = items.map(({ severity }) => severity as string);
+          expect(levels).toEqual([...levels].sort());
+          expect(pages[0]!.severities).toEqual({
+            error: levels.filter((level) => level === 'error').length,
+            warning: levels.filter((level) => level === 'warning').length,
+          });
+        },
+      ),
       { numRuns: 15 },
     );
   });
@@ -58,7 +102,9 @@ describe('/findings', () => {
     const { json, capabilities } = await sample({}, files);
     const nameOf = ({ name, persona }: Item) => `${name}@${persona ?? ''}`;
     const first = (await json('/findings?limit=60')) as Findings;
-    const before = (await pagesOf(json, first.next!)).flatMap(({ findings }) => findings.map(nameOf));
+    const before = (await pagesOf(json, first.next!)).flatMap(({ findings }) =>
+      findings.map(nameOf),
+    );
     files.write('personas/Nova/functions.json', []);
     await capabilities.refresh();
     const after = await pagesOf(json, first.next!);
@@ -67,31 +113,70 @@ describe('/findings', () => {
   });
 
   it('tells authors of manifests the keys that they write, and authors of code their options', async () => {
-    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha', { side_effects: 'network' })] }).root;
-    const coded = definitionOf({ name: 'coded', description: 'Is written in code', inputSchema: { type: 'object' } });
-    const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), { page: false });
+    const root = new ManifestTree({
+      'functions.json': [toolEntry('alpha', { side_effects: 'network' })],
+    }).root;
+    const coded = definitionOf({
+      name: 'coded',
+      description: 'Is written in code',
+      inputSchema: { type: 'object' },
+    });
+    const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), {
+      page: false,
+    });
     const { findings } = (await (await app.request('/findings')).json()) as Findings;
-    const missing = (tool: string) => findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
+    const missing = (tool: string) =>
+      findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
     expect(missing('alpha')).toContain('declare access_mode');
     expect(missing('coded')).toContain('declare accessMode');
   });
 
   it('leaves out the rules that are off, and shows and counts the others at the severity that is set', async () => {
-    const root = new ManifestTree({ 'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })] }).root;
+    const root = new ManifestTree({
+      'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
+    }).root;
     const capabilities = await CapabilityRegistry.load({ root });
     const shown = async (lintRules?: DiscoveryOptions['lintRules']) => {
-      const { findings, severities } = (await (await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')).json()) as Findings;
-      return [findings.filter(({ rule }) => ['inferred-safety', 'unmatchable-keyword'].includes(rule as string)).map(({ severity, rule }) => `${String(severity)} ${String(rule)}`), severities['error']];
+      const { findings, severities } = (await (
+        await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')
+      ).json()) as Findings;
+      return [
+        findings
+          .filter(({ rule }) => ['inferred-safety', 'unmatchable-keyword'].includes(rule as string))
+          .map(({ severity, rule }) => `${String(severity)} ${String(rule)}`),
+        severities['error'],
+      ];
     };
     expect(await shown()).toEqual([['error unmatchable-keyword', 'warning inferred-safety'], 1]);
-    expect(await shown({ 'unmatchable-keyword': 'off', 'inferred-safety': 'error' })).toEqual([['error inferred-safety'], 1]);
-    expect(() => createDiscoveryApp(capabilities, { lintRules: { 'infered-safety': 'off' } as object })).toThrow('Did you mean "inferred-safety"?');
+    expect(await shown({ 'unmatchable-keyword': 'off', 'inferred-safety': 'error' })).toEqual([
+      ['error inferred-safety'],
+      1,
+    ]);
+    expect(() =>
+      createDiscoveryApp(capabilities, { lintRules: { 'infered-safety': 'off' } as object }),
+    ).toThrow('Did you mean "inferred-safety"?');
   });
 
   it('is described with its parameters and what stands beside the list', async () => {
     const { json } = await sample();
-    const { get } = ((await json('/openapi.json')).paths['/findings']!) as unknown as { get: { parameters: readonly { name: string }[]; responses: Record<'200', { content: Record<string, { schema: { required: readonly string[] } }> }> } };
+    const { get } = (await json('/openapi.json')).paths['/findings']! as unknown as {
+      get: {
+        parameters: readonly { name: string }[];
+        responses: Record<
+          '200',
+          { content: Record<string, { schema: { required: readonly string[] } }> }
+        >;
+      };
+    };
     expect(get.parameters.map(({ name }) => name)).toEqual(['persona', 'limit', 'cursor']);
-    expect(get.responses['200'].content['application/json']!.schema.required).toEqual(['count', 'total', 'revision', 'changed', 'next', 'findings', 'severities']);
+    expect(get.responses['200'].content['application/json']!.schema.required).toEqual([
+      'count',
+      'total',
+      'revision',
+      'changed',
+      'next',
+      'findings',
+      'severities',
+    ]);
   });
 });

@@ -11,9 +11,21 @@ interface Recorded {
   readonly output: readonly string[];
 }
 
-type RecordedTool = Readonly<Record<string, unknown>> & { readonly health: { readonly tool: { readonly p95_latency_ms: number }; readonly providers: object } };
+type RecordedTool = Readonly<Record<string, unknown>> & {
+  readonly health: {
+    readonly tool: { readonly p95_latency_ms: number };
+    readonly providers: object;
+  };
+};
 
-const ALL = ['only_shared@shared', 'restricted@shared', 'sum_tool@shared', 'atlas_only@Atlas', 'sum_tool@Atlas', 'nova_only@Nova'];
+const ALL = [
+  'only_shared@shared',
+  'restricted@shared',
+  'sum_tool@shared',
+  'atlas_only@Atlas',
+  'sum_tool@Atlas',
+  'nova_only@Nova',
+];
 
 /** Queries whose answer is another one on purpose: what it is, or that it is refused. */
 const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
@@ -24,44 +36,98 @@ const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
   // What was never called had a rate of 0 and was hidden; unknown is not bad.
   'min_success_rate=0.75': ALL.filter((tool) => tool !== 'sum_tool@Atlas'),
   // A list of versions became the text of a list, which nothing met.
-  'version=<2&version=>=1': ['restricted@shared', 'sum_tool@shared', 'atlas_only@Atlas', 'nova_only@Nova'],
+  'version=<2&version=>=1': [
+    'restricted@shared',
+    'sum_tool@shared',
+    'atlas_only@Atlas',
+    'nova_only@Nova',
+  ],
   // A comma between personas was part of a name that nobody has.
   'persona=atlas,-shared': ['atlas_only@Atlas', 'sum_tool@Atlas'],
 };
 
 describe.runIf(present)('GET /tools beside the recorded route', () => {
-  const { files } = present ? golden<{ readonly files: Readonly<Record<string, unknown>> }>('registry_fixture') : { files: {} };
-  const { cases, example_full: example } = present ? golden<{ readonly cases: readonly Recorded[]; readonly example_full: { readonly output: RecordedTool } }>('routes_get_tools') : { cases: [], example_full: { output: {} as RecordedTool } };
+  const { files } = present
+    ? golden<{ readonly files: Readonly<Record<string, unknown>> }>('registry_fixture')
+    : { files: {} };
+  const { cases, example_full: example } = present
+    ? golden<{
+        readonly cases: readonly Recorded[];
+        readonly example_full: { readonly output: RecordedTool };
+      }>('routes_get_tools')
+    : { cases: [], example_full: { output: {} as RecordedTool } };
 
   async function recordedApp() {
-    const capabilities = await CapabilityRegistry.load({ root: new ManifestTree(files).root, env: {} });
-    [false, true, true, true].forEach((success, index) => capabilities.recordTool('sum_tool', { success, latencyMs: 100 + index }));
+    const capabilities = await CapabilityRegistry.load({
+      root: new ManifestTree(files).root,
+      env: {},
+    });
+    [false, true, true, true].forEach((success, index) =>
+      capabilities.recordTool('sum_tool', { success, latencyMs: 100 + index }),
+    );
     capabilities.recordTool('sum_tool', { success: false, latencyMs: 9 }, { persona: 'Atlas' });
     return createDiscoveryApp(capabilities, { page: false });
   }
 
-  it.each(cases.map((recorded) => [Object.entries(recorded.query).flatMap(([name, value]) => [value].flat().map((each) => `${name}=${each}`)).join('&'), recorded] as const))('%s', async (title, { query, output }) => {
-    const parameters = Object.entries(query).flatMap(([name, value]) => [value].flat().map((each): [string, string] => [name, each]));
-    const response = await (await recordedApp()).request(`/tools?${new URLSearchParams(parameters).toString()}`);
+  it.each(
+    cases.map(
+      (recorded) =>
+        [
+          Object.entries(recorded.query)
+            .flatMap(([name, value]) => [value].flat().map((each) => `${name}=${each}`))
+            .join('&'),
+          recorded,
+        ] as const,
+    ),
+  )('%s', async (title, { query, output }) => {
+    const parameters = Object.entries(query).flatMap(([name, value]) =>
+      [value].flat().map((each): [string, string] => [name, each]),
+    );
+    const response = await (
+      await recordedApp()
+    ).request(`/tools?${new URLSearchParams(parameters).toString()}`);
     const expected = DIFFERENT[title] ?? output;
     if (expected === 400) expect(response.status).toBe(400);
     else expect(names((await response.json()) as Json)).toEqual(expected);
   });
 
   it('has every recorded field of a tool with the recorded value, but those that differ on purpose', async () => {
-    const { tools } = (await (await (await recordedApp()).request('/tools?name=sum_tool&persona=shared')).json()) as Json;
+    const { tools } = (await (
+      await (await recordedApp()).request('/tools?name=sum_tool&persona=shared')
+    ).json()) as Json;
     const tool = tools[0]!;
     const recorded = example.output;
-    const same = ['name', 'persona', 'description', 'version', 'allow_parallel', 'idempotency_key', 'default_timeout', 'side_effects', 'cost_per_call', 'cost_unit'];
+    const same = [
+      'name',
+      'persona',
+      'description',
+      'version',
+      'allow_parallel',
+      'idempotency_key',
+      'default_timeout',
+      'side_effects',
+      'cost_per_call',
+      'cost_unit',
+    ];
     for (const field of same) expect(tool[field], field).toEqual(recorded[field]);
     // `settings` and `credentials` told what was configured; `auth_required` is in `auth`.
-    expect(Object.keys(recorded).filter((field) => !(field in tool)).sort()).toEqual(['auth_required', 'credentials', 'settings']);
+    expect(
+      Object.keys(recorded)
+        .filter((field) => !(field in tool))
+        .sort(),
+    ).toEqual(['auth_required', 'credentials', 'settings']);
     // Tags were called normalized, but kept doubles; scopes too.
     expect(tool.capability_tags).toEqual(['Search', 'math']);
     expect(tool.auth_scopes).toEqual(['r', 'w']);
     // Not declared was `null` there and is `false` here; nobody on the list is `null` here, since an empty list lets nobody.
     expect([tool.requires_consent, tool.persona_allowlist]).toEqual([false, null]);
-    expect(tool.health.tool).toMatchObject({ total: 4, success: 3, failure: 1, success_rate: 0.75, average_latency_ms: 101.5 });
+    expect(tool.health.tool).toMatchObject({
+      total: 4,
+      success: 3,
+      failure: 1,
+      success_rate: 0.75,
+      average_latency_ms: 101.5,
+    });
     expect(tool.health.tool.p95_latency_ms).toBeCloseTo(recorded.health.tool.p95_latency_ms, 6);
     expect(Object.keys(tool.health.providers)).toEqual(Object.keys(recorded.health.providers));
   });

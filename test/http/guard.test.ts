@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { sample } from './catalogue-fixture.js';
 
-async function answerTo(init: RequestInit & { readonly path?: string }, options: DiscoveryOptions = {}): Promise<Response> {
+async function answerTo(
+  init: RequestInit & { readonly path?: string },
+  options: DiscoveryOptions = {},
+): Promise<Response> {
   const { capabilities } = await sample();
   return createDiscoveryApp(capabilities, options).request(init.path ?? '/tools', init);
 }
@@ -10,121 +13,283 @@ async function answerTo(init: RequestInit & { readonly path?: string }, options:
 const token = 'abcdefghijklmnopqrstuvwxyz';
 
 describe('the host of a request', () => {
-  it.each(['localhost', 'localhost:4780', 'LocalHost:80', 'localhost.', '127.0.0.1', '127.0.0.1:4780', '[::1]', '[::1]:4780'])('may be %s', async (host) => {
+  it.each([
+    'localhost',
+    'localhost:4780',
+    'LocalHost:80',
+    'localhost.',
+    '127.0.0.1',
+    '127.0.0.1:4780',
+    '[::1]',
+    '[::1]:4780',
+  ])('may be %s', async (host) => {
     expect((await answerTo({ headers: { host } })).status).toBe(200);
   });
 
-  it.each(['evil.com', 'evil.com:4780', 'localhost.evil.com', 'evil-localhost', 'localhost@evil.com', 'evil.com#localhost', '127.0.0.1.evil.com', '127.1', '2130706433', '0x7f.1', '0.0.0.0', '[::]', '[::ffff:127.0.0.1]', 'localhost:80:80', 'localhost:', 'localhost:123456', '192.168.0.1', 'localhost/..'])(
-    'may not be %s, as it is after DNS rebinding',
-    async (host) => {
-      const response = await answerTo({ headers: { host } });
-      expect(response.status).toBe(403);
-      expect(await response.json()).toEqual({ error: { code: 'HOST_NOT_ALLOWED', message: expect.stringMatching(/^Expected a host that is allowed, got/) as string } });
-    },
-  );
+  it.each([
+    'evil.com',
+    'evil.com:4780',
+    'localhost.evil.com',
+    'evil-localhost',
+    'localhost@evil.com',
+    'evil.com#localhost',
+    '127.0.0.1.evil.com',
+    '127.1',
+    '2130706433',
+    '0x7f.1',
+    '0.0.0.0',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    'localhost:80:80',
+    'localhost:',
+    'localhost:123456',
+    '192.168.0.1',
+    'localhost/..',
+  ])('may not be %s, as it is after DNS rebinding', async (host) => {
+    const response = await answerTo({ headers: { host } });
+    expect(response.status).toBe(403);
+    expect(await response.json()).toEqual({
+      error: {
+        code: 'HOST_NOT_ALLOWED',
+        message: expect.stringMatching(/^Expected a host that is allowed, got/) as string,
+      },
+    });
+  });
 
   it('is one and not two', async () => {
     expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(400);
   });
 
   it('is also that of a whole address in the request line', async () => {
-    expect((await answerTo({ path: 'http://evil.com/tools', headers: { host: 'localhost' } })).status).toBe(403);
+    expect(
+      (await answerTo({ path: 'http://evil.com/tools', headers: { host: 'localhost' } })).status,
+    ).toBe(403);
   });
 
   it('may be another one where that is configured, and then no usual one', async () => {
     const options = { allowedHosts: ['tools.example'] };
-    expect((await answerTo({ headers: { host: 'Tools.Example:8443' }, path: 'http://tools.example/tools' }, options)).status).toBe(200);
+    expect(
+      (
+        await answerTo(
+          { headers: { host: 'Tools.Example:8443' }, path: 'http://tools.example/tools' },
+          options,
+        )
+      ).status,
+    ).toBe(200);
     expect((await answerTo({ headers: { host: 'localhost' } }, options)).status).toBe(403);
   });
 });
 
 describe('the origin of a request', () => {
-  it.each(['null', 'https://evil.com', 'http://localhost:9999', 'http://evil.com', 'file://', 'http://localhost:4780.evil.com'])('may not be %s', async (origin) => {
+  it.each([
+    'null',
+    'https://evil.com',
+    'http://localhost:9999',
+    'http://evil.com',
+    'file://',
+    'http://localhost:4780.evil.com',
+  ])('may not be %s', async (origin) => {
     const response = await answerTo({ headers: { host: 'localhost:4780', origin } });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
   it('may be the same site', async () => {
-    expect((await answerTo({ headers: { host: 'localhost:4780', origin: 'http://localhost:4780' } })).status).toBe(200);
+    expect(
+      (await answerTo({ headers: { host: 'localhost:4780', origin: 'http://localhost:4780' } }))
+        .status,
+    ).toBe(200);
   });
 
   it('may be a configured one, which then may read the answer, but with no credentials of the browser', async () => {
     const options = { allowedOrigins: ['https://tools.example'] };
-    const response = await answerTo({ headers: { host: 'localhost', origin: 'https://tools.example' } }, options);
-    expect([response.status, response.headers.get('access-control-allow-origin'), response.headers.get('vary'), response.headers.get('access-control-allow-credentials')]).toEqual([200, 'https://tools.example', 'origin', null]);
-    const preflight = await answerTo({ method: 'OPTIONS', headers: { host: 'localhost', origin: 'https://tools.example', 'access-control-request-method': 'GET' } }, { ...options, auth: { token } });
-    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, 'authorization, if-none-match']);
-    expect((await answerTo({ headers: { host: 'localhost', origin: 'https://tools.example.evil.com' } }, options)).status).toBe(403);
+    const response = await answerTo(
+      { headers: { host: 'localhost', origin: 'https://tools.example' } },
+      options,
+    );
+    expect([
+      response.status,
+      response.headers.get('access-control-allow-origin'),
+      response.headers.get('vary'),
+      response.headers.get('access-control-allow-credentials'),
+    ]).toEqual([200, 'https://tools.example', 'origin', null]);
+    const preflight = await answerTo(
+      {
+        method: 'OPTIONS',
+        headers: {
+          host: 'localhost',
+          origin: 'https://tools.example',
+          'access-control-request-method': 'GET',
+        },
+      },
+      { ...options, auth: { token } },
+    );
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'authorization, if-none-match',
+    ]);
+    expect(
+      (
+        await answerTo(
+          { headers: { host: 'localhost', origin: 'https://tools.example.evil.com' } },
+          options,
+        )
+      ).status,
+    ).toBe(403);
   });
 
   it('leaves no trace of CORS where none is configured', async () => {
-    const headers = [...(await answerTo({ headers: { host: 'localhost', origin: 'http://localhost' } })).headers.keys()];
-    expect(headers.filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual([]);
+    const headers = [
+      ...(
+        await answerTo({ headers: { host: 'localhost', origin: 'http://localhost' } })
+      ).headers.keys(),
+    ];
+    expect(headers.filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual(
+      [],
+    );
   });
 });
 
 describe('the token', () => {
-  it.each([undefined, '', 'Bearer', 'Bearer ', `Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Basic ${token}`, token, `Bearer ${token} ${token}`])('is not %s', async (authorization) => {
-    const response = await answerTo({ headers: authorization === undefined ? {} : { authorization } }, { auth: { token } });
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(1)}`,
+    `Basic ${token}`,
+    token,
+    `Bearer ${token} ${token}`,
+  ])('is not %s', async (authorization) => {
+    const response = await answerTo(
+      { headers: authorization === undefined ? {} : { authorization } },
+      { auth: { token } },
+    );
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="tooldex"');
     expect(await response.text()).not.toContain(token);
   });
 
   it('lets in, on every route; the page alone is open', async () => {
-    expect((await answerTo({ headers: { authorization: `Bearer ${token}` } }, { auth: { token } })).status).toBe(200);
-    expect((await answerTo({ headers: { authorization: `bearer  ${token}` } }, { auth: { token } })).status).toBe(200);
-    for (const path of ['/tools/alpha', '/search?q=a', '/skills', '/jobs', '/summary', '/findings', '/health', '/openapi.json', '/events', '/nowhere']) expect((await answerTo({ path }, { auth: { token } })).status, path).toBe(401);
+    expect(
+      (await answerTo({ headers: { authorization: `Bearer ${token}` } }, { auth: { token } }))
+        .status,
+    ).toBe(200);
+    expect(
+      (await answerTo({ headers: { authorization: `bearer  ${token}` } }, { auth: { token } }))
+        .status,
+    ).toBe(200);
+    for (const path of [
+      '/tools/alpha',
+      '/search?q=a',
+      '/skills',
+      '/jobs',
+      '/summary',
+      '/findings',
+      '/health',
+      '/openapi.json',
+      '/events',
+      '/nowhere',
+    ])
+      expect((await answerTo({ path }, { auth: { token } })).status, path).toBe(401);
     expect((await answerTo({ path: '/' }, { auth: { token } })).status).toBe(200);
   });
 });
 
 describe('a check of tokens by the program', () => {
   const verify = (given: string) => (given === token ? { principal: 'ada' } : undefined);
-  const resource = { url: 'https://tools.example/catalogue', authorizationServers: ['https://login.example'] };
+  const resource = {
+    url: 'https://tools.example/catalogue',
+    authorizationServers: ['https://login.example'],
+  };
   const metadata = 'https://tools.example/.well-known/oauth-protected-resource/catalogue';
 
   it('lets in who it knows, and tells others where to get a token', async () => {
-    expect((await answerTo({ headers: { authorization: `Bearer ${token}` } }, { verify, resource })).status).toBe(200);
-    const refused = await answerTo({ headers: { authorization: `Bearer ${token}x` } }, { verify, resource });
-    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, `Bearer realm="tooldex", error="invalid_token", resource_metadata="${metadata}"`]);
-    const described = await answerTo({ path: '/.well-known/oauth-protected-resource' }, { verify, resource });
-    expect(await described.json()).toEqual({ resource: resource.url, authorization_servers: ['https://login.example'], bearer_methods_supported: ['header'] });
+    expect(
+      (await answerTo({ headers: { authorization: `Bearer ${token}` } }, { verify, resource }))
+        .status,
+    ).toBe(200);
+    const refused = await answerTo(
+      { headers: { authorization: `Bearer ${token}x` } },
+      { verify, resource },
+    );
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer realm="tooldex", error="invalid_token", resource_metadata="${metadata}"`,
+    ]);
+    const described = await answerTo(
+      { path: '/.well-known/oauth-protected-resource' },
+      { verify, resource },
+    );
+    expect(await described.json()).toEqual({
+      resource: resource.url,
+      authorization_servers: ['https://login.example'],
+      bearer_methods_supported: ['header'],
+    });
     expect((await answerTo({ path: '/.well-known/oauth-protected-resource' })).status).toBe(404);
   });
 
   it('lets no one in when it fails, and does not take a token beside it', async () => {
-    const broken = await answerTo({ headers: { authorization: `Bearer ${token}` } }, { verify: () => Promise.reject(new Error('/etc/secret')) });
+    const broken = await answerTo(
+      { headers: { authorization: `Bearer ${token}` } },
+      { verify: () => Promise.reject(new Error('/etc/secret')) },
+    );
     expect([broken.status, (await broken.text()).includes('secret')]).toEqual([503, false]);
-    await expect(answerTo({}, { verify, auth: { token } })).rejects.toThrow(/either a token or verify/);
+    await expect(answerTo({}, { verify, auth: { token } })).rejects.toThrow(
+      /either a token or verify/,
+    );
   });
 
-  it.each([{}, { auth: { token } }, { verify }])('is not asked whether the server lives, under any name: %o', async (options) => {
-    expect((await answerTo({ path: 'http://10.0.0.7/healthz', headers: { host: '10.0.0.7:4780' } }, options)).status).toBe(200);
-  });
+  it.each([{}, { auth: { token } }, { verify }])(
+    'is not asked whether the server lives, under any name: %o',
+    async (options) => {
+      expect(
+        (
+          await answerTo(
+            { path: 'http://10.0.0.7/healthz', headers: { host: '10.0.0.7:4780' } },
+            options,
+          )
+        ).status,
+      ).toBe(200);
+    },
+  );
 });
 
 describe('any request', () => {
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('with %s is told what is allowed', async (method) => {
-    for (const path of ['/tools', '/nowhere', '/']) {
-      const response = await answerTo({ method, path });
-      expect([response.status, response.headers.get('allow')], path).toEqual([405, 'GET, HEAD']);
-    }
-  });
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'with %s is told what is allowed',
+    async (method) => {
+      for (const path of ['/tools', '/nowhere', '/']) {
+        const response = await answerTo({ method, path });
+        expect([response.status, response.headers.get('allow')], path).toEqual([405, 'GET, HEAD']);
+      }
+    },
+  );
 
   it('may be 8 KiB long and not longer', async () => {
     expect((await answerTo({ path: `/search?q=${'a'.repeat(8_000)}` })).status).toBe(200);
     expect((await answerTo({ path: `/search?q=${'a'.repeat(9_000)}` })).status).toBe(414);
   });
 
-  it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])('may have no body: %o', async (headers) => {
-    expect((await answerTo({ headers: headers })).status).toBe(400);
-    expect((await answerTo({ headers: { 'content-length': '0' } })).status).toBe(200);
-  });
+  it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])(
+    'may have no body: %o',
+    async (headers) => {
+      expect((await answerTo({ headers: headers })).status).toBe(400);
+      expect((await answerTo({ headers: { 'content-length': '0' } })).status).toBe(200);
+    },
+  );
 
   it('is answered with headers that keep browsers strict, also when it is refused', async () => {
-    for (const [path, headers] of [['/tools', {}], ['/healthz', {}], ['/', {}], ['/nowhere', {}], ['/tools?x', {}], ['/events', {}], ['/tools', { host: 'evil.com' }]] as const) {
+    for (const [path, headers] of [
+      ['/tools', {}],
+      ['/healthz', {}],
+      ['/', {}],
+      ['/nowhere', {}],
+      ['/tools?x', {}],
+      ['/events', {}],
+      ['/tools', { host: 'evil.com' }],
+    ] as const) {
       const response = await answerTo({ path, headers });
       await response.body?.cancel();
       expect(Object.fromEntries(response.headers), path).toMatchObject({
@@ -133,7 +298,8 @@ describe('any request', () => {
         'x-frame-options': 'DENY',
         'cross-origin-resource-policy': 'same-origin',
         'cross-origin-opener-policy': 'same-origin',
-        'content-security-policy': "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       });
       expect(response.headers.get('cache-control')).toMatch(/^(no-store|private, no-cache)$/);
     }

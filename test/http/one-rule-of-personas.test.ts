@@ -1,94 +1,181 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
-import { atlas, ManifestTree, present, toolEntry, warnIfAbsent } from '../capability/manifest-tree.js';
+import {
+  atlas,
+  ManifestTree,
+  present,
+  toolEntry,
+  warnIfAbsent,
+} from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
 
 warnIfAbsent('the search of the recorded catalogue over HTTP');
 
-const LISTS = ['/tools', '/search?q=alpha+beta+only_atlas+only_nova', '/findings', '/skills', '/jobs'];
+const LISTS = [
+  '/tools',
+  '/search?q=alpha+beta+only_atlas+only_nova',
+  '/findings',
+  '/skills',
+  '/jobs',
+];
 const with_ = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
-const itemsOf = ({ tools, results, findings, skills, jobs }: Json): readonly Item[] => tools ?? results ?? findings ?? skills ?? jobs;
+const itemsOf = ({ tools, results, findings, skills, jobs }: Json): readonly Item[] =>
+  tools ?? results ?? findings ?? skills ?? jobs;
 const owners = (items: readonly Item[]) => new Set(items.map(({ persona }) => persona));
 
 describe('a persona', () => {
-  it.each(LISTS)('sees in %s what is shared and what is its own, and everybody sees everything; every item says whether it fits', async (path) => {
-    const { json } = await sample();
-    const everything = itemsOf(await json(path));
-    expect(everything.length).toBeGreaterThan(0);
-    for (const { persona, compatibility } of everything) expect(compatibility).toMatchObject({ persona, persona_specific: persona !== null, matches_request: true });
-    const nova = itemsOf(await json(with_(path, 'persona=nova')));
-    expect([...owners(nova)].every((owner) => owner === null || owner === 'Nova')).toBe(true);
-    for (const { persona, compatibility } of nova) expect(compatibility).toMatchObject({ persona, matches_request: true });
-    // All skills of the sample are shared.
-    expect(nova.length < everything.length).toBe(path !== '/skills');
-  });
+  it.each(LISTS)(
+    'sees in %s what is shared and what is its own, and everybody sees everything; every item says whether it fits',
+    async (path) => {
+      const { json } = await sample();
+      const everything = itemsOf(await json(path));
+      expect(everything.length).toBeGreaterThan(0);
+      for (const { persona, compatibility } of everything)
+        expect(compatibility).toMatchObject({
+          persona,
+          persona_specific: persona !== null,
+          matches_request: true,
+        });
+      const nova = itemsOf(await json(with_(path, 'persona=nova')));
+      expect([...owners(nova)].every((owner) => owner === null || owner === 'Nova')).toBe(true);
+      for (const { persona, compatibility } of nova)
+        expect(compatibility).toMatchObject({ persona, matches_request: true });
+      // All skills of the sample are shared.
+      expect(nova.length < everything.length).toBe(path !== '/skills');
+    },
+  );
 
   it('that may not use what is shared is told so, and does not find it by searching', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })], 'personas/Atlas/functions.json': [toolEntry('own')] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
+      'personas/Atlas/functions.json': [toolEntry('own')],
+    });
     const { json } = await sample({}, tree);
-    const fits = async (path: string) => itemsOf(await json(path)).filter(({ name }) => name === 'guarded').map(({ compatibility }) => (compatibility as { matches_request: boolean }).matches_request);
-    expect([await fits('/tools'), await fits('/tools?persona=Nova'), await fits('/tools?persona=Atlas'), await fits('/tools?persona=Atlas,Nova')]).toEqual([[true], [true], [false], [true]]);
-    expect((await json('/tools/guarded?persona=Atlas')) as unknown).toMatchObject({ compatibility: { matches_request: false, allowlist: ['Nova'] } });
+    const fits = async (path: string) =>
+      itemsOf(await json(path))
+        .filter(({ name }) => name === 'guarded')
+        .map(
+          ({ compatibility }) => (compatibility as { matches_request: boolean }).matches_request,
+        );
+    expect([
+      await fits('/tools'),
+      await fits('/tools?persona=Nova'),
+      await fits('/tools?persona=Atlas'),
+      await fits('/tools?persona=Atlas,Nova'),
+    ]).toEqual([[true], [true], [false], [true]]);
+    expect((await json('/tools/guarded?persona=Atlas')) as unknown).toMatchObject({
+      compatibility: { matches_request: false, allowlist: ['Nova'] },
+    });
     expect([...new Set(await fits('/findings?persona=Atlas'))]).toEqual([false]);
-    expect([await fits('/search?q=guarded'), await fits('/search?q=guarded&persona=Nova'), await fits('/search?q=guarded&persona=Atlas')]).toEqual([[true], [true], []]);
+    expect([
+      await fits('/search?q=guarded'),
+      await fits('/search?q=guarded&persona=Nova'),
+      await fits('/search?q=guarded&persona=Atlas'),
+    ]).toEqual([[true], [true], []]);
   });
 
   it('has in lists also the shared tool that its own replaces, and by name and in searches only its own', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('ours')], 'personas/Atlas/functions.json': [toolEntry('ours')] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('ours')],
+      'personas/Atlas/functions.json': [toolEntry('ours')],
+    });
     const { json } = await sample({}, tree);
-    const ownersIn = async (path: string) => itemsOf(await json(path)).filter(({ name }) => name === 'ours').map(({ persona }) => persona);
-    expect([await ownersIn('/tools?persona=Atlas'), await ownersIn('/search?q=ours&persona=Atlas')]).toEqual([[null, 'Atlas'], ['Atlas']]);
+    const ownersIn = async (path: string) =>
+      itemsOf(await json(path))
+        .filter(({ name }) => name === 'ours')
+        .map(({ persona }) => persona);
+    expect([
+      await ownersIn('/tools?persona=Atlas'),
+      await ownersIn('/search?q=ours&persona=Atlas'),
+    ]).toEqual([[null, 'Atlas'], ['Atlas']]);
     expect(await json('/tools/ours?persona=Atlas')).toMatchObject({ persona: 'Atlas' });
-    const { paths } = (await json('/openapi.json')) as unknown as { readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>> };
+    const { paths } = (await json('/openapi.json')) as unknown as {
+      readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>>;
+    };
     expect(paths['/tools']!.get.summary).toContain('also the shared ones that its own replace');
   });
 
-  it.each([...LISTS, '/tools/alpha', '/summary', '/events'])('that the catalogue does not know is refused by %s, with one that was probably meant', async (path) => {
-    const { get } = await sample();
-    const response = await get(with_(path, 'persona=Atals'));
-    expect(response.status).toBe(404);
-    expect(((await response.json()) as Json).error).toEqual({ code: 'PERSONA_NOT_FOUND', message: 'Expected persona as the name of a persona of the catalogue, got "atals". Did you mean Atlas?', parameter: 'persona', expected: 'the name of a persona of the catalogue', found: 'atals' });
-  });
+  it.each([...LISTS, '/tools/alpha', '/summary', '/events'])(
+    'that the catalogue does not know is refused by %s, with one that was probably meant',
+    async (path) => {
+      const { get } = await sample();
+      const response = await get(with_(path, 'persona=Atals'));
+      expect(response.status).toBe(404);
+      expect(((await response.json()) as Json).error).toEqual({
+        code: 'PERSONA_NOT_FOUND',
+        message:
+          'Expected persona as the name of a persona of the catalogue, got "atals". Did you mean Atlas?',
+        parameter: 'persona',
+        expected: 'the name of a persona of the catalogue',
+        found: 'atals',
+      });
+    },
+  );
 
   it('that is left out must be known, too, and without one alike the refusal says which there are', async () => {
     const { json } = await sample();
-    expect((await json('/tools?persona=-zzzzzz')).error.message).toContain('There are Atlas, Nova.');
+    expect((await json('/tools?persona=-zzzzzz')).error.message).toContain(
+      'There are Atlas, Nova.',
+    );
   });
 
   it('need not be named for a tool that only one has; where several have one, whose is meant is asked', async () => {
-    const tree = new ManifestTree({ 'personas/Atlas/functions.json': [toolEntry('mine'), toolEntry('ours')], 'personas/Nova/functions.json': [toolEntry('ours')] });
+    const tree = new ManifestTree({
+      'personas/Atlas/functions.json': [toolEntry('mine'), toolEntry('ours')],
+      'personas/Nova/functions.json': [toolEntry('ours')],
+    });
     const { get, json } = await sample({}, tree);
     expect(await json('/tools/mine')).toMatchObject({ name: 'mine', persona: 'Atlas' });
     expect((await get('/tools/ours')).status).toBe(400);
     expect((await json('/tools/ours')).error.message).toContain('one of Atlas, Nova');
   });
 
-  it.runIf(present)('need not be named to find any of 211 real tools by its exact name', async () => {
-    const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
-    const app = createDiscoveryApp(capabilities, { page: false });
-    const missed: string[] = [];
-    for (const { name, owner } of capabilities.tools()) {
-      const { results } = (await (await app.request(`/search?${new URLSearchParams({ q: name, limit: '30' }).toString()}`)).json()) as Json;
-      if (!results.some((hit) => hit.name === name && hit.persona === owner)) missed.push(`${name}@${owner}`);
-    }
-    expect(missed).toEqual([]);
-  });
+  it.runIf(present)(
+    'need not be named to find any of 211 real tools by its exact name',
+    async () => {
+      const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
+      const app = createDiscoveryApp(capabilities, { page: false });
+      const missed: string[] = [];
+      for (const { name, owner } of capabilities.tools()) {
+        const { results } = (await (
+          await app.request(`/search?${new URLSearchParams({ q: name, limit: '30' }).toString()}`)
+        ).json()) as Json;
+        if (!results.some((hit) => hit.name === name && hit.persona === owner))
+          missed.push(`${name}@${owner}`);
+      }
+      expect(missed).toEqual([]);
+    },
+  );
 });
 
 describe('a search', () => {
   it('says how many tools fit, among how many, and what every other filter would leave', async () => {
     const { json, capabilities } = await sample();
     capabilities.recordTool('beta', { success: false, latencyMs: 1 });
-    type Counted = Json & { readonly searched: number; readonly facets: Readonly<Record<string, Readonly<Record<string, number>>>> };
-    const counted = async (query: string) => (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&facets=true&limit=1&${query}`)) as Counted;
+    type Counted = Json & {
+      readonly searched: number;
+      readonly facets: Readonly<Record<string, Readonly<Record<string, number>>>>;
+    };
+    const counted = async (query: string) =>
+      (await json(
+        `/search?q=alpha+beta+gam.ma+only_atlas+only_nova&facets=true&limit=1&${query}`,
+      )) as Counted;
     const all = await counted('');
     expect([all.count, all.total, all.searched]).toEqual([1, 6, 6]);
-    expect(all.facets).toMatchObject({ danger_level: { low: 4, medium: 1, critical: 1 }, provider: { Primary: 1, primary: 1, backup: 1 }, health: { failing: 1, 'no calls': 5 }, priority: { high: 1, medium: 5 } });
+    expect(all.facets).toMatchObject({
+      danger_level: { low: 4, medium: 1, critical: 1 },
+      provider: { Primary: 1, primary: 1, backup: 1 },
+      health: { failing: 1, 'no calls': 5 },
+      priority: { high: 1, medium: 5 },
+    });
     const writes = await counted('access_mode=write&name=beta&name=alpha');
     expect([writes.total, writes.searched]).toEqual([1, 6]);
     // The counts of an axis say what its other values would add; those of other axes follow.
-    expect(writes.facets).toMatchObject({ access_mode: { write: 1, readonly: 2 }, danger_level: { medium: 1 } });
+    expect(writes.facets).toMatchObject({
+      access_mode: { write: 1, readonly: 2 },
+      danger_level: { medium: 1 },
+    });
     expect((await counted('health=failing')).total).toBe(1);
     expect((await counted('persona=Atlas')).searched).toBe(4);
     expect('facets' in (await json('/search?q=alpha'))).toBe(false);
@@ -97,28 +184,50 @@ describe('a search', () => {
 
 describe('findings', () => {
   it('of every tool are told, also of those that only some personas may use', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })] });
-    expect((await (await sample({}, tree)).json('/findings')).findings.map(({ name }) => name)).toContain('guarded');
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
+    });
+    expect(
+      (await (await sample({}, tree)).json('/findings')).findings.map(({ name }) => name),
+    ).toContain('guarded');
   });
 
   it('of a description like another are told where a persona may call both tools, and nowhere else', async () => {
     const same = { description: 'Looks up the price of a share on the exchange' };
     const tree = new ManifestTree({
-      'functions.json': [toolEntry('price', same), toolEntry('for_nova', { ...same, persona_allowlist: ['Nova'] })],
+      'functions.json': [
+        toolEntry('price', same),
+        toolEntry('for_nova', { ...same, persona_allowlist: ['Nova'] }),
+      ],
       'personas/Atlas/functions.json': [toolEntry('price', same), toolEntry('quote', same)],
       'personas/Nova/functions.json': [toolEntry('value', same)],
     });
     const { json } = await sample({}, tree);
-    const alike = (await json('/findings')).findings.filter(({ rule }) => rule === 'near-duplicate-description').map(({ name, persona, message }) => `${name}@${persona ?? 'shared'}: ${/that of (\w+)/.exec(String(message))![1]}`);
+    const alike = (await json('/findings')).findings
+      .filter(({ rule }) => rule === 'near-duplicate-description')
+      .map(
+        ({ name, persona, message }) =>
+          `${name}@${persona ?? 'shared'}: ${/that of (\w+)/.exec(String(message))![1]}`,
+      );
     expect(alike).toEqual(['price@shared: for_nova', 'quote@Atlas: price', 'value@Nova: for_nova']);
   });
 
   it('are looked for once for all who ask meanwhile, and other requests are answered before', async () => {
     const { get, json } = await sample();
     const order: string[] = [];
-    const told = (path: string) => get(path).then((response) => response.text()).then((text) => (order.push(path), text));
-    const [first, second] = await Promise.all([told('/findings'), told('/findings?persona=Atlas'), told('/health')]);
+    const told = (path: string) =>
+      get(path)
+        .then((response) => response.text())
+        .then((text) => (order.push(path), text));
+    const [first, second] = await Promise.all([
+      told('/findings'),
+      told('/findings?persona=Atlas'),
+      told('/health'),
+    ]);
     expect(order[0]).toBe('/health');
-    expect([JSON.parse(first), JSON.parse(second)]).toMatchObject([{ total: (await json('/findings')).total }, { revision: 1 }]);
+    expect([JSON.parse(first), JSON.parse(second)]).toMatchObject([
+      { total: (await json('/findings')).total },
+      { revision: 1 },
+    ]);
   });
 });

@@ -5,11 +5,25 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability/capability-registry.js';
 import { serve } from '../../src/http/serve.js';
-import { browserPresent, FakeCatalogue, openBrowser, openPage, warnIfNoBrowser, wireTool } from './page-fixture.js';
+import {
+  browserPresent,
+  FakeCatalogue,
+  openBrowser,
+  openPage,
+  warnIfNoBrowser,
+  wireTool,
+} from './page-fixture.js';
 
 warnIfNoBrowser('the page while the catalogue changes');
 
-const entry = (name: string, changes: object = {}) => ({ name, version: '1.0.0', description: `Does ${name}.`, side_effects: 'none', parameters: { type: 'object', properties: { text: { type: 'string' } } }, ...changes });
+const entry = (name: string, changes: object = {}) => ({
+  name,
+  version: '1.0.0',
+  description: `Does ${name}.`,
+  side_effects: 'none',
+  parameters: { type: 'object', properties: { text: { type: 'string' } } },
+  ...changes,
+});
 
 /** A folder of manifests, served as users serve theirs. */
 class Manifests {
@@ -34,7 +48,11 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
 
   it('shows what is in manifests, and what is edited there, without being loaded again', async () => {
     const manifests = new Manifests();
-    manifests.write('functions.json', [entry('count_words'), entry('send_letter', { side_effects: 'write' }), { name: 'broken', side_effects: 'shell' }]);
+    manifests.write('functions.json', [
+      entry('count_words'),
+      entry('send_letter', { side_effects: 'write' }),
+      { name: 'broken', side_effects: 'shell' },
+    ]);
     manifests.write('personas/Atlas/functions.json', [entry('count_words', { version: '2.0.0' })]);
     const capabilities = await CapabilityRegistry.load({ root: manifests.folder });
     const running = await serve(capabilities, { port: 0 });
@@ -44,18 +62,35 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
       await page.getByText('3 of 3 tools', { exact: true }).waitFor();
       await page.getByRole('searchbox').fill('count the words');
       await page.getByText('2 of 3 tools', { exact: true }).waitFor();
-      expect(await page.locator('.row-why .why').allInnerTexts()).toContainEqual(expect.stringMatching(/^name .*count/));
+      expect(await page.locator('.row-why .why').allInnerTexts()).toContainEqual(
+        expect.stringMatching(/^name .*count/),
+      );
       await page.getByRole('link', { name: 'count_words' }).first().click();
-      await page.getByRole('complementary', { name: 'Tool count_words' }).getByRole('rowheader', { name: 'text' }).waitFor();
+      await page
+        .getByRole('complementary', { name: 'Tool count_words' })
+        .getByRole('rowheader', { name: 'text' })
+        .waitFor();
       await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      manifests.write('functions.json', [entry('count_words', { description: 'Counts every word.' }), entry('send_letter', { side_effects: 'write' }), entry('count_letters')]);
-      await page.getByRole('complementary').getByText('Counts every word.', { exact: true }).waitFor();
+      manifests.write('functions.json', [
+        entry('count_words', { description: 'Counts every word.' }),
+        entry('send_letter', { side_effects: 'write' }),
+        entry('count_letters'),
+      ]);
+      await page
+        .getByRole('complementary')
+        .getByText('Counts every word.', { exact: true })
+        .waitFor();
       await page.getByRole('link', { name: 'count_letters' }).waitFor();
       await page.goto(`${running.url}/#/findings`);
-      await page.locator('.finding-name').filter({ hasText: 'broken' }).waitFor({ state: 'detached' });
+      await page
+        .locator('.finding-name')
+        .filter({ hasText: 'broken' })
+        .waitFor({ state: 'detached' });
       await page.goto(`${running.url}/#/tools?persona=Atlas`);
       await page.getByText('3 of 3 tools', { exact: true }).waitFor();
-      expect(await page.locator('.row', { hasText: 'count_words' }).locator('.version').textContent()).toBe('2.0.0');
+      expect(
+        await page.locator('.row', { hasText: 'count_words' }).locator('.version').textContent(),
+      ).toBe('2.0.0');
       expect(complaints).toEqual([]);
     } finally {
       await page.context().close();
@@ -66,7 +101,9 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
   });
 
   it('keeps the place and the focus when the list changes', async () => {
-    const tools = Array.from({ length: 300 }, (_, at) => wireTool(`tool_${String(at).padStart(3, '0')}`));
+    const tools = Array.from({ length: 300 }, (_, at) =>
+      wireTool(`tool_${String(at).padStart(3, '0')}`),
+    );
     const server = await FakeCatalogue.start({ tools });
     const { page, complaints } = await openPage(browser, server.url);
     try {
@@ -74,7 +111,13 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
       await page.locator('.row-link').nth(60).focus();
       await page.evaluate("document.querySelector('.list-place').scrollTop = 3000");
       const before = await page.evaluate("document.querySelector('.list-place').scrollTop");
-      server.change({ tools: [...tools.slice(0, 60), wireTool('tool_060', { description: 'Written again.' }), ...tools.slice(61)] });
+      server.change({
+        tools: [
+          ...tools.slice(0, 60),
+          wireTool('tool_060', { description: 'Written again.' }),
+          ...tools.slice(61),
+        ],
+      });
       await page.getByText('Written again.').waitFor();
       expect(await page.evaluate('document.activeElement.textContent')).toBe('tool_060');
       expect(await page.evaluate("document.querySelector('.list-place').scrollTop")).toBe(before);
@@ -103,16 +146,37 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
   });
 
   it('shows 200 findings, how many there are of each kind, and the next when they are asked for', async () => {
-    const finding = (severity: string, index: number) => ({ severity, kind: null, rule: 'no-keywords', name: `tool_${index}`, persona: null, source: 'code', line: null, column: null, path: null, message: 'has no keywords' });
-    const server = await FakeCatalogue.start({ findings: Array.from({ length: 450 }, (_, index) => finding(index < 20 ? 'error' : 'warning', index)) });
+    const finding = (severity: string, index: number) => ({
+      severity,
+      kind: null,
+      rule: 'no-keywords',
+      name: `tool_${index}`,
+      persona: null,
+      source: 'code',
+      line: null,
+      column: null,
+      path: null,
+      message: 'has no keywords',
+    });
+    const server = await FakeCatalogue.start({
+      findings: Array.from({ length: 450 }, (_, index) =>
+        finding(index < 20 ? 'error' : 'warning', index),
+      ),
+    });
     const { page } = await openPage(browser, `${server.url}#/findings`);
     try {
       await page.getByRole('button', { name: 'Show more (250 left)' }).click();
-      expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Errors 20', 'Warnings 430']);
+      expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
+        'Errors 20',
+        'Warnings 430',
+      ]);
       expect(await page.getByRole('link', { name: /^Findings/ }).innerText()).toMatch(/450$/);
       await page.getByRole('button', { name: 'Show more (50 left)' }).click();
       await page.getByText('tool_449').waitFor();
-      expect([await page.locator('.finding').count(), await page.getByRole('button', { name: /^Show more/ }).count()]).toEqual([450, 0]);
+      expect([
+        await page.locator('.finding').count(),
+        await page.getByRole('button', { name: /^Show more/ }).count(),
+      ]).toEqual([450, 0]);
     } finally {
       await page.context().close();
       await server.stop();

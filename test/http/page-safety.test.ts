@@ -1,11 +1,19 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { browserPresent, FakeCatalogue, openBrowser, openPage, warnIfNoBrowser, wireTool } from './page-fixture.js';
+import {
+  browserPresent,
+  FakeCatalogue,
+  openBrowser,
+  openPage,
+  warnIfNoBrowser,
+  wireTool,
+} from './page-fixture.js';
 import { PAGE_FILES } from '../../src/http/page-files.js';
 
 warnIfNoBrowser('the page and hostile content');
 
-const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script><style>body{display:none}</style><a href="javascript:alert(3)">x</a>';
+const MARKUP =
+  '<img src=x onerror="alert(1)"><script>alert(2)</script><style>body{display:none}</style><a href="javascript:alert(3)">x</a>';
 const LONG = `${MARKUP}${'long '.repeat(13_000)}`;
 const NAMES = ['constructor', '__proto__', 'toString', 'a.b-c_d', '...'];
 
@@ -19,11 +27,22 @@ const HOSTILE = wireTool('hostile', {
   stages: ['toString'],
   access_mode: MARKUP,
   danger_level: MARKUP,
-  providers: [{ name: MARKUP, priority: 0 }, { name: '__proto__', priority: 1 }],
+  providers: [
+    { name: MARKUP, priority: 0 },
+    { name: '__proto__', priority: 1 },
+  ],
   examples: [MARKUP],
   aliases: [MARKUP],
   source: 'javascript:alert(4)',
-  parameters: { type: 'object', properties: { [MARKUP]: { type: 'string', description: MARKUP, default: MARKUP }, self: { $ref: '#' }, ['x'.repeat(128)]: { enum: [MARKUP, '‮'] } }, required: [MARKUP] },
+  parameters: {
+    type: 'object',
+    properties: {
+      [MARKUP]: { type: 'string', description: MARKUP, default: MARKUP },
+      self: { $ref: '#' },
+      ['x'.repeat(128)]: { enum: [MARKUP, '‮'] },
+    },
+    required: [MARKUP],
+  },
 });
 
 describe.skipIf(!browserPresent)('the page and hostile content', () => {
@@ -33,9 +52,57 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     browser = await openBrowser();
     server = await FakeCatalogue.start({
       tools: [...NAMES.map((name) => wireTool(name)), HOSTILE],
-      skills: [{ name: MARKUP, persona: null, version: MARKUP, summary: MARKUP, category: MARKUP, instruction_prompt: LONG, safety_notes: MARKUP, required_tools: [MARKUP, 'constructor'], required_capabilities: [MARKUP], capability_tags: [MARKUP], unresolved: { skills: [], tools: [MARKUP] } }],
-      jobs: [{ name: '\ud800 half', persona: MARKUP, summary: MARKUP, description: LONG, personas: [MARKUP], required_skills: ['\ud800 half'], required_tools: ['__proto__'], required_capabilities: [MARKUP], unresolved: { skills: [], tools: [] }, health: { job: { total: 0, failure: 0, success_rate: null, average_latency_ms: null, p95_latency_ms: null } } }],
-      findings: [{ severity: 'constructor', kind: MARKUP, rule: null, name: '__proto__', persona: null, source: MARKUP, line: 1, column: 2, path: '/a', message: MARKUP }],
+      skills: [
+        {
+          name: MARKUP,
+          persona: null,
+          version: MARKUP,
+          summary: MARKUP,
+          category: MARKUP,
+          instruction_prompt: LONG,
+          safety_notes: MARKUP,
+          required_tools: [MARKUP, 'constructor'],
+          required_capabilities: [MARKUP],
+          capability_tags: [MARKUP],
+          unresolved: { skills: [], tools: [MARKUP] },
+        },
+      ],
+      jobs: [
+        {
+          name: '\ud800 half',
+          persona: MARKUP,
+          summary: MARKUP,
+          description: LONG,
+          personas: [MARKUP],
+          required_skills: ['\ud800 half'],
+          required_tools: ['__proto__'],
+          required_capabilities: [MARKUP],
+          unresolved: { skills: [], tools: [] },
+          health: {
+            job: {
+              total: 0,
+              failure: 0,
+              success_rate: null,
+              average_latency_ms: null,
+              p95_latency_ms: null,
+            },
+          },
+        },
+      ],
+      findings: [
+        {
+          severity: 'constructor',
+          kind: MARKUP,
+          rule: null,
+          name: '__proto__',
+          persona: null,
+          source: MARKUP,
+          line: 1,
+          column: 2,
+          path: '/a',
+          message: MARKUP,
+        },
+      ],
     });
   });
   afterAll(async () => {
@@ -43,24 +110,39 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     await server.stop();
   });
 
-  it.each(['#/tools', `#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`, `#/tools?q=${encodeURIComponent(`hostile ${MARKUP}`)}`, '#/skills', '#/jobs', '#/findings', `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`])(
-    'shows markup as text and runs, loads and refuses nothing at %s',
-    async (hash) => {
-      const { page, complaints } = await openPage(browser, server.url + hash);
-      try {
-        await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-        await page.getByRole('link', { name: /^Findings/ }).filter({ hasText: '1' }).waitFor();
-        await page.waitForLoadState('networkidle', { timeout: 200 }).catch(() => undefined);
-        expect(await page.evaluate("document.querySelectorAll('img, body script, body style, iframe, object, [style], [onerror], a[href^=\"javascript:\"]').length")).toBe(0);
-        expect(complaints).toEqual([]);
-      } finally {
-        await page.context().close();
-      }
-    },
-  );
+  it.each([
+    '#/tools',
+    `#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
+    `#/tools?q=${encodeURIComponent(`hostile ${MARKUP}`)}`,
+    '#/skills',
+    '#/jobs',
+    '#/findings',
+    `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
+  ])('shows markup as text and runs, loads and refuses nothing at %s', async (hash) => {
+    const { page, complaints } = await openPage(browser, server.url + hash);
+    try {
+      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+      await page
+        .getByRole('link', { name: /^Findings/ })
+        .filter({ hasText: '1' })
+        .waitFor();
+      await page.waitForLoadState('networkidle', { timeout: 200 }).catch(() => undefined);
+      expect(
+        await page.evaluate(
+          'document.querySelectorAll(\'img, body script, body style, iframe, object, [style], [onerror], a[href^="javascript:"]\').length',
+        ),
+      ).toBe(0);
+      expect(complaints).toEqual([]);
+    } finally {
+      await page.context().close();
+    }
+  });
 
   it('folds a long description until the user asks for all of it', async () => {
-    const { page } = await openPage(browser, `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`);
+    const { page } = await openPage(
+      browser,
+      `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
+    );
     const text = page.locator('.detail .prose').first();
     await page.getByRole('button', { name: /Show all \(63\.\d Ki characters\)/ }).waitFor();
     expect((await text.textContent())!.length).toBeLessThan(700);
@@ -71,20 +153,32 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
   });
 
   it.each(NAMES.slice(0, -1))('opens a tool that is called %s', async (name) => {
-    const { page, complaints } = await openPage(browser, `${server.url}#/tools/${encodeURIComponent(name)}`);
-    await page.getByRole('complementary', { name: `Tool ${name}` }).getByRole('heading', { name: 'Parameters' }).waitFor();
+    const { page, complaints } = await openPage(
+      browser,
+      `${server.url}#/tools/${encodeURIComponent(name)}`,
+    );
+    await page
+      .getByRole('complementary', { name: `Tool ${name}` })
+      .getByRole('heading', { name: 'Parameters' })
+      .waitFor();
     expect(complaints).toEqual([]);
     await page.context().close();
   });
 
   it('says what the server said when there is no such tool', async () => {
     const { page } = await openPage(browser, `${server.url}#/tools/nothing`);
-    await page.getByRole('alert').filter({ hasText: 'Expected the name of a tool, got "nothing"' }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: 'Expected the name of a tool, got "nothing"' })
+      .waitFor();
     await page.context().close();
   });
 
   it('asks for a token when there is one, keeps it for the tab only, and says when it was wrong', async () => {
-    const locked = await FakeCatalogue.start({ tools: [wireTool('hidden_tool')], token: 'open-sesame-open' });
+    const locked = await FakeCatalogue.start({
+      tools: [wireTool('hidden_tool')],
+      token: 'open-sesame-open',
+    });
     const { page, complaints } = await openPage(browser, locked.url);
     try {
       await page.getByLabel('Token').fill('not this one');
@@ -121,8 +215,15 @@ describe('the files of the page', () => {
 
   it('hold no inline script or style, and name no other place', () => {
     const files = new Map(PAGE_FILES.map(({ path, body }) => [path, body]));
-    expect(files.get('/')).not.toMatch(/<style|style=|<script(?! src="assets\/app\.js">)|\son\w+=/i);
-    for (const [path, body] of files) expect(body.replaceAll('http://www.w3.org/2000/svg', ''), path).not.toMatch(/https?:|\/\/[a-z]+\.[a-z]/i);
-    expect(files.get('/assets/app.js')).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/);
+    expect(files.get('/')).not.toMatch(
+      /<style|style=|<script(?! src="assets\/app\.js">)|\son\w+=/i,
+    );
+    for (const [path, body] of files)
+      expect(body.replaceAll('http://www.w3.org/2000/svg', ''), path).not.toMatch(
+        /https?:|\/\/[a-z]+\.[a-z]/i,
+      );
+    expect(files.get('/assets/app.js')).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+    );
   });
 });

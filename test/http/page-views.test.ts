@@ -1,13 +1,41 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { tooPale, unnamedControls } from './page-checks.js';
-import { browserPresent, FakeCatalogue, openBrowser, openPage, warnIfNoBrowser, wireTool, type WatchedPage } from './page-fixture.js';
+import {
+  browserPresent,
+  FakeCatalogue,
+  openBrowser,
+  openPage,
+  warnIfNoBrowser,
+  wireTool,
+  type WatchedPage,
+} from './page-fixture.js';
 
 warnIfNoBrowser('what the page shows');
 
-const METRICS = { total: 4, success: 3, failure: 1, success_rate: 0.75, average_latency_ms: 101.5, p95_latency_ms: 1_400, last_sample_at: 1_003 };
-const NO_CALLS = { total: 0, success: 0, failure: 0, success_rate: null, average_latency_ms: null, p95_latency_ms: null, last_sample_at: null };
-const SAMPLES = [100, 50, 200, 1_400].map((latency_ms, index) => ({ at: 1_000 + index, success: index !== 3, latency_ms }));
+const METRICS = {
+  total: 4,
+  success: 3,
+  failure: 1,
+  success_rate: 0.75,
+  average_latency_ms: 101.5,
+  p95_latency_ms: 1_400,
+  last_sample_at: 1_003,
+};
+const NO_CALLS = {
+  total: 0,
+  success: 0,
+  failure: 0,
+  success_rate: null,
+  average_latency_ms: null,
+  p95_latency_ms: null,
+  last_sample_at: null,
+};
+const SAMPLES = [100, 50, 200, 1_400].map((latency_ms, index) => ({
+  at: 1_000 + index,
+  success: index !== 3,
+  latency_ms,
+}));
 
 const SEARCH = wireTool('web_search', {
   description: 'Searches the web.',
@@ -16,33 +44,120 @@ const SEARCH = wireTool('web_search', {
   available: false,
   inferred: ['danger_level', 'execution_category'],
   auth_status: { required: true, ready: false, missing: ['SEARCH_KEY'] },
-  providers: [{ name: 'second', priority: 5 }, { name: 'first', priority: 0 }],
+  providers: [
+    { name: 'second', priority: 5 },
+    { name: 'first', priority: 0 },
+  ],
   requires_flags: { lookup: ['web.read'], post: ['web.write', 'web.read'] },
-  health: { tool: { ...METRICS, abandoned: 1 }, providers: { first: { metrics: METRICS, router: { backoff_until: 4_000_000_000 }, samples: SAMPLES }, second: { metrics: NO_CALLS, router: { backoff_until: null } } }, last_success_provider: 'first' },
+  health: {
+    tool: { ...METRICS, abandoned: 1 },
+    providers: {
+      first: { metrics: METRICS, router: { backoff_until: 4_000_000_000 }, samples: SAMPLES },
+      second: { metrics: NO_CALLS, router: { backoff_until: null } },
+    },
+    last_success_provider: 'first',
+  },
   parameters: {
     type: 'object',
     required: ['query'],
     properties: {
       query: { type: 'string', description: 'What to look for.', minLength: 1 },
       options: { $ref: '#/$defs/Options' },
-      sites: { type: 'array', items: { type: 'object', properties: { host: { type: 'string' } }, required: ['host'] } },
+      sites: {
+        type: 'array',
+        items: { type: 'object', properties: { host: { type: 'string' } }, required: ['host'] },
+      },
     },
-    $defs: { Options: { type: 'object', properties: { safe: { type: 'boolean', default: true }, order: { enum: ['date', 'rank'] }, parent: { $ref: '#/$defs/Options' } } } },
+    $defs: {
+      Options: {
+        type: 'object',
+        properties: {
+          safe: { type: 'boolean', default: true },
+          order: { enum: ['date', 'rank'] },
+          parent: { $ref: '#/$defs/Options' },
+        },
+      },
+    },
   },
   examples: ['find pages about trains'],
 });
 const CONTENT = {
-  tools: [SEARCH, ...Array.from({ length: 30 }, (_, at) => wireTool(`tool_${at}`, { category: `group ${at}`, danger_level: ['safe', 'low', 'medium', 'high', 'critical'][at % 5] }))],
+  tools: [
+    SEARCH,
+    ...Array.from({ length: 30 }, (_, at) =>
+      wireTool(`tool_${at}`, {
+        category: `group ${at}`,
+        danger_level: ['safe', 'low', 'medium', 'high', 'critical'][at % 5],
+      }),
+    ),
+  ],
   skills: [
-    { name: 'Research', persona: null, version: '1.0.0', summary: 'Finds things out.', category: 'work', instruction_prompt: 'Look it up.', safety_notes: 'Cite.', required_tools: ['web_search', 'telephone'], required_capabilities: ['reading'], capability_tags: ['research'], unresolved: { skills: [], tools: ['telephone'] } },
-    { name: 'Flying', persona: 'Nova', version: '1.0.0', summary: null, category: null, instruction_prompt: 'Fly.', safety_notes: 'Land.', required_tools: [], required_capabilities: [], capability_tags: [], unresolved: { skills: [], tools: [] } },
+    {
+      name: 'Research',
+      persona: null,
+      version: '1.0.0',
+      summary: 'Finds things out.',
+      category: 'work',
+      instruction_prompt: 'Look it up.',
+      safety_notes: 'Cite.',
+      required_tools: ['web_search', 'telephone'],
+      required_capabilities: ['reading'],
+      capability_tags: ['research'],
+      unresolved: { skills: [], tools: ['telephone'] },
+    },
+    {
+      name: 'Flying',
+      persona: 'Nova',
+      version: '1.0.0',
+      summary: null,
+      category: null,
+      instruction_prompt: 'Fly.',
+      safety_notes: 'Land.',
+      required_tools: [],
+      required_capabilities: [],
+      capability_tags: [],
+      unresolved: { skills: [], tools: [] },
+    },
   ],
   jobs: [
-    { name: 'Briefing', persona: null, summary: 'Writes the news.', description: null, personas: ['Atlas'], required_skills: ['Research', 'Typing'], required_tools: ['web_search'], required_capabilities: ['reading', 'research'], unresolved: { skills: ['Typing'], tools: [] }, health: { job: METRICS } },
+    {
+      name: 'Briefing',
+      persona: null,
+      summary: 'Writes the news.',
+      description: null,
+      personas: ['Atlas'],
+      required_skills: ['Research', 'Typing'],
+      required_tools: ['web_search'],
+      required_capabilities: ['reading', 'research'],
+      unresolved: { skills: ['Typing'], tools: [] },
+      health: { job: METRICS },
+    },
   ],
   findings: [
-    { severity: 'warning', kind: null, rule: 'no-keywords', name: 'web_search', persona: null, source: 'functions.json', line: null, column: null, path: null, message: 'Expected keywords, got none.' },
-    { severity: 'error', kind: 'invalid', rule: null, name: 'broken', persona: null, source: 'functions.json', line: 51, column: 7, path: '/3/side_effects', message: 'Expected one of the side effects, got "shell".' },
+    {
+      severity: 'warning',
+      kind: null,
+      rule: 'no-keywords',
+      name: 'web_search',
+      persona: null,
+      source: 'functions.json',
+      line: null,
+      column: null,
+      path: null,
+      message: 'Expected keywords, got none.',
+    },
+    {
+      severity: 'error',
+      kind: 'invalid',
+      rule: null,
+      name: 'broken',
+      persona: null,
+      source: 'functions.json',
+      line: 51,
+      column: 7,
+      path: '/3/side_effects',
+      message: 'Expected one of the side effects, got "shell".',
+    },
   ],
 };
 const PHONES = [360, 390];
@@ -68,20 +183,33 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
   async function open(hash: string, options: BrowserContextOptions = {}): Promise<Page> {
     watched = await openPage(browser, server.url + hash, options);
     const { page } = watched;
-    await page.getByRole('link', { name: /^Findings/ }).filter({ hasText: '2' }).waitFor();
+    await page
+      .getByRole('link', { name: /^Findings/ })
+      .filter({ hasText: '2' })
+      .waitFor();
     await visit(page, hash);
     return page;
   }
   async function visit(page: Page, hash: string): Promise<void> {
     await page.goto(server.url + hash);
-    if (hash.startsWith('#/tools/')) await page.getByRole('heading', { name: 'Metadata' }).waitFor();
+    if (hash.startsWith('#/tools/'))
+      await page.getByRole('heading', { name: 'Metadata' }).waitFor();
   }
-  const detail = (page: Page, title: string) => page.getByRole('complementary').locator('section', { has: page.getByRole('heading', { name: title }) });
+  const detail = (page: Page, title: string) =>
+    page
+      .getByRole('complementary')
+      .locator('section', { has: page.getByRole('heading', { name: title }) });
 
   it('a tool: its parameters in words, inner ones with their path', async () => {
     const page = await open('#/tools/web_search');
     const rows = detail(page, 'Parameters').locator('tbody tr');
-    const cells = await Promise.all((await rows.all()).map(async (row) => (await row.locator('th, td').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim())));
+    const cells = await Promise.all(
+      (await rows.all()).map(async (row) =>
+        (await row.locator('th, td').allInnerTexts()).map((text) =>
+          text.replace(/\s+/g, ' ').trim(),
+        ),
+      ),
+    );
     expect(cells).toEqual(
       expect.arrayContaining([
         ['query required', 'string', 'What to look for. length ≥ 1'],
@@ -107,11 +235,23 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
   it('a tool: its providers in the order in which they are tried, with a drawing of their last calls', async () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
-    expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([expect.stringMatching(/^first\s*answered last\s*left alone until/), 'second']);
-    expect(await health.locator('.figures').first().innerText()).toBe('75 % of 4 · average 102 ms · p95 1.40 s · 1 abandoned');
+    expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([
+      expect.stringMatching(/^first\s*answered last\s*left alone until/),
+      'second',
+    ]);
+    expect(await health.locator('.figures').first().innerText()).toBe(
+      '75 % of 4 · average 102 ms · p95 1.40 s · 1 abandoned',
+    );
     expect(await page.locator('.detail .marks').innerText()).toContain('1 abandoned');
-    const chart = health.getByRole('img', { name: 'The last 4 calls: 1 failed, the slowest took 1.40 s' });
-    const bars = await Promise.all((await chart.locator('rect').all()).map(async (bar) => ({ kind: await bar.getAttribute('class'), height: Number(await bar.getAttribute('height')) })));
+    const chart = health.getByRole('img', {
+      name: 'The last 4 calls: 1 failed, the slowest took 1.40 s',
+    });
+    const bars = await Promise.all(
+      (await chart.locator('rect').all()).map(async (bar) => ({
+        kind: await bar.getAttribute('class'),
+        height: Number(await bar.getAttribute('height')),
+      })),
+    );
     expect(bars.map(({ kind }) => kind)).toEqual(['call', 'call', 'call', 'call failed']);
     expect(bars.map(({ height }) => height)).toEqual([3.4, 2, 6.9, 48]);
   });
@@ -119,12 +259,18 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
   it('skills and jobs: who may, what they need with links, and what is not there', async () => {
     const page = await open('#/jobs');
     const job = page.getByRole('article', { name: 'Briefing' });
-    expect(await job.innerText()).toMatch(/personas\s+Atlas[^]*capabilities\s+reading\s+research[^]*health\s+75 % of 4/);
-    expect(await job.locator('.unresolved').allInnerTexts()).toEqual([expect.stringMatching(/^Typing\s*unresolved$/)]);
+    expect(await job.innerText()).toMatch(
+      /personas\s+Atlas[^]*capabilities\s+reading\s+research[^]*health\s+75 % of 4/,
+    );
+    expect(await job.locator('.unresolved').allInnerTexts()).toEqual([
+      expect.stringMatching(/^Typing\s*unresolved$/),
+    ]);
     await job.getByRole('link', { name: 'Research' }).click();
     const skill = page.getByRole('article', { name: 'Research' });
     await page.waitForFunction('document.activeElement.getAttribute("aria-label") === "Research"');
-    expect(await skill.locator('.unresolved').allInnerTexts()).toEqual([expect.stringMatching(/^telephone\s*unresolved$/)]);
+    expect(await skill.locator('.unresolved').allInnerTexts()).toEqual([
+      expect.stringMatching(/^telephone\s*unresolved$/),
+    ]);
     await skill.getByRole('link', { name: 'web_search' }).click();
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
@@ -133,15 +279,23 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     const page = await open('#/jobs?persona=Nova');
     await page.getByText('There are no jobs here.').waitFor();
     await page.getByRole('link', { name: /^Skills/ }).click();
-    expect(await page.locator('article h3 bdi:first-child').allInnerTexts()).toEqual(['Research', 'Flying']);
+    expect(await page.locator('article h3 bdi:first-child').allInnerTexts()).toEqual([
+      'Research',
+      'Flying',
+    ]);
     await page.getByRole('combobox', { name: 'Persona' }).selectOption('Atlas');
     await page.getByRole('article', { name: 'Flying' }).waitFor({ state: 'detached' });
   });
 
   it('findings: the worst first, each with its place, and a link to the tool that is there', async () => {
     const page = await open('#/findings');
-    expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Errors 1', 'Warnings 1']);
-    expect(await page.locator('.finding').first().innerText()).toMatch(/broken\s+invalid\s+Expected one of the side effects, got "shell"\.\s+functions\.json:51:7\s+\/3\/side_effects/);
+    expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
+      'Errors 1',
+      'Warnings 1',
+    ]);
+    expect(await page.locator('.finding').first().innerText()).toMatch(
+      /broken\s+invalid\s+Expected one of the side effects, got "shell"\.\s+functions\.json:51:7\s+\/3\/side_effects/,
+    );
     await page.getByRole('link', { name: 'web_search' }).click();
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
@@ -161,13 +315,16 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect([await button.textContent(), await ground()]).toEqual(['Theme: dark', dark]);
   });
 
-  it.each(['light', 'dark'] as const)('text that stands out from its ground by 4.5 to 1 and more, %s', async (colorScheme) => {
-    const page = await open('', { colorScheme });
-    for (const hash of ['#/tools/web_search', '#/jobs', '#/findings']) {
-      await visit(page, hash);
-      expect(await page.evaluate(tooPale), hash).toEqual([]);
-    }
-  });
+  it.each(['light', 'dark'] as const)(
+    'text that stands out from its ground by 4.5 to 1 and more, %s',
+    async (colorScheme) => {
+      const page = await open('', { colorScheme });
+      for (const hash of ['#/tools/web_search', '#/jobs', '#/findings']) {
+        await visit(page, hash);
+        expect(await page.evaluate(tooPale), hash).toEqual([]);
+      }
+    },
+  );
 
   it('names for everything that can be used, places by their role, and one heading above all', async () => {
     const page = await open('');
@@ -176,24 +333,50 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
       expect(await page.evaluate(unnamedControls), hash).toEqual([]);
       expect(await page.getByRole('main').count(), hash).toBe(1);
       expect(await page.getByRole('heading', { level: 1 }).count(), hash).toBe(1);
-      expect(await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { disabled: false }).count()).toBe(4);
-      if (hash.startsWith('#/tools')) for (const role of ['search', 'complementary', 'banner'] as const) expect(await page.getByRole(role).count(), role).toBe(1);
+      expect(
+        await page
+          .getByRole('navigation', { name: 'Views' })
+          .getByRole('link', { disabled: false })
+          .count(),
+      ).toBe(4);
+      if (hash.startsWith('#/tools'))
+        for (const role of ['search', 'complementary', 'banner'] as const)
+          expect(await page.getByRole(role).count(), role).toBe(1);
     }
   });
 
   it.each(PHONES)('nothing wider than a telephone of %i pixels', async (width) => {
-    const page = await open('', { viewport: { width, height: 800 }, isMobile: true, hasTouch: true });
-    for (const hash of ['#/tools', '#/tools?q=tool', '#/tools/web_search', '#/skills', '#/jobs', '#/findings']) {
+    const page = await open('', {
+      viewport: { width, height: 800 },
+      isMobile: true,
+      hasTouch: true,
+    });
+    for (const hash of [
+      '#/tools',
+      '#/tools?q=tool',
+      '#/tools/web_search',
+      '#/skills',
+      '#/jobs',
+      '#/findings',
+    ]) {
       await visit(page, hash);
-      const wide = await page.evaluate(`[...document.querySelectorAll('body *')].filter((node) => !node.closest('.hidden, .table-place, [hidden]') && node.getBoundingClientRect().right > ${width} + 0.5).map((node) => node.outerHTML.slice(0, 80))`);
+      const wide = await page.evaluate(
+        `[...document.querySelectorAll('body *')].filter((node) => !node.closest('.hidden, .table-place, [hidden]') && node.getBoundingClientRect().right > ${width} + 0.5).map((node) => node.outerHTML.slice(0, 80))`,
+      );
       expect(wide, hash).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     }
   });
 
   it('filters on a telephone when they are wanted', async () => {
-    const page = await open('', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-    const high = page.getByRole('group', { name: 'Danger' }).getByRole('checkbox', { name: 'high' });
+    const page = await open('', {
+      viewport: { width: 390, height: 844 },
+      isMobile: true,
+      hasTouch: true,
+    });
+    const high = page
+      .getByRole('group', { name: 'Danger' })
+      .getByRole('checkbox', { name: 'high' });
     expect(await high.isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Filters' }).tap();
     await high.tap();

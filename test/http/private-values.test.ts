@@ -4,27 +4,54 @@ import { createDiscoveryApp } from '../../src/http.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { ManifestTree, jobEntry, toolEntry } from '../capability/manifest-tree.js';
 
-const SECRETS = ['hunter2-swordfish', 'hunter3-pass', 'hunter4-idempotency', 'hunter5-webhook', '98765'];
+const SECRETS = [
+  'hunter2-swordfish',
+  'hunter3-pass',
+  'hunter4-idempotency',
+  'hunter5-webhook',
+  '98765',
+];
 
 async function appOf(files: Readonly<Record<string, unknown>>) {
   const tree = new ManifestTree(files);
   const capabilities = await CapabilityRegistry.load({ root: tree.root, env: {} });
   const app = createDiscoveryApp(capabilities, { page: false });
-  return { tree, get: (path: string) => app.request(`http://localhost${path}`, { headers: { host: 'localhost' } }) };
+  return {
+    tree,
+    get: (path: string) =>
+      app.request(`http://localhost${path}`, { headers: { host: 'localhost' } }),
+  };
 }
 
 describe('what manifests hold besides', () => {
   it('is sent by no route: credentials in the wrong place, and fields of other programs', async () => {
     const { tree, get } = await appOf({
       'functions.json': [
-        { ...toolEntry('good'), idempotency_key: { required: true, apiSecret: 'hunter4-idempotency' } },
+        {
+          ...toolEntry('good'),
+          idempotency_key: { required: true, apiSecret: 'hunter4-idempotency' },
+        },
         { ...toolEntry('one'), providers: [{ name: 'p', config: 'hunter2-swordfish' }] },
         { ...toolEntry('two'), auth: 'hunter3-pass' },
         { ...toolEntry('three'), auth: { required: true, envs: { KEY: 98765 } } },
       ],
-      'jobs.json': [{ ...jobEntry('Job', { personas: ['Ada'] }), recurrence: { frequency: 'daily', webhook_token: 'hunter5-webhook' } }],
+      'jobs.json': [
+        {
+          ...jobEntry('Job', { personas: ['Ada'] }),
+          recurrence: { frequency: 'daily', webhook_token: 'hunter5-webhook' },
+        },
+      ],
     });
-    for (const path of ['/tools', '/tools/good', '/jobs', '/skills', '/summary', '/findings', '/health', '/search?q=good']) {
+    for (const path of [
+      '/tools',
+      '/tools/good',
+      '/jobs',
+      '/skills',
+      '/summary',
+      '/findings',
+      '/health',
+      '/search?q=good',
+    ]) {
       const text = await (await get(path)).text();
       for (const secret of SECRETS) expect(text, `${path}: ${secret}`).not.toContain(secret);
     }
@@ -34,21 +61,29 @@ describe('what manifests hold besides', () => {
 });
 
 describe('a persona that cannot be understood', () => {
-  it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])('is refused by a list: %s', async (query) => {
-    const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
-    expect((await get(`/tools?${query}`)).status).toBe(400);
-    tree.remove('.');
-  });
+  it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])(
+    'is refused by a list: %s',
+    async (query) => {
+      const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
+      expect((await get(`/tools?${query}`)).status).toBe(400);
+      tree.remove('.');
+    },
+  );
 
-  it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])('is refused where one persona is meant: %s', async (path) => {
-    const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
-    expect((await get(path)).status).toBe(400);
-    tree.remove('.');
-  });
+  it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])(
+    'is refused where one persona is meant: %s',
+    async (path) => {
+      const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
+      expect((await get(path)).status).toBe(400);
+      tree.remove('.');
+    },
+  );
 
   it('may have a blank after its sign', async () => {
     const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
-    expect((await (await get('/tools?persona=-%20shared')).json()) as { total: number }).toMatchObject({ total: 0 });
+    expect(
+      (await (await get('/tools?persona=-%20shared')).json()) as { total: number },
+    ).toMatchObject({ total: 0 });
     tree.remove('.');
   });
 });
@@ -56,9 +91,14 @@ describe('a persona that cannot be understood', () => {
 describe('a source that never answers', () => {
   it('is a finding after half a minute, and holds nothing up', async () => {
     const clock = new ManualClock();
-    const loading = CapabilityRegistry.load({ sources: [{ name: 'silent', load: () => new Promise(() => undefined) }], clock });
+    const loading = CapabilityRegistry.load({
+      sources: [{ name: 'silent', load: () => new Promise(() => undefined) }],
+      clock,
+    });
     await clock.advanceAsync(30_000);
     const capabilities = await loading;
-    expect(capabilities.findings.map(({ kind, file }) => [kind, file])).toEqual([['unreadable', 'silent']]);
+    expect(capabilities.findings.map(({ kind, file }) => [kind, file])).toEqual([
+      ['unreadable', 'silent'],
+    ]);
   });
 });

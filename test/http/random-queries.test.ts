@@ -2,25 +2,82 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sample } from './catalogue-fixture.js';
 
-const NAMES = ['persona', 'provider', 'version', 'min_success_rate', 'capability', 'side_effects', 'danger_level', 'max_danger', 'limit', 'cursor', 'fields', 'name', 'q', 'available', 'x', '__proto__', 'constructor'];
-const VALUES = ['', 'Atlas', '-shared', '>=1.2', '^1 || *', '0.5', 'NaN', '1e999', 'low', 'true', '50', '-1', 'name,version', 'eyJyIjoxLCJvIjpudWxsLCJuIjoiYSJ9', '\u0000', '\ud800', '💥'.repeat(20), '('.repeat(200), '>='.repeat(120), '%', '%ff'];
+const NAMES = [
+  'persona',
+  'provider',
+  'version',
+  'min_success_rate',
+  'capability',
+  'side_effects',
+  'danger_level',
+  'max_danger',
+  'limit',
+  'cursor',
+  'fields',
+  'name',
+  'q',
+  'available',
+  'x',
+  '__proto__',
+  'constructor',
+];
+const VALUES = [
+  '',
+  'Atlas',
+  '-shared',
+  '>=1.2',
+  '^1 || *',
+  '0.5',
+  'NaN',
+  '1e999',
+  'low',
+  'true',
+  '50',
+  '-1',
+  'name,version',
+  'eyJyIjoxLCJvIjpudWxsLCJuIjoiYSJ9',
+  '\u0000',
+  '\ud800',
+  '💥'.repeat(20),
+  '('.repeat(200),
+  '>='.repeat(120),
+  '%',
+  '%ff',
+];
 
 describe('no query', () => {
   const value = fc.oneof(fc.constantFrom(...VALUES), fc.string({ unit: 'binary', maxLength: 40 }));
-  const structured = fc.array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 8 }).map((pairs) => pairs.map(([name, text]) => `${name}=${encodeOr(text)}`).join('&'));
-  const raw = fc.string({ unit: 'grapheme-ascii', maxLength: 120 }).map((text) => text.replaceAll('#', ''));
-  const path = fc.constantFrom('/tools', '/search', '/skills', '/jobs', '/summary', '/tools/alpha', '/findings', '/health');
+  const structured = fc
+    .array(fc.tuple(fc.constantFrom(...NAMES), value), { maxLength: 8 })
+    .map((pairs) => pairs.map(([name, text]) => `${name}=${encodeOr(text)}`).join('&'));
+  const raw = fc
+    .string({ unit: 'grapheme-ascii', maxLength: 120 })
+    .map((text) => text.replaceAll('#', ''));
+  const path = fc.constantFrom(
+    '/tools',
+    '/search',
+    '/skills',
+    '/jobs',
+    '/summary',
+    '/tools/alpha',
+    '/findings',
+    '/health',
+  );
 
   it('makes the catalogue fail: 10,000 of them are answered or refused', async () => {
     const { get } = await sample();
     await fc.assert(
-      fc.asyncProperty(path, fc.oneof({ weight: 3, arbitrary: structured }, raw), async (at, query) => {
-        const response = await get(`${at}?${query}`);
-        const body = (await response.json()) as { readonly error?: { readonly code: string } };
-        // Any text may be the name of a persona that is not there.
-        expect([200, 400, 404]).toContain(response.status);
-        if (response.status === 404) expect(body.error?.code).toBe('PERSONA_NOT_FOUND');
-      }),
+      fc.asyncProperty(
+        path,
+        fc.oneof({ weight: 3, arbitrary: structured }, raw),
+        async (at, query) => {
+          const response = await get(`${at}?${query}`);
+          const body = (await response.json()) as { readonly error?: { readonly code: string } };
+          // Any text may be the name of a persona that is not there.
+          expect([200, 400, 404]).toContain(response.status);
+          if (response.status === 404) expect(body.error?.code).toBe('PERSONA_NOT_FOUND');
+        },
+      ),
       { numRuns: 3_000 },
     );
   });

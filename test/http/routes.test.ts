@@ -11,7 +11,15 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 describe('GET /tools/:name', () => {
   it('tells everything of a tool, its input and examples included', async () => {
     const { json } = await sample();
-    expect(await json('/tools/alpha')).toMatchObject({ name: 'alpha', persona: null, parameters: { type: 'object', properties: {} }, examples: ['what did we earn'], aliases: ['first'], progress_params: [], health: { tool: { total: 0, success_rate: null } } });
+    expect(await json('/tools/alpha')).toMatchObject({
+      name: 'alpha',
+      persona: null,
+      parameters: { type: 'object', properties: {} },
+      examples: ['what did we earn'],
+      aliases: ['first'],
+      progress_params: [],
+      health: { tool: { total: 0, success_rate: null } },
+    });
   });
 
   it('tells a persona of its own tool, and others of the shared one', async () => {
@@ -20,11 +28,25 @@ describe('GET /tools/:name', () => {
     expect((await json('/tools/alpha?persona=Nova')).version).toBe('1.2.0');
   });
 
-  it.each(['/tools/gam.ma', '/tools/gam%2ema', '/tools/%67am.ma'])('finds %s: dots and escapes are part of names', async (path) => {
-    expect((await (await sample()).json(path)).name).toBe('gam.ma');
-  });
+  it.each(['/tools/gam.ma', '/tools/gam%2ema', '/tools/%67am.ma'])(
+    'finds %s: dots and escapes are part of names',
+    async (path) => {
+      expect((await (await sample()).json(path)).name).toBe('gam.ma');
+    },
+  );
 
-  it.each(['/tools/constructor', '/tools/__proto__', '/tools/toString', '/tools/%00', '/tools/%ff', '/tools/only_atlas?persona=Nova', '/tools/..%2ftools', '/tools/a%2fb', '/tools/%E0%A4%A', `/tools/${'a'.repeat(4_000)}`])('knows no tool under %s', async (path) => {
+  it.each([
+    '/tools/constructor',
+    '/tools/__proto__',
+    '/tools/toString',
+    '/tools/%00',
+    '/tools/%ff',
+    '/tools/only_atlas?persona=Nova',
+    '/tools/..%2ftools',
+    '/tools/a%2fb',
+    '/tools/%E0%A4%A',
+    `/tools/${'a'.repeat(4_000)}`,
+  ])('knows no tool under %s', async (path) => {
     const response = await (await sample()).get(path);
     expect(response.status).toBe(404);
     expect(((await response.json()) as Json).error.code).toBe('TOOL_NOT_FOUND');
@@ -35,8 +57,18 @@ describe('GET /search', () => {
   it('explains each hit: the words, the fields, the score', async () => {
     const { json } = await sample();
     const answer = await json('/search?q=what+did+we+earn');
-    expect(answer).toMatchObject({ query: 'what did we earn', persona: null, revision: 1, truncated: false });
-    expect(answer.results[0]!).toMatchObject({ name: 'alpha', persona: null, compatibility: { persona: null, matches_request: true }, matches: [{ word: 'earn', fields: ['examples'], related: false }] });
+    expect(answer).toMatchObject({
+      query: 'what did we earn',
+      persona: null,
+      revision: 1,
+      truncated: false,
+    });
+    expect(answer.results[0]!).toMatchObject({
+      name: 'alpha',
+      persona: null,
+      compatibility: { persona: null, matches_request: true },
+      matches: [{ word: 'earn', fields: ['examples'], related: false }],
+    });
     expect(answer.results[0]!.score).toBeGreaterThan(0);
     expect(answer.results[0]!.explanation).toContain('"earn" in examples');
     expect(answer.count).toBe(answer.results.length);
@@ -44,22 +76,52 @@ describe('GET /search', () => {
 
   it('says how a misspelt word was read', async () => {
     const { json } = await sample();
-    expect((await json('/search?q=revneue')).results[0]!.corrections).toEqual([{ word: 'revneue', read_as: 'revenue' }]);
+    expect((await json('/search?q=revneue')).results[0]!.corrections).toEqual([
+      { word: 'revneue', read_as: 'revenue' },
+    ]);
   });
 
   it('searches the tools of everybody, or what a persona may call, and within filters', async () => {
     const { json } = await sample();
-    const found = async (query: string) => (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&${query}`)).results.map(({ name, persona }) => `${name}@${persona ?? 'shared'}`).sort();
-    expect(await found('')).toEqual(['alpha@Atlas', 'alpha@shared', 'beta@shared', 'gam.ma@shared', 'only_atlas@Atlas', 'only_nova@Nova']);
-    expect(await found('persona=Atlas')).toEqual(['alpha@Atlas', 'beta@shared', 'gam.ma@shared', 'only_atlas@Atlas']);
-    expect(await found('persona=Atlas&persona=-shared')).toEqual(['alpha@Atlas', 'only_atlas@Atlas']);
-    expect(await found('max_danger=medium&persona=shared')).toEqual(['alpha@shared', 'beta@shared']);
+    const found = async (query: string) =>
+      (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&${query}`)).results
+        .map(({ name, persona }) => `${name}@${persona ?? 'shared'}`)
+        .sort();
+    expect(await found('')).toEqual([
+      'alpha@Atlas',
+      'alpha@shared',
+      'beta@shared',
+      'gam.ma@shared',
+      'only_atlas@Atlas',
+      'only_nova@Nova',
+    ]);
+    expect(await found('persona=Atlas')).toEqual([
+      'alpha@Atlas',
+      'beta@shared',
+      'gam.ma@shared',
+      'only_atlas@Atlas',
+    ]);
+    expect(await found('persona=Atlas&persona=-shared')).toEqual([
+      'alpha@Atlas',
+      'only_atlas@Atlas',
+    ]);
+    expect(await found('max_danger=medium&persona=shared')).toEqual([
+      'alpha@shared',
+      'beta@shared',
+    ]);
     expect(await found('limit=1')).toHaveLength(1);
   });
 
   it('needs a request', async () => {
     const { get } = await sample();
-    for (const path of ['/search', '/search?q=', '/search?limit=3', '/search?q=a&q=b', '/search?q=a&fields=name']) expect((await get(path)).status, path).toBe(400);
+    for (const path of [
+      '/search',
+      '/search?q=',
+      '/search?limit=3',
+      '/search?q=a&q=b',
+      '/search?q=a&fields=name',
+    ])
+      expect((await get(path)).status, path).toBe(400);
   });
 });
 
@@ -68,11 +130,26 @@ describe('the other routes', () => {
     const { json, get } = await sample();
     const skills = await json('/skills');
     expect(skills).toMatchObject({ count: 2, total: 2, next: null });
-    expect(skills.skills).toMatchObject([{ name: 'Odd', unresolved: { tools: ['nowhere'] }, available: false }, { name: 'Sum', required_capabilities: ['counting'], unresolved: { tools: [] }, source: 'skills.json' }]);
+    expect(skills.skills).toMatchObject([
+      { name: 'Odd', unresolved: { tools: ['nowhere'] }, available: false },
+      {
+        name: 'Sum',
+        required_capabilities: ['counting'],
+        unresolved: { tools: [] },
+        source: 'skills.json',
+      },
+    ]);
     expect((await json('/skills?capability=SUMS')).skills).toHaveLength(1);
     expect((await json('/skills?required_capability=counting&tool=alpha')).skills).toHaveLength(1);
     const jobs = await json('/jobs');
-    expect(jobs.jobs[0]!).toMatchObject({ name: 'Daily', personas: ['Atlas'], required_skills: ['Sum'], required_tools: ['alpha'], required_capabilities: ['counting', 'sums', 'Search', 'math'], health: { job: { total: 0 } } });
+    expect(jobs.jobs[0]!).toMatchObject({
+      name: 'Daily',
+      personas: ['Atlas'],
+      required_skills: ['Sum'],
+      required_tools: ['alpha'],
+      required_capabilities: ['counting', 'sums', 'Search', 'math'],
+      health: { job: { total: 0 } },
+    });
     expect((await json('/jobs?persona=Nova')).jobs.map(({ name }) => name)).toEqual(['Nightly']);
     expect((await json('/jobs?skill=Sum&tool=alpha')).total).toBe(1);
     expect((await json('/jobs?min_success_rate=0.5&require_calls=true')).total).toBe(0);
@@ -83,10 +160,13 @@ describe('the other routes', () => {
   });
 
   it('say that the catalogue is degraded while a file cannot be read', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('alpha', { requires_flags: { create: ['may.write'] } })] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('alpha', { requires_flags: { create: ['may.write'] } })],
+    });
     const capabilities = await CapabilityRegistry.load({ root: tree.root });
     const app = createDiscoveryApp(capabilities, { page: false });
-    const json = async (path: string) => (await app.request(`http://localhost${path}`, { headers: { host: 'localhost' } })).json();
+    const json = async (path: string) =>
+      (await app.request(`http://localhost${path}`, { headers: { host: 'localhost' } })).json();
     expect(await json('/tools/alpha')).toMatchObject({ requires_flags: { create: ['may.write'] } });
     expect(await json('/health')).toMatchObject({ status: 'ok' });
     tree.write('functions.json', '[{');
@@ -96,26 +176,73 @@ describe('the other routes', () => {
 
   it('sum up a persona, count, and describe themselves', async () => {
     const { json } = await sample();
-    expect(await json('/summary?persona=Atlas')).toMatchObject({ revision: 1, persona: 'Atlas', tools: { length: 5 }, skills: { length: 2 }, jobs: [{ name: 'Daily' }] });
-    expect(await json('/health')).toMatchObject({ status: 'ok', revision: 1, tools: 6, skills: 2, jobs: 2 });
+    expect(await json('/summary?persona=Atlas')).toMatchObject({
+      revision: 1,
+      persona: 'Atlas',
+      tools: { length: 5 },
+      skills: { length: 2 },
+      jobs: [{ name: 'Daily' }],
+    });
+    expect(await json('/health')).toMatchObject({
+      status: 'ok',
+      revision: 1,
+      tools: 6,
+      skills: 2,
+      jobs: 2,
+    });
     const description = await json('/openapi.json');
     expect(description.openapi).toBe('3.1.0');
-    expect(Object.keys(description.paths)).toEqual(['/tools', '/tools/{name}', '/search', '/skills', '/jobs', '/summary', '/findings', '/health', '/events']);
-    const maxDanger = description.paths['/tools']!.get.parameters.find(({ name }) => name === 'max_danger');
-    expect(maxDanger?.schema).toMatchObject({ enum: expect.arrayContaining(['critical']) as unknown });
+    expect(Object.keys(description.paths)).toEqual([
+      '/tools',
+      '/tools/{name}',
+      '/search',
+      '/skills',
+      '/jobs',
+      '/summary',
+      '/findings',
+      '/health',
+      '/events',
+    ]);
+    const maxDanger = description.paths['/tools']!.get.parameters.find(
+      ({ name }) => name === 'max_danger',
+    );
+    expect(maxDanger?.schema).toMatchObject({
+      enum: expect.arrayContaining(['critical']) as unknown,
+    });
   });
 
   it('know no parameters but their own', async () => {
     const { get } = await sample();
-    for (const path of ['/health?x=1', '/findings?x=1', '/openapi.json?x=1', '/events?x=1', '/summary?x=1', '/tools/alpha?fields=name']) expect((await get(path)).status, path).toBe(400);
+    for (const path of [
+      '/health?x=1',
+      '/findings?x=1',
+      '/openapi.json?x=1',
+      '/events?x=1',
+      '/summary?x=1',
+      '/tools/alpha?fields=name',
+    ])
+      expect((await get(path)).status, path).toBe(400);
   });
 
   it('report what was left out of manifests, with its place, and what lint says of the rest', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('good'), { ...toolEntry('bad'), side_effects: 'logging' }] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('good'), { ...toolEntry('bad'), side_effects: 'logging' }],
+    });
     const { json, capabilities } = await sample({}, tree);
     const before = await json('/findings');
-    expect(before.findings[0]).toMatchObject({ severity: 'error', kind: 'invalid', rule: null, name: 'bad', persona: null, source: 'functions.json', path: '/1/side_effects', line: 1 });
-    expect(before.findings.some(({ rule, name }) => typeof rule === 'string' && name === 'good')).toBe(true);
+    expect(before.findings[0]).toMatchObject({
+      severity: 'error',
+      kind: 'invalid',
+      rule: null,
+      name: 'bad',
+      persona: null,
+      source: 'functions.json',
+      path: '/1/side_effects',
+      line: 1,
+    });
+    expect(
+      before.findings.some(({ rule, name }) => typeof rule === 'string' && name === 'good'),
+    ).toBe(true);
     expect(before.count).toBe(before.findings.length);
     tree.write('functions.json', [toolEntry('good'), toolEntry('bad')]);
     await capabilities.refresh();
@@ -126,39 +253,64 @@ describe('the other routes', () => {
     const { get, capabilities } = await sample();
     const response = await get('/nowhere');
     expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { code: 'NOT_FOUND', message: expect.stringContaining('/tools/:name') as string } });
+    expect(await response.json()).toMatchObject({
+      error: { code: 'NOT_FOUND', message: expect.stringContaining('/tools/:name') as string },
+    });
     const app = createDiscoveryApp(capabilities, { page: false });
     const head = await app.request('/tools', { method: 'HEAD' });
     const whole = await get('/tools');
-    expect([head.status, await head.text(), head.headers.get('etag')]).toEqual([200, '', whole.headers.get('etag')]);
+    expect([head.status, await head.text(), head.headers.get('etag')]).toEqual([
+      200,
+      '',
+      whole.headers.get('etag'),
+    ]);
     expect(head.headers.get('content-length')).toBe(String((await whole.arrayBuffer()).byteLength));
   });
 
   it('serve the page with its own types under the strict policy, or not at all', async () => {
     const { capabilities } = await sample();
     const page = await createDiscoveryApp(capabilities).request('/');
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect((await createDiscoveryApp(capabilities).request('/assets/app.js')).headers.get('content-type')).toContain('javascript');
+    expect(
+      (await createDiscoveryApp(capabilities).request('/assets/app.js')).headers.get(
+        'content-type',
+      ),
+    ).toContain('javascript');
     expect((await createDiscoveryApp(capabilities, { page: false }).request('/')).status).toBe(404);
   });
 });
 
 describe('an answer', () => {
-  const canaries = ['canary-env-1f2e', 'canary-config-3d4c', 'canary-thrown-5b6a', 'canary-auth-7c8d'];
+  const canaries = [
+    'canary-env-1f2e',
+    'canary-config-3d4c',
+    'canary-thrown-5b6a',
+    'canary-auth-7c8d',
+  ];
 
   it('names the parameter or tool that was probably meant, and quotes nothing where nothing came', async () => {
     const { json } = await sample();
     const messageOf = async (path: string) => (await json(path)).error.message;
-    expect(await messageOf('/tools?danger_levl=low')).toMatch(/got the parameter "danger_levl"\. Did you mean "danger_level"\?$/);
-    expect(await messageOf('/tools/alpa')).toBe('Expected the name of a tool, got "alpa". Did you mean "alpha"?');
+    expect(await messageOf('/tools?danger_levl=low')).toMatch(
+      /got the parameter "danger_levl"\. Did you mean "danger_level"\?$/,
+    );
+    expect(await messageOf('/tools/alpa')).toBe(
+      'Expected the name of a tool, got "alpa". Did you mean "alpha"?',
+    );
     expect(await messageOf('/search')).toBe('Expected q as a text to search for, got none.');
   });
 
   it('never has the value of a variable, a configuration of a provider, a stack, or a path of this machine in it', async () => {
     const tree = new ManifestTree({
       'functions.json': [
-        toolEntry('withKey', { auth: { required: true, envs: { THE_KEY: { required: true, default: canaries[3] } } }, providers: [{ name: 'p', config: { api_key: canaries[1] } }] }),
+        toolEntry('withKey', {
+          auth: { required: true, envs: { THE_KEY: { required: true, default: canaries[3] } } },
+          providers: [{ name: 'p', config: { api_key: canaries[1] } }],
+        }),
         { ...toolEntry('bad'), side_effects: 7 },
       ],
       'personas/Broken/functions.json': '{',
@@ -176,13 +328,35 @@ describe('an answer', () => {
         throw new Error(`${canaries[2]} in ${tree.root}`);
       },
     });
-    const paths = ['/tools', '/tools?persona=Atlas&fields=auth,auth_status,providers,source', '/tools?x', '/tools/withKey', '/tools/fragile', '/tools/nope', '/search?q=fragile+key', '/skills', '/jobs', '/summary', '/findings', '/health', '/openapi.json', '/nope'];
+    const paths = [
+      '/tools',
+      '/tools?persona=Atlas&fields=auth,auth_status,providers,source',
+      '/tools?x',
+      '/tools/withKey',
+      '/tools/fragile',
+      '/tools/nope',
+      '/search?q=fragile+key',
+      '/skills',
+      '/jobs',
+      '/summary',
+      '/findings',
+      '/health',
+      '/openapi.json',
+      '/nope',
+    ];
     const bodies: string[] = [];
     for (const health of [undefined, failing]) {
-      const capabilities = await CapabilityRegistry.load({ root: tree.root, tools: [fragile], env: { THE_KEY: canaries[0]! }, ...(health && { health }) });
+      const capabilities = await CapabilityRegistry.load({
+        root: tree.root,
+        tools: [fragile],
+        env: { THE_KEY: canaries[0]! },
+        ...(health && { health }),
+      });
       const app = createDiscoveryApp(capabilities, { auth: { token: 'canary-token-0123456789' } });
       for (const path of paths) {
-        const response = await app.request(path, { headers: { authorization: 'Bearer canary-token-0123456789' } });
+        const response = await app.request(path, {
+          headers: { authorization: 'Bearer canary-token-0123456789' },
+        });
         bodies.push(`${JSON.stringify([...response.headers])} ${await response.text()}`);
         if (health !== undefined && path === '/tools') expect(response.status).toBe(500);
         if (health === undefined) expect(response.status, path).toBeLessThan(500);
@@ -190,7 +364,15 @@ describe('an answer', () => {
     }
     const everything = bodies.join('\n');
     expect(everything).toContain('THE_KEY');
-    for (const secret of [...canaries, 'canary-token', tree.root, process.cwd(), 'node_modules', '.ts:']) expect(everything.includes(secret), secret).toBe(false);
+    for (const secret of [
+      ...canaries,
+      'canary-token',
+      tree.root,
+      process.cwd(),
+      'node_modules',
+      '.ts:',
+    ])
+      expect(everything.includes(secret), secret).toBe(false);
   });
 });
 
@@ -201,19 +383,40 @@ describe('createDiscoveryApp', () => {
     expect(await (await app.request('/catalogue/health')).json()).toMatchObject({ status: 'ok' });
     expect((await app.request('/catalogue/')).headers.get('content-type')).toContain('html');
     const unknown = await app.request('/catalogue/nothing');
-    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+    expect([unknown.status, await unknown.json()]).toMatchObject([
+      404,
+      { error: { code: 'NOT_FOUND' } },
+    ]);
     expect((await app.request('/catalogue/tools', { method: 'POST' })).status).toBe(405);
   });
 
   it('refuses wrong options and never shows a token', async () => {
     const { capabilities } = await sample();
-    const wrong: readonly object[] = [{ pages: true }, { page: 1 }, { auth: 'canary-of-16-chars' }, { auth: { token: 'x'.repeat(16), tokn: 1 } }, { auth: { token: 'short-canary' } }, { auth: { token: `canary ${'x'.repeat(20)}` } }, { allowedHosts: ['localhost:80'] }, { allowedHosts: ['http://x'] }, { allowedOrigins: ['*'] }, { allowedOrigins: ['null'] }, { allowedOrigins: ['https://a.b/'] }, { maxListeners: -1 }];
+    const wrong: readonly object[] = [
+      { pages: true },
+      { page: 1 },
+      { auth: 'canary-of-16-chars' },
+      { auth: { token: 'x'.repeat(16), tokn: 1 } },
+      { auth: { token: 'short-canary' } },
+      { auth: { token: `canary ${'x'.repeat(20)}` } },
+      { allowedHosts: ['localhost:80'] },
+      { allowedHosts: ['http://x'] },
+      { allowedOrigins: ['*'] },
+      { allowedOrigins: ['null'] },
+      { allowedOrigins: ['https://a.b/'] },
+      { maxListeners: -1 },
+    ];
     for (const options of wrong) {
       const error = caught(() => createDiscoveryApp(capabilities, options));
       expect(isToolError(error, 'INVALID_ARGUMENT'), JSON.stringify(options)).toBe(true);
       expect((error as Error).message).not.toContain('canary');
     }
-    expect(isToolError(caught(() => createDiscoveryApp({} as CapabilityRegistry)), 'INVALID_ARGUMENT')).toBe(true);
+    expect(
+      isToolError(
+        caught(() => createDiscoveryApp({} as CapabilityRegistry)),
+        'INVALID_ARGUMENT',
+      ),
+    ).toBe(true);
   });
 });
 

@@ -38,7 +38,12 @@ class WatchedTerminal extends FakeTerminal {
   }
 }
 
-async function running(options: ServeCommandOptions, env: NodeJS.ProcessEnv, test: (url: string, terminal: WatchedTerminal) => Promise<void>, cwd = process.cwd()): Promise<number> {
+async function running(
+  options: ServeCommandOptions,
+  env: NodeJS.ProcessEnv,
+  test: (url: string, terminal: WatchedTerminal) => Promise<void>,
+  cwd = process.cwd(),
+): Promise<number> {
   const terminal = new WatchedTerminal();
   const code = serveCatalogue(terminal, { port: 0, ...options }, cwd, {}, env);
   await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), code]);
@@ -52,13 +57,27 @@ async function running(options: ServeCommandOptions, env: NodeJS.ProcessEnv, tes
 
 describe('tooldex serve', () => {
   it('judges tools by the lint rules of the project, as tooldex lint does, and refuses wrong settings', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('open', { side_effects: 'network' })], 'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'error', 'no-handler': 'off' } } } });
-    await running({ manifests: '.' }, {}, async (url) => {
-      const { findings } = (await (await fetch(`${url}/findings`)).json()) as Json;
-      expect(findings.map(({ severity, rule }) => `${String(severity)} ${String(rule)}`)).toEqual(['error inferred-safety']);
-    }, tree.root);
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('open', { side_effects: 'network' })],
+      'tooldex.config.json': {
+        lint: { rules: { 'inferred-safety': 'error', 'no-handler': 'off' } },
+      },
+    });
+    await running(
+      { manifests: '.' },
+      {},
+      async (url) => {
+        const { findings } = (await (await fetch(`${url}/findings`)).json()) as Json;
+        expect(findings.map(({ severity, rule }) => `${String(severity)} ${String(rule)}`)).toEqual(
+          ['error inferred-safety'],
+        );
+      },
+      tree.root,
+    );
     tree.write('tooldex.config.json', { lint: { rules: { 'no-handlers': 'off' } } });
-    await expect(running({ manifests: '.' }, {}, async () => {}, tree.root)).rejects.toThrow('tooldex.config.json: ');
+    await expect(running({ manifests: '.' }, {}, async () => {}, tree.root)).rejects.toThrow(
+      'tooldex.config.json: ',
+    );
   });
 
   it('shows the bundled tools, and ends with 0 when it is interrupted', async () => {
@@ -74,7 +93,9 @@ describe('tooldex serve', () => {
   });
 
   it('prints one line of JSON for programs', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), { ...toolEntry('b'), side_effects: 1 }] });
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('a'), { ...toolEntry('b'), side_effects: 1 }],
+    });
     await running({ manifests: tree.root, json: true }, {}, async (url, terminal) => {
       expect(terminal.printed.trim().split('\n')).toHaveLength(1);
       expect(JSON.parse(terminal.printed)).toEqual({ url, tools: 1, problems: 1 });
@@ -85,38 +106,70 @@ describe('tooldex serve', () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
     await running({ manifests: tree.root }, {}, async (url, terminal) => {
       tree.write('functions.json', [toolEntry('a'), toolEntry('added')]);
-      await terminal.until(() => terminal.told.includes('revision 2: 1 added, 0 edited, 0 removed'));
+      await terminal.until(() =>
+        terminal.told.includes('revision 2: 1 added, 0 edited, 0 removed'),
+      );
       expect((await fetch(`${url}/tools/added`)).status).toBe(200);
     });
   });
 
   it('takes the token out of the environment, and the option before it', async () => {
     const env = { TOOLDEX_TOKEN: 'token-of-the-environment' };
-    const status = (url: string, token: string) => fetch(`${url}/health`, { headers: { authorization: `Bearer ${token}` } }).then((response) => response.status);
+    const status = (url: string, token: string) =>
+      fetch(`${url}/health`, { headers: { authorization: `Bearer ${token}` } }).then(
+        (response) => response.status,
+      );
     await running({}, env, async (url) => {
-      expect([await status(url, 'token-of-the-environment'), await status(url, 'another-token-0000')]).toEqual([200, 401]);
+      expect([
+        await status(url, 'token-of-the-environment'),
+        await status(url, 'another-token-0000'),
+      ]).toEqual([200, 401]);
     });
     await running({ token: 'token-of-the-option' }, env, async (url, terminal) => {
-      expect([await status(url, 'token-of-the-option'), await status(url, 'token-of-the-environment')]).toEqual([200, 401]);
+      expect([
+        await status(url, 'token-of-the-option'),
+        await status(url, 'token-of-the-environment'),
+      ]).toEqual([200, 401]);
       expect(terminal.printed + terminal.told).not.toContain('token-of');
     });
   });
 
   it('refuses an address of others without a token, and a persona', async () => {
     for (const options of [{ host: '0.0.0.0' }, { persona: 'Atlas' }]) {
-      expect(isToolError(await serveCatalogue(new WatchedTerminal(), { port: 0, ...options }, process.cwd(), {}, {}).catch((error: unknown) => error), 'INVALID_ARGUMENT')).toBe(true);
+      expect(
+        isToolError(
+          await serveCatalogue(
+            new WatchedTerminal(),
+            { port: 0, ...options },
+            process.cwd(),
+            {},
+            {},
+          ).catch((error: unknown) => error),
+          'INVALID_ARGUMENT',
+        ),
+      ).toBe(true);
     }
   });
 });
 
-const refusal = (options: ServeCommandOptions, env: NodeJS.ProcessEnv = {}) => serveCatalogue(new WatchedTerminal(), { port: 0, ...options }, process.cwd(), {}, env).catch((error: unknown) => error as { code: string; message: string });
+const refusal = (options: ServeCommandOptions, env: NodeJS.ProcessEnv = {}) =>
+  serveCatalogue(new WatchedTerminal(), { port: 0, ...options }, process.cwd(), {}, env).catch(
+    (error: unknown) => error as { code: string; message: string },
+  );
 
 describe('tooldex serve --redis', () => {
   it('refuses what is no address of a Redis, without showing it', async () => {
     for (const redis of ['', 'http://user:secret@host', 'secret', 'redis://host/secret']) {
       const refused = await refusal({}, { TOOLDEX_REDIS_URL: redis });
-      expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected --redis, or TOOLDEX_REDIS_URL, as redis:\/\/host:port/) as string });
-      expect(JSON.stringify(refused) + (refused as { message: string }).message).not.toContain('secret');
+      expect(refused).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(
+          /^Expected --redis, or TOOLDEX_REDIS_URL, as redis:\/\/host:port/,
+        ) as string,
+      });
+      expect(JSON.stringify(refused) + (refused as { message: string }).message).not.toContain(
+        'secret',
+      );
     }
   });
 
@@ -125,84 +178,163 @@ describe('tooldex serve --redis', () => {
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     await new Promise((resolve) => closed.close(resolve));
-    expect(await refusal({ redis: `redis://user:secret@127.0.0.1:${port}` })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: `Expected a Redis that answers at 127.0.0.1:${port}, got none (ECONNREFUSED). Start it, or correct --redis or TOOLDEX_REDIS_URL.` });
+    expect(await refusal({ redis: `redis://user:secret@127.0.0.1:${port}` })).toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: `Expected a Redis that answers at 127.0.0.1:${port}, got none (ECONNREFUSED). Start it, or correct --redis or TOOLDEX_REDIS_URL.`,
+    });
   });
 });
 
 describe('the list of processes', () => {
-  it.skipIf(!existsSync('/proc/self/cmdline'))('shows no password of an option (skipped where there is no /proc)', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'serve', '--port', '0', '--redis', `redis://user:secret@127.0.0.1:${port}`, '--token', 'secret-token-of-a-server'], { stdio: 'ignore' });
-    await Promise.race([once(silent, 'connection'), once(child, 'exit')]);
-    const shown = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8');
-    child.kill();
-    silent.close();
-    expect(shown).toMatch(/^tooldex\0*$/);
-  });
+  it.skipIf(!existsSync('/proc/self/cmdline'))(
+    'shows no password of an option (skipped where there is no /proc)',
+    async () => {
+      const silent = createServer().listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const { port } = silent.address() as AddressInfo;
+      const child = spawn(
+        process.execPath,
+        [
+          '--import',
+          'tsx',
+          'src/cli/main.ts',
+          'serve',
+          '--port',
+          '0',
+          '--redis',
+          `redis://user:secret@127.0.0.1:${port}`,
+          '--token',
+          'secret-token-of-a-server',
+        ],
+        { stdio: 'ignore' },
+      );
+      await Promise.race([once(silent, 'connection'), once(child, 'exit')]);
+      const shown = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8');
+      child.kill();
+      silent.close();
+      expect(shown).toMatch(/^tooldex\0*$/);
+    },
+  );
 });
 
-describe.skipIf(!redisPresent)('tooldex serve --redis with a Redis (skipped without redis-server)', () => {
-  let redis: RedisServer;
-  beforeAll(async () => {
-    redis = await RedisServer.start();
-  });
-  afterAll(() => redis.stop());
-
-  it('shows what other processes called, before its start and after, and says when Redis is gone', async () => {
-    const store = await RedisStateStore.connect({ url: redis.url });
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('read', { access_mode: 'readonly' }), toolEntry('later', { access_mode: 'readonly' })] });
-    const { CapabilityRegistry } = await import('../../src/capability.js');
-    const registry = (await CapabilityRegistry.load({ root: tree.root, handlers: { read: () => 1, later: () => Promise.reject(new Error('broken')) } })).registryFor();
-    const executor = new ToolExecutor({ registry, store, confirm: () => true });
-    expect(await executor.execute({ id: '1', name: 'read', input: {} })).toMatchObject({ status: 'ok' });
-    await executor.close();
-    await running({ manifests: tree.root }, { TOOLDEX_REDIS_URL: redis.url }, async (url, terminal) => {
-      const health = async (name: string) => ((await (await fetch(`${url}/tools/${name}`)).json()) as { health: { tool: object; last_invocation: object | null } }).health;
-      expect(terminal.printed).toContain(`health from Redis at 127.0.0.1:${redis.port}`);
-      expect(await health('read')).toMatchObject({ tool: { total: 1, success: 1 }, last_invocation: { success: true } });
-      expect(await health('later')).toMatchObject({ tool: { total: 0 }, last_invocation: null });
-      const other = new ToolExecutor({ registry, store, confirm: () => true });
-      await other.execute({ id: '2', name: 'later', input: {} });
-      await other.close();
-      await eventually(async () => (await health('later')).last_invocation !== null, 'the call is shown');
-      expect(await health('later')).toMatchObject({ tool: { total: 1, failure: 1 }, last_invocation: { success: false } });
-      await redis.kill();
-      await terminal.until(() => terminal.told.includes('Redis does not answer'));
-      expect(await health('later')).toMatchObject({ tool: { total: 1 } });
-      await redis.restart();
-      await terminal.until(() => terminal.told.includes('Redis answers again'));
+describe.skipIf(!redisPresent)(
+  'tooldex serve --redis with a Redis (skipped without redis-server)',
+  () => {
+    let redis: RedisServer;
+    beforeAll(async () => {
+      redis = await RedisServer.start();
     });
-    await store.close();
-  });
+    afterAll(() => redis.stop());
 
-  it('shows the health under the prefix of its option, and says so when there is none under a prefix', async () => {
-    await redis.flush();
-    const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
-    const health = new SharedHealth({ store });
-    health.record({ kind: 'tool', name: 'read', success: true, latencyMs: 1 });
-    await health.close();
-    await store.close();
-    const { root } = new ManifestTree({ 'functions.json': [toolEntry('read')] });
-    const calls = async (url: string) => ((await (await fetch(`${url}/tools/read`)).json()) as { health: { tool: { total: number } } }).health.tool.total;
-    await running({ manifests: root, redis: redis.url, redisPrefix: 'app1:' }, {}, async (url, terminal) => {
-      expect([await calls(url), terminal.told]).toEqual([1, '']);
+    it('shows what other processes called, before its start and after, and says when Redis is gone', async () => {
+      const store = await RedisStateStore.connect({ url: redis.url });
+      const tree = new ManifestTree({
+        'functions.json': [
+          toolEntry('read', { access_mode: 'readonly' }),
+          toolEntry('later', { access_mode: 'readonly' }),
+        ],
+      });
+      const { CapabilityRegistry } = await import('../../src/capability.js');
+      const registry = (
+        await CapabilityRegistry.load({
+          root: tree.root,
+          handlers: { read: () => 1, later: () => Promise.reject(new Error('broken')) },
+        })
+      ).registryFor();
+      const executor = new ToolExecutor({ registry, store, confirm: () => true });
+      expect(await executor.execute({ id: '1', name: 'read', input: {} })).toMatchObject({
+        status: 'ok',
+      });
+      await executor.close();
+      await running(
+        { manifests: tree.root },
+        { TOOLDEX_REDIS_URL: redis.url },
+        async (url, terminal) => {
+          const health = async (name: string) =>
+            (
+              (await (await fetch(`${url}/tools/${name}`)).json()) as {
+                health: { tool: object; last_invocation: object | null };
+              }
+            ).health;
+          expect(terminal.printed).toContain(`health from Redis at 127.0.0.1:${redis.port}`);
+          expect(await health('read')).toMatchObject({
+            tool: { total: 1, success: 1 },
+            last_invocation: { success: true },
+          });
+          expect(await health('later')).toMatchObject({
+            tool: { total: 0 },
+            last_invocation: null,
+          });
+          const other = new ToolExecutor({ registry, store, confirm: () => true });
+          await other.execute({ id: '2', name: 'later', input: {} });
+          await other.close();
+          await eventually(
+            async () => (await health('later')).last_invocation !== null,
+            'the call is shown',
+          );
+          expect(await health('later')).toMatchObject({
+            tool: { total: 1, failure: 1 },
+            last_invocation: { success: false },
+          });
+          await redis.kill();
+          await terminal.until(() => terminal.told.includes('Redis does not answer'));
+          expect(await health('later')).toMatchObject({ tool: { total: 1 } });
+          await redis.restart();
+          await terminal.until(() => terminal.told.includes('Redis answers again'));
+        },
+      );
+      await store.close();
     });
-    await running({ manifests: root, redis: redis.url }, {}, async (url, terminal) => {
-      expect([await calls(url), terminal.told]).toEqual([0, "no health in this Redis under the prefix 'tooldex:' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix\n"]);
-    });
-    expect(await refusal({ redisPrefix: 'app1:' })).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Expected --redis, or TOOLDEX_REDIS_URL, with --redis-prefix, got --redis-prefix alone.' });
-  });
 
-  it('refuses a Redis that evicts, and one that wants a password', async () => {
-    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-    expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('Run: CONFIG SET maxmemory-policy noeviction') as string });
-    await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
-    expect(await refusal({ redis: redis.url })).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringMatching(/got none \((?:NOAUTH|WRONGPASS)\)/) as string });
-  });
-});
+    it('shows the health under the prefix of its option, and says so when there is none under a prefix', async () => {
+      await redis.flush();
+      const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
+      const health = new SharedHealth({ store });
+      health.record({ kind: 'tool', name: 'read', success: true, latencyMs: 1 });
+      await health.close();
+      await store.close();
+      const { root } = new ManifestTree({ 'functions.json': [toolEntry('read')] });
+      const calls = async (url: string) =>
+        (
+          (await (await fetch(`${url}/tools/read`)).json()) as {
+            health: { tool: { total: number } };
+          }
+        ).health.tool.total;
+      await running(
+        { manifests: root, redis: redis.url, redisPrefix: 'app1:' },
+        {},
+        async (url, terminal) => {
+          expect([await calls(url), terminal.told]).toEqual([1, '']);
+        },
+      );
+      await running({ manifests: root, redis: redis.url }, {}, async (url, terminal) => {
+        expect([await calls(url), terminal.told]).toEqual([
+          0,
+          "no health in this Redis under the prefix 'tooldex:' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix\n",
+        ]);
+      });
+      expect(await refusal({ redisPrefix: 'app1:' })).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message:
+          'Expected --redis, or TOOLDEX_REDIS_URL, with --redis-prefix, got --redis-prefix alone.',
+      });
+    });
+
+    it('refuses a Redis that evicts, and one that wants a password', async () => {
+      await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+      expect(await refusal({ redis: redis.url })).toMatchObject({
+        code: 'STATE_UNAVAILABLE',
+        message: expect.stringContaining('Run: CONFIG SET maxmemory-policy noeviction') as string,
+      });
+      await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+      await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
+      expect(await refusal({ redis: redis.url })).toMatchObject({
+        code: 'STATE_UNAVAILABLE',
+        message: expect.stringMatching(/got none \((?:NOAUTH|WRONGPASS)\)/) as string,
+      });
+    });
+  },
+);
 
 describe('the command line', () => {
   it('explains serve, and refuses a wrong port', async () => {
@@ -212,9 +344,22 @@ describe('the command line', () => {
     };
     const help = await run('serve', '--help');
     expect(help.code).toBe(0);
-    for (const option of ['--port', '--host', '--token', 'TOOLDEX_TOKEN', '--manifests', '--redis', '--redis-prefix', 'TOOLDEX_REDIS_URL']) expect(help.terminal.printed).toContain(option);
+    for (const option of [
+      '--port',
+      '--host',
+      '--token',
+      'TOOLDEX_TOKEN',
+      '--manifests',
+      '--redis',
+      '--redis-prefix',
+      'TOOLDEX_REDIS_URL',
+    ])
+      expect(help.terminal.printed).toContain(option);
     expect((await run('serve', '--port', 'x')).code).toBe(2);
     const refused = await run('serve', '--port', '99999', '--json');
-    expect([refused.code, (JSON.parse(refused.terminal.printed) as Json).error.code]).toEqual([2, 'INVALID_ARGUMENT']);
+    expect([refused.code, (JSON.parse(refused.terminal.printed) as Json).error.code]).toEqual([
+      2,
+      'INVALID_ARGUMENT',
+    ]);
   });
 });

@@ -30,11 +30,19 @@ describe('serve', () => {
   it('answers through its own way out as the app does: the same bytes and headers, 304, HEAD and errors', async () => {
     const { get } = await sample();
     const { url } = await start();
-    for (const path of ['/tools', '/tools?fields=name', '/tools/alpha', '/skills', '/tools?x', '/nowhere']) {
+    for (const path of [
+      '/tools',
+      '/tools?fields=name',
+      '/tools/alpha',
+      '/skills',
+      '/tools?x',
+      '/nowhere',
+    ]) {
       const [served, direct] = [await fetch(url + path), await get(path)];
       expect(served.status, path).toBe(direct.status);
       expect(await served.text(), path).toBe(await direct.text());
-      for (const [name, value] of direct.headers) expect(served.headers.get(name), `${path} ${name}`).toBe(value);
+      for (const [name, value] of direct.headers)
+        expect(served.headers.get(name), `${path} ${name}`).toBe(value);
     }
     const etag = (await get('/tools')).headers.get('etag')!;
     expect((await fetch(`${url}/tools`, { headers: { 'if-none-match': etag } })).status).toBe(304);
@@ -46,27 +54,50 @@ describe('serve', () => {
     const { capabilities } = await sample();
     const running = await serve(capabilities, { port: 0 });
     const reader = (await fetch(`${running.url}/events`)).body!.getReader();
-    expect(new TextDecoder().decode((await reader.read()).value as Uint8Array)).toContain('event: ready');
+    expect(new TextDecoder().decode((await reader.read()).value as Uint8Array)).toContain(
+      'event: ready',
+    );
     await running.close();
     await expect(reader.read()).rejects.toThrow();
   });
 
   it('listens where others connect with a check of tokens, which every request for data passes', async () => {
-    const { url } = await start({ port: 0, host: '0.0.0.0', verify: (token) => (token === 'token-of-ada' ? { principal: 'ada' } : undefined) });
-    const statusOf = async (path: string, headers = {}) => (await fetch(`${url}${path}`, { headers })).status;
-    expect([await statusOf('/tools', { authorization: 'Bearer token-of-ada' }), await statusOf('/tools', { authorization: 'Bearer token-of-eve' }), await statusOf('/tools'), await statusOf('/healthz')]).toEqual([200, 401, 401, 200]);
+    const { url } = await start({
+      port: 0,
+      host: '0.0.0.0',
+      verify: (token) => (token === 'token-of-ada' ? { principal: 'ada' } : undefined),
+    });
+    const statusOf = async (path: string, headers = {}) =>
+      (await fetch(`${url}${path}`, { headers })).status;
+    expect([
+      await statusOf('/tools', { authorization: 'Bearer token-of-ada' }),
+      await statusOf('/tools', { authorization: 'Bearer token-of-eve' }),
+      await statusOf('/tools'),
+      await statusOf('/healthz'),
+    ]).toEqual([200, 401, 401, 200]);
   });
 
   it('refuses wrong options', async () => {
     const { capabilities } = await sample();
     for (const wrong of [{ prot: 1 }, { auth: { token: 'x'.repeat(16) } }]) {
-      expect(isToolError(await serve(capabilities, { port: 0, ...(wrong as ServeOptions) }).catch((each: unknown) => each), 'INVALID_ARGUMENT'), JSON.stringify(wrong)).toBe(true);
+      expect(
+        isToolError(
+          await serve(capabilities, { port: 0, ...(wrong as ServeOptions) }).catch(
+            (each: unknown) => each,
+          ),
+          'INVALID_ARGUMENT',
+        ),
+        JSON.stringify(wrong),
+      ).toBe(true);
     }
   });
 
   it('refuses and closes a connection that sends a body with GET', async () => {
     const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n';
-    const answer = await talk((await start()).url, `GET /tools HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`);
+    const answer = await talk(
+      (await start()).url,
+      `GET /tools HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+    );
     expect(statuses(answer)).toEqual([400]);
     expect(answer).toContain('BODY_NOT_ALLOWED');
   });

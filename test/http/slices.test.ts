@@ -11,7 +11,13 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 const TOOLS = 200;
-const tools = Array.from({ length: TOOLS }, (_, index) => definitionOf({ name: `copy_${index}`, description: `Reads record ${index} of the customers`, inputSchema: { type: 'object' } }));
+const tools = Array.from({ length: TOOLS }, (_, index) =>
+  definitionOf({
+    name: `copy_${index}`,
+    description: `Reads record ${index} of the customers`,
+    inputSchema: { type: 'object' },
+  }),
+);
 
 /** How many turns of the event loop others have while a request is answered. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
@@ -26,11 +32,15 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
 
 describe('a catalogue of many tools', () => {
   it('works on a request in slices, between which others have their turn', async () => {
-    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), { page: false });
+    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), {
+      page: false,
+    });
     // The first search indexes all tools, too.
     const search = '/search?q=read+record&limit=50';
     for (const path of [search, search, `${search}&facets=true`, '/findings', '/summary']) {
-      const turns = await turnsDuring(async () => expect((await app.request(path)).status, path).toBe(200));
+      const turns = await turnsDuring(async () =>
+        expect((await app.request(path)).status, path).toBe(200),
+      );
       expect(turns, path).toBeGreaterThan(TOOLS / 10);
     }
   });
@@ -46,7 +56,12 @@ describe('a catalogue of many tools', () => {
       definitions = tools.slice(0, many);
       await capabilities.refresh({ force: true });
       const answer = (await (await asked).json()) as { readonly results: readonly object[] };
-      expect({ ...answer, results: answer.results.length }).toMatchObject({ results: many, total: many, searched: many, revision: capabilities.revision });
+      expect({ ...answer, results: answer.results.length }).toMatchObject({
+        results: many,
+        total: many,
+        searched: many,
+        revision: capabilities.revision,
+      });
     }
   });
 });

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { names, sample, type Json } from './catalogue-fixture.js';
 
-const EVERY = ['alpha@shared', 'beta@shared', 'gam.ma@shared', 'alpha@Atlas', 'only_atlas@Atlas', 'only_nova@Nova'];
+const EVERY = [
+  'alpha@shared',
+  'beta@shared',
+  'gam.ma@shared',
+  'alpha@Atlas',
+  'only_atlas@Atlas',
+  'only_nova@Nova',
+];
 const without = (...left: string[]) => EVERY.filter((each) => !left.includes(each));
 
 describe('GET /tools', () => {
@@ -16,7 +23,8 @@ describe('GET /tools', () => {
 
   it('says of a tool what its manifest says, what was inferred, and how it fares', async () => {
     const { json, capabilities } = await sample();
-    for (const success of [true, false]) capabilities.recordTool('alpha', { success, latencyMs: 100, provider: 'Primary' });
+    for (const success of [true, false])
+      capabilities.recordTool('alpha', { success, latencyMs: 100, provider: 'Primary' });
     const { tools } = await json('/tools?name=alpha&persona=shared');
     expect(tools[0]!).toMatchObject({
       name: 'alpha',
@@ -35,7 +43,10 @@ describe('GET /tools', () => {
       side_effects: 'none',
       cost_per_call: null,
       persona_allowlist: null,
-      providers: [{ name: 'Primary', priority: 0 }, { name: 'backup', priority: 5 }],
+      providers: [
+        { name: 'Primary', priority: 0 },
+        { name: 'backup', priority: 5 },
+      ],
       source: 'functions.json',
       priority: 'high',
       access_mode: 'readonly',
@@ -47,8 +58,19 @@ describe('GET /tools', () => {
       stages: ['planning'],
       task_types: ['reporting'],
       requires_approval: false,
-      inferred: ['access_mode', 'danger_level', 'execution_category', 'allow_parallel', 'reads', 'sends'],
-      health: { tool: { total: 2, success: 1, success_rate: 0.5, average_latency_ms: 100 }, last_invocation: { provider: 'Primary', success: false }, last_success_provider: 'Primary' },
+      inferred: [
+        'access_mode',
+        'danger_level',
+        'execution_category',
+        'allow_parallel',
+        'reads',
+        'sends',
+      ],
+      health: {
+        tool: { total: 2, success: 1, success_rate: 0.5, average_latency_ms: 100 },
+        last_invocation: { provider: 'Primary', success: false },
+        last_success_provider: 'Primary',
+      },
     });
     expect(tools[0]!.digest).toMatch(/^[0-9a-f]{64}$/);
     expect(Object.keys(tools[0]!.health.providers)).toEqual(['Primary', 'backup']);
@@ -56,7 +78,8 @@ describe('GET /tools', () => {
 
   it('shows health as it is now, and not as it was when the tool was first shown', async () => {
     const { json, capabilities } = await sample();
-    const rate = async () => (await json('/tools?name=beta')).tools[0]!.health.tool.success_rate as number | null;
+    const rate = async () =>
+      (await json('/tools?name=beta')).tools[0]!.health.tool.success_rate as number | null;
     expect(await rate()).toBeNull();
     capabilities.recordTool('beta', { success: true, latencyMs: 1 });
     expect(await rate()).toBe(1);
@@ -106,17 +129,24 @@ describe('GET /tools', () => {
 
   it('narrowed down by success rate keeps tools that were never called, unless calls are required', async () => {
     const { json, capabilities } = await sample();
-    for (const success of [true, true, true, false]) capabilities.recordTool('beta', { success, latencyMs: 1 });
+    for (const success of [true, true, true, false])
+      capabilities.recordTool('beta', { success, latencyMs: 1 });
     capabilities.recordTool('alpha', { success: false, latencyMs: 1 });
     expect(names(await json('/tools?min_success_rate=0.75'))).toEqual(without('alpha@shared'));
-    expect(names(await json('/tools?min_success_rate=0.76'))).toEqual(without('alpha@shared', 'beta@shared'));
-    expect(names(await json('/tools?min_success_rate=0.5&require_calls=true'))).toEqual(['beta@shared']);
+    expect(names(await json('/tools?min_success_rate=0.76'))).toEqual(
+      without('alpha@shared', 'beta@shared'),
+    );
+    expect(names(await json('/tools?min_success_rate=0.5&require_calls=true'))).toEqual([
+      'beta@shared',
+    ]);
     expect(names(await json('/tools?require_calls=true'))).toEqual(['alpha@shared', 'beta@shared']);
   });
 
   it('gives only the fields asked for, each once, in the order asked', async () => {
     const { get } = await sample();
-    const body = await (await get('/tools?fields=version,name&fields=name,health&name=beta')).text();
+    const body = await (
+      await get('/tools?fields=version,name&fields=name,health&name=beta')
+    ).text();
     expect(body).toContain('"tools":[{"version":"0.9","name":"beta","health":{"tool":{"total":0');
   });
 
@@ -165,7 +195,10 @@ describe('GET /tools', () => {
 
 describe('the pages of /tools', () => {
   it('hold every tool exactly once, whatever the page size', async () => {
-    const { json } = await sample({}, catalogueOf(Array.from({ length: 23 }, (_, index) => `tool_${index}`)));
+    const { json } = await sample(
+      {},
+      catalogueOf(Array.from({ length: 23 }, (_, index) => `tool_${index}`)),
+    );
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 30 }), async (limit) => {
         const seen = await walk(json, `/tools?limit=${limit}`);
@@ -177,19 +210,31 @@ describe('the pages of /tools', () => {
   });
 
   it('pass over no tool that stays and repeat none, while others come and go between the pages', async () => {
-    const letters = fc.uniqueArray(fc.stringMatching(/^[A-Za-z]{1,3}$/), { minLength: 1, maxLength: 12 });
+    const letters = fc.uniqueArray(fc.stringMatching(/^[A-Za-z]{1,3}$/), {
+      minLength: 1,
+      maxLength: 12,
+    });
     await fc.assert(
-      fc.asyncProperty(letters, letters, fc.integer({ min: 1, max: 4 }), async (before, after, limit) => {
-        const tree = catalogueOf(before);
-        const { json, capabilities } = await sample({}, tree);
-        const seen = await walk(json, `/tools?limit=${limit}`, async (page) => {
-          if (page !== 1) return;
-          tree.write('functions.json', after.map((name) => toolEntry(name)));
-          await capabilities.refresh();
-        });
-        expect(new Set(seen).size).toBe(seen.length);
-        for (const name of before.filter((each) => after.includes(each))) expect(seen).toContain(name);
-      }),
+      fc.asyncProperty(
+        letters,
+        letters,
+        fc.integer({ min: 1, max: 4 }),
+        async (before, after, limit) => {
+          const tree = catalogueOf(before);
+          const { json, capabilities } = await sample({}, tree);
+          const seen = await walk(json, `/tools?limit=${limit}`, async (page) => {
+            if (page !== 1) return;
+            tree.write(
+              'functions.json',
+              after.map((name) => toolEntry(name)),
+            );
+            await capabilities.refresh();
+          });
+          expect(new Set(seen).size).toBe(seen.length);
+          for (const name of before.filter((each) => after.includes(each)))
+            expect(seen).toContain(name);
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -202,19 +247,40 @@ describe('the pages of /tools', () => {
     tree.write('functions.json', [toolEntry('c')]);
     await capabilities.refresh();
     expect(first.next).toMatch(/^\/tools\?limit=1&side_effects=none&cursor=/);
-    expect(await json(first.next!)).toMatchObject({ count: 1, total: 1, changed: true, next: null, tools: [{ name: 'c' }] });
+    expect(await json(first.next!)).toMatchObject({
+      count: 1,
+      total: 1,
+      changed: true,
+      next: null,
+      tools: [{ name: 'c' }],
+    });
   });
 });
 
 describe('the ETag of an answer', () => {
   it('spares the content as long as it is the same', async () => {
     const { get, capabilities, tree } = await sample();
-    for (const path of ['/tools', '/tools?fields=name,health', '/tools/beta', '/skills', '/jobs', '/summary', '/health', '/findings', '/openapi.json', '/search?q=beta']) {
+    for (const path of [
+      '/tools',
+      '/tools?fields=name,health',
+      '/tools/beta',
+      '/skills',
+      '/jobs',
+      '/summary',
+      '/health',
+      '/findings',
+      '/openapi.json',
+      '/search?q=beta',
+    ]) {
       const first = await get(path);
       const etag = first.headers.get('etag')!;
       expect(etag, path).toMatch(/^"[\w-]{20,}"$/);
       const second = await get(path, { 'if-none-match': `"other", W/${etag}` });
-      expect([second.status, await second.text(), second.headers.get('etag')], path).toEqual([304, '', etag]);
+      expect([second.status, await second.text(), second.headers.get('etag')], path).toEqual([
+        304,
+        '',
+        etag,
+      ]);
     }
     const etagOf = async (path: string) => (await get(path)).headers.get('etag');
     const before = [await etagOf('/tools'), await etagOf('/tools?persona=Nova')];
@@ -233,10 +299,14 @@ function catalogueOf(tools: readonly string[]): ManifestTree {
 }
 
 /** The names on all pages. */
-async function walk(json: (path: string) => Promise<Json>, path: string, afterPage: (page: number) => Promise<void> = async () => {}): Promise<string[]> {
+async function walk(
+  json: (path: string) => Promise<Json>,
+  path: string,
+  afterPage: (page: number) => Promise<void> = async () => {},
+): Promise<string[]> {
   const seen: string[] = [];
   let page = 0;
-  for (let next: string | null = path; next !== null; ) {
+  for (let next: string | null = path; next !== null;) {
     const answer: Json = await json(next);
     seen.push(...answer.tools.map(({ name }) => name));
     next = answer.next;

@@ -2,7 +2,14 @@ import { dynamicTool, jsonSchema, tool, zodSchema, type ToolSet } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
-import { AccessMode, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolEvent } from '../../src/index.js';
+import {
+  AccessMode,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+  type ToolEvent,
+} from '../../src/index.js';
 import { fromAISDKTools } from '../../src/interop/frameworks/from-ai-sdk-tools.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
@@ -19,14 +26,37 @@ const only = (tools: ToolSet, options = {}) => entryOf(fromAISDKTools(tools, opt
 
 describe('tools of the AI SDK', () => {
   it('keep name, description, schemas and work', async () => {
-    const tools = { length: tool({ description: 'How long', inputSchema: z.object({ text: z.string().trim() }), outputSchema: z.number(), execute: ({ text }) => text.length }) };
+    const tools = {
+      length: tool({
+        description: 'How long',
+        inputSchema: z.object({ text: z.string().trim() }),
+        outputSchema: z.number(),
+        execute: ({ text }) => text.length,
+      }),
+    };
     const [definition] = fromAISDKTools(tools, { overrides: { length: open } });
-    expect(entryOf(definition!)).toMatchObject({ name: 'length', description: 'How long', accessMode: 'readonly', inputJsonSchema: { properties: { text: { type: 'string' } } } });
-    expect(await executorOf([definition!]).execute({ id: '1', name: 'length', input: { text: ' abc ' } })).toMatchObject({ status: 'ok', value: 3 });
+    expect(entryOf(definition!)).toMatchObject({
+      name: 'length',
+      description: 'How long',
+      accessMode: 'readonly',
+      inputJsonSchema: { properties: { text: { type: 'string' } } },
+    });
+    expect(
+      await executorOf([definition!]).execute({
+        id: '1',
+        name: 'length',
+        input: { text: ' abc ' },
+      }),
+    ).toMatchObject({ status: 'ok', value: 3 });
   });
 
   it('are not taken for harmless when they say nothing', () => {
-    expect(only({ t: tool({ inputSchema: z.object({}), execute: () => 1 }) })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', allowParallel: false, description: 'The tool t' });
+    expect(only({ t: tool({ inputSchema: z.object({}), execute: () => 1 }) })).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      allowParallel: false,
+      description: 'The tool t',
+    });
   });
 
   it.each([
@@ -35,26 +65,60 @@ describe('tools of the AI SDK', () => {
     ['false', false, false],
     ['missing', undefined, false],
   ])('require consent as needsApproval says: %s', (_, needsApproval, expected) => {
-    const set = { t: { inputSchema: z.object({}), execute: () => 1, ...(needsApproval !== undefined && { needsApproval }) } } as ToolSet;
+    const set = {
+      t: {
+        inputSchema: z.object({}),
+        execute: () => 1,
+        ...(needsApproval !== undefined && { needsApproval }),
+      },
+    } as ToolSet;
     expect(only(set).requiresConsent).toBe(expected);
   });
 
   it('are tightened by MCP annotations in their metadata, and loosened only from a trusted source', () => {
-    const set = (readOnlyHint: boolean): ToolSet => ({ t: { inputSchema: z.object({}), execute: () => 1, metadata: { annotations: { readOnlyHint } } } });
+    const set = (readOnlyHint: boolean): ToolSet => ({
+      t: {
+        inputSchema: z.object({}),
+        execute: () => 1,
+        metadata: { annotations: { readOnlyHint } },
+      },
+    });
     expect(only(set(true)).accessMode).toBe('mixed');
     expect(only(set(true), { trusted: true }).accessMode).toBe('readonly');
     expect(only(set(false), { trusted: true }).accessMode).not.toBe('readonly');
   });
 
   it('keep an approval that they ask for themselves, whatever a trusted source says', () => {
-    const set = { t: { inputSchema: z.object({}), execute: () => 1, needsApproval: true, metadata: { annotations: { readOnlyHint: true } } } } as ToolSet;
+    const set = {
+      t: {
+        inputSchema: z.object({}),
+        execute: () => 1,
+        needsApproval: true,
+        metadata: { annotations: { readOnlyHint: true } },
+      },
+    } as ToolSet;
     expect(only(set, { trusted: true }).requiresConsent).toBe(true);
   });
 
   it('leave the patterns of their JSON Schemas alone, which could be made to match for hours, unless they are trusted', async () => {
-    const schema = jsonSchema<{ text: string }>({ type: 'object', properties: { text: { type: 'string', pattern: '^a$' } }, required: ['text'] });
-    const set = { t: tool({ inputSchema: schema, outputSchema: jsonSchema<string>({ type: 'string', pattern: '^a$' }), execute: ({ text }) => text }) };
-    const run = (trusted: boolean, text: unknown) => executorOf(fromAISDKTools(set, { trusted, overrides: { t: open } })).execute({ id: '1', name: 't', input: { text } });
+    const schema = jsonSchema<{ text: string }>({
+      type: 'object',
+      properties: { text: { type: 'string', pattern: '^a$' } },
+      required: ['text'],
+    });
+    const set = {
+      t: tool({
+        inputSchema: schema,
+        outputSchema: jsonSchema<string>({ type: 'string', pattern: '^a$' }),
+        execute: ({ text }) => text,
+      }),
+    };
+    const run = (trusted: boolean, text: unknown) =>
+      executorOf(fromAISDKTools(set, { trusted, overrides: { t: open } })).execute({
+        id: '1',
+        name: 't',
+        input: { text },
+      });
     expect(await run(false, 'b')).toMatchObject({ status: 'ok', value: 'b' });
     expect(await run(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(await run(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
@@ -74,61 +138,143 @@ describe('tools of the AI SDK', () => {
     const executor = executorOf(fromAISDKTools(tools, { overrides: { count: open } }));
     const events: ToolEvent[] = [];
     executor.on((event) => events.push(event));
-    expect(await executor.execute({ id: '1', name: 'count' })).toMatchObject({ status: 'ok', value: 3 });
-    expect(events.flatMap((event) => (event.type === 'call-progress' ? [event.progress] : []))).toEqual([1, 2]);
+    expect(await executor.execute({ id: '1', name: 'count' })).toMatchObject({
+      status: 'ok',
+      value: 3,
+    });
+    expect(
+      events.flatMap((event) => (event.type === 'call-progress' ? [event.progress] : [])),
+    ).toEqual([1, 2]);
   });
 
   it('are given the call id, and the signal that ends them', async () => {
     const seen: unknown[] = [];
-    const tools = { t: dynamicTool({ inputSchema: z.object({}), execute: (_, { toolCallId, messages, abortSignal }) => void seen.push(toolCallId, messages, abortSignal instanceof AbortSignal) }) };
-    await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({ id: 'c7', name: 't' });
+    const tools = {
+      t: dynamicTool({
+        inputSchema: z.object({}),
+        execute: (_, { toolCallId, messages, abortSignal }) =>
+          void seen.push(toolCallId, messages, abortSignal instanceof AbortSignal),
+      }),
+    };
+    await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
+      id: 'c7',
+      name: 't',
+    });
     expect(seen).toEqual(['c7', [], true]);
   });
 
   it.each([
-    ['a JSON Schema that validates nothing by itself', jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'n: Expected'],
-    ['one with its own validation', jsonSchema({ type: 'object' }, { validate: () => ({ success: false, error: new Error('secret hunter2') }) }), 'that the schema accepts'],
-    ['zodSchema', zodSchema(z.object({ n: z.number() })), 'n: Expected a value that the schema accepts, got nothing. Invalid input: expected number'],
-    ['zodSchema of zod 3', zodSchema(z3.object({ n: z3.number() })), 'n: Expected a value that the schema accepts, got nothing. Required.'],
+    [
+      'a JSON Schema that validates nothing by itself',
+      jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }),
+      'n: Expected',
+    ],
+    [
+      'one with its own validation',
+      jsonSchema(
+        { type: 'object' },
+        { validate: () => ({ success: false, error: new Error('secret hunter2') }) },
+      ),
+      'that the schema accepts',
+    ],
+    [
+      'zodSchema',
+      zodSchema(z.object({ n: z.number() })),
+      'n: Expected a value that the schema accepts, got nothing. Invalid input: expected number',
+    ],
+    [
+      'zodSchema of zod 3',
+      zodSchema(z3.object({ n: z3.number() })),
+      'n: Expected a value that the schema accepts, got nothing. Required.',
+    ],
     ['a lazy schema', () => jsonSchema({ type: 'object', required: ['n'] }), 'n: Expected'],
   ])('check their input: %s', async (_, inputSchema, message) => {
     const tools = { t: { inputSchema, execute: () => 'ran' } } as unknown as ToolSet;
-    const outcome = await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({ id: '1', name: 't', input: {} });
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT', message: expect.stringContaining(message) });
+    const outcome = await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
+      id: '1',
+      name: 't',
+      input: {},
+    });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining(message),
+    });
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
   it('convert their input once', async () => {
-    const tools = { t: tool({ inputSchema: zodSchema(z.object({ text: z.string().transform((text) => text.length) })), execute: ({ text }) => text }) };
-    expect(await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({ id: '1', name: 't', input: { text: 'four' } })).toMatchObject({ value: 4 });
+    const tools = {
+      t: tool({
+        inputSchema: zodSchema(z.object({ text: z.string().transform((text) => text.length) })),
+        execute: ({ text }) => text,
+      }),
+    };
+    expect(
+      await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
+        id: '1',
+        name: 't',
+        input: { text: 'four' },
+      }),
+    ).toMatchObject({ value: 4 });
   });
 
   it('are manual without a function', () => {
-    expect(only({ t: tool({ inputSchema: z.object({}), outputSchema: z.string() }) })).toMatchObject({ manual: true });
+    expect(
+      only({ t: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }),
+    ).toMatchObject({ manual: true });
   });
 
   it('are refused, all at once, when their provider runs them, their name is none or their schema cannot be read', () => {
     const set = {
       search: { type: 'provider', id: 'a.b', args: {}, inputSchema: z.object({}) },
       'not a name': { inputSchema: z.object({}), execute: () => 1 },
-      promised: { inputSchema: jsonSchema(Promise.resolve({ type: 'object' as const })), execute: () => 1 },
+      promised: {
+        inputSchema: jsonSchema(Promise.resolve({ type: 'object' as const })),
+        execute: () => 1,
+      },
       old: { inputSchema: z3.object({}), execute: () => 1 },
     } as unknown as ToolSet;
-    expect(() => fromAISDKTools(set)).toThrow(/"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*Await it[^]*"old"[^]*zodSchema\(\)/);
+    expect(() => fromAISDKTools(set)).toThrow(
+      /"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*Await it[^]*"old"[^]*zodSchema\(\)/,
+    );
   });
 
   it('are refused with overrides of tools that are not there', () => {
-    expect(() => fromAISDKTools({ t: tool({ inputSchema: z.object({}), execute: () => 1 }) }, { overrides: { tt: open, constructor: open } })).toThrow(/"tt"[^]*"constructor"/);
+    expect(() =>
+      fromAISDKTools(
+        { t: tool({ inputSchema: z.object({}), execute: () => 1 }) },
+        { overrides: { tt: open, constructor: open } },
+      ),
+    ).toThrow(/"tt"[^]*"constructor"/);
     expect(() => fromAISDKTools({}, { override: {} } as never)).toThrow(/override/);
     expect(() => fromAISDKTools([] as never)).toThrow(/tool set/);
   });
 
   it('come back as they went out', async () => {
-    const [definition] = fromAISDKTools({ up: tool({ title: 'Up', description: 'Louder', inputSchema: z.object({ text: z.string() }), execute: ({ text }) => text.toUpperCase() }) }, { overrides: { up: open } });
-    const back = fromAISDKTools(toAISDKTools([definition!], { executor: executorOf([definition!]) }), { overrides: { up: { ...open, requiresConsent: false } } });
+    const [definition] = fromAISDKTools(
+      {
+        up: tool({
+          title: 'Up',
+          description: 'Louder',
+          inputSchema: z.object({ text: z.string() }),
+          execute: ({ text }) => text.toUpperCase(),
+        }),
+      },
+      { overrides: { up: open } },
+    );
+    const back = fromAISDKTools(
+      toAISDKTools([definition!], { executor: executorOf([definition!]) }),
+      { overrides: { up: { ...open, requiresConsent: false } } },
+    );
     const executor = executorOf(back);
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({ status: 'ok', value: 'A' });
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 1 } })).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({
+      status: 'ok',
+      value: 'A',
+    });
+    expect(await executor.execute({ id: '1', name: 'up', input: { text: 1 } })).toMatchObject({
+      code: 'INVALID_INPUT',
+    });
     expect(entryOf(back[0]!).metadata).toEqual({ title: 'Up' });
     expect(entryOf(back[0]!).inputJsonSchema).toEqual(entryOf(definition!).inputJsonSchema);
   });

@@ -1,32 +1,101 @@
-import { generateText, jsonSchema, stepCountIs, streamText, type ModelMessage, type ToolSet } from 'ai';
+import {
+  generateText,
+  jsonSchema,
+  stepCountIs,
+  streamText,
+  type ModelMessage,
+  type ToolSet,
+} from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, askUser, defineTool, fail, halt, isToolError, SafetyPolicy, selectTools, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  fail,
+  halt,
+  isToolError,
+  SafetyPolicy,
+  selectTools,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 
 type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
 
 function calling(...calls: readonly (readonly [id: string, name: string, input: unknown])[]): Step {
-  const content = calls.map(([toolCallId, toolName, input]) => ({ type: 'tool-call' as const, toolCallId, toolName, input: typeof input === 'string' ? input : JSON.stringify(input) }));
+  const content = calls.map(([toolCallId, toolName, input]) => ({
+    type: 'tool-call' as const,
+    toolCallId,
+    toolName,
+    input: typeof input === 'string' ? input : JSON.stringify(input),
+  }));
   return { content, finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] };
 }
 
-const saying = (text: string): Step => ({ content: [{ type: 'text', text }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] });
+const saying = (text: string): Step => ({
+  content: [{ type: 'text', text }],
+  finishReason: { unified: 'stop', raw: undefined },
+  usage,
+  warnings: [],
+});
 
 function registryOf(written: string[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }), outputSchema: z.number(), accessMode: AccessMode.READONLY, execute: ({ a, b }) => a + b }),
-    defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string().trim() }), accessMode: AccessMode.WRITE, execute: ({ text }) => (written.push(text), { length: text.length }) }),
-    defineTool({ name: 'person', description: 'A user answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
-    defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => fail('no luck today') }),
-    defineTool({ name: 'asking', description: 'Asks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => askUser('Which one?', ['a', 'b']) }),
-    defineTool({ name: 'halting', description: 'Halts', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => halt('done', 7) }),
+    defineTool({
+      name: 'math.add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }),
+      outputSchema: z.number(),
+      accessMode: AccessMode.READONLY,
+      execute: ({ a, b }) => a + b,
+    }),
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      inputSchema: z.object({ text: z.string().trim() }),
+      accessMode: AccessMode.WRITE,
+      execute: ({ text }) => (written.push(text), { length: text.length }),
+    }),
+    defineTool({
+      name: 'person',
+      description: 'A user answers',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.WRITE,
+      manual: true,
+    }),
+    defineTool({
+      name: 'failing',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => fail('no luck today'),
+    }),
+    defineTool({
+      name: 'asking',
+      description: 'Asks',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => askUser('Which one?', ['a', 'b']),
+    }),
+    defineTool({
+      name: 'halting',
+      description: 'Halts',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.READONLY,
+      execute: () => halt('done', 7),
+    }),
   ]);
   return registry;
 }
@@ -39,27 +108,69 @@ function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>>
   return { written, registry, executor, tools };
 }
 
-const mild = { decide: () => ({ verdict: 'allow' as const, reason: 'fine', rule: 'own', danger: 'low' as const }) };
+const mild = {
+  decide: () => ({
+    verdict: 'allow' as const,
+    reason: 'fine',
+    rule: 'own',
+    danger: 'low' as const,
+  }),
+};
 const ask = { role: 'user', content: 'please' } satisfies ModelMessage;
 const answered = (messages: readonly ModelMessage[], approved: boolean): ModelMessage[] => {
-  const requests = messages.flatMap((message) => (message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [])).filter((part) => part.type === 'tool-approval-request');
-  return [ask, ...messages, { role: 'tool', content: requests.map(({ approvalId }) => ({ type: 'tool-approval-response' as const, approvalId, approved })) }];
+  const requests = messages
+    .flatMap((message) =>
+      message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [],
+    )
+    .filter((part) => part.type === 'tool-approval-request');
+  return [
+    ask,
+    ...messages,
+    {
+      role: 'tool',
+      content: requests.map(({ approvalId }) => ({
+        type: 'tool-approval-response' as const,
+        approvalId,
+        approved,
+      })),
+    },
+  ];
 };
 
 /** What the model was told in the last request it got. */
-const told = (model: MockLanguageModelV3) => model.doGenerateCalls.at(-1)!.prompt.filter(({ role }) => role === 'tool').flatMap(({ content }) => content as { output: { type: string; value: unknown } }[]).map(({ output }) => output);
+const told = (model: MockLanguageModelV3) =>
+  model.doGenerateCalls
+    .at(-1)!
+    .prompt.filter(({ role }) => role === 'tool')
+    .flatMap(({ content }) => content as { output: { type: string; value: unknown } }[])
+    .map(({ output }) => output);
 
 describe('tools in the AI SDK', () => {
   it('run in a whole turn of generateText, by names that models can be given', async () => {
     const { tools } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'math__add', { a: 2, b: '3' }]), saying('five')] });
-    const { text, steps } = await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(3) });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['1', 'math__add', { a: 2, b: '3' }]), saying('five')],
+    });
+    const { text, steps } = await generateText({
+      model,
+      tools,
+      messages: [ask],
+      stopWhen: stepCountIs(3),
+    });
     expect(text).toBe('five');
     expect(told(model)).toEqual([{ type: 'json', value: 5 }]);
-    expect(steps[0]!.toolCalls[0]).toMatchObject({ toolMetadata: { tooldex: { name: 'math.add', accessMode: 'readonly', dangerLevel: 'low' }, annotations: { readOnlyHint: true, destructiveHint: false } } });
+    expect(steps[0]!.toolCalls[0]).toMatchObject({
+      toolMetadata: {
+        tooldex: { name: 'math.add', accessMode: 'readonly', dangerLevel: 'low' },
+        annotations: { readOnlyHint: true, destructiveHint: false },
+      },
+    });
     const offered = model.doGenerateCalls[0]!.tools!.map((tool) => tool.name);
     expect(offered).toEqual(['math__add', 'write', 'person', 'failing', 'asking', 'halting']);
-    expect(model.doGenerateCalls[0]!.tools![0]).toMatchObject({ description: 'Adds', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } });
+    expect(model.doGenerateCalls[0]!.tools![0]).toMatchObject({
+      description: 'Adds',
+      inputSchema: { type: 'object', properties: { a: { type: 'number' } } },
+    });
   });
 
   it('are a ToolSet to the types', () => {
@@ -70,11 +181,17 @@ describe('tools in the AI SDK', () => {
 
   it('wait for approval where the policy asks for it, and run once it is given: with the arguments as the model gave them', async () => {
     const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: '  hello ' }]), saying('written')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: '  hello ' }]), saying('written')],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
     expect(first.content.map(({ type }) => type)).toContain('tool-approval-request');
     expect(written).toEqual([]);
-    const second = await generateText({ model, tools, messages: answered(first.response.messages, true) });
+    const second = await generateText({
+      model,
+      tools,
+      messages: answered(first.response.messages, true),
+    });
     expect(second.text).toBe('written');
     expect(written).toEqual(['hello']);
     expect(told(model)).toEqual([{ type: 'json', value: { length: 5 } }]);
@@ -82,7 +199,9 @@ describe('tools in the AI SDK', () => {
 
   it('do not run when the answer is no', async () => {
     const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('well then')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('well then')],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
     await generateText({ model, tools, messages: answered(first.response.messages, false) });
     expect(written).toEqual([]);
@@ -93,13 +212,17 @@ describe('tools in the AI SDK', () => {
     const store = new MemoryStateStore();
     const { registry, executor, written } = setUp();
     const set = () => toAISDKTools(registry, { executor, store });
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')],
+    });
     const first = await generateText({ model, tools: set(), messages: [ask] });
     const messages = answered(first.response.messages, true);
     await generateText({ model, tools: set(), messages });
     await generateText({ model, tools: set(), messages });
     expect(written).toEqual(['hello']);
-    expect(told(model)).toMatchObject([{ type: 'error-text', value: expect.stringContaining('not used') }]);
+    expect(told(model)).toMatchObject([
+      { type: 'error-text', value: expect.stringContaining('not used') },
+    ]);
   });
 
   it('run no approved call again after keys of their store were removed, whichever', async () => {
@@ -107,7 +230,9 @@ describe('tools in the AI SDK', () => {
     for (const at of [0, 1, 2, 3]) {
       const { registry, executor, written } = setUp();
       const set = () => toAISDKTools(registry, { executor, store, conversationId: `${at}` });
-      const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')] });
+      const model = new MockLanguageModelV3({
+        doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')],
+      });
       const first = await generateText({ model, tools: set(), messages: [ask] });
       const messages = answered(first.response.messages, true);
       await generateText({ model, tools: set(), messages });
@@ -124,7 +249,13 @@ describe('tools in the AI SDK', () => {
     const { registry, executor, written } = setUp();
     const tools = toAISDKTools(registry, { executor, store });
     for (const round of [1, 2]) {
-      const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: `${round}` }]), saying('well'), saying('well')] });
+      const model = new MockLanguageModelV3({
+        doGenerate: [
+          calling(['w1', 'write', { text: `${round}` }]),
+          saying('well'),
+          saying('well'),
+        ],
+      });
       const first = await generateText({ model, tools, messages: [ask] });
       const messages = answered(first.response.messages, true);
       for (let time = 0; time < 2; time++) await generateText({ model, tools, messages });
@@ -136,7 +267,14 @@ describe('tools in the AI SDK', () => {
     const store = new RestartingStore(new ManualClock());
     const { registry, executor, written } = setUp();
     const set = (own: StateStore = store) => toAISDKTools(registry, { executor, store: own });
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2'), saying('3')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [
+        calling(['w1', 'write', { text: 'hello' }]),
+        saying('1'),
+        saying('2'),
+        saying('3'),
+      ],
+    });
     const first = await generateText({ model, tools: set(), messages: [ask] });
     const messages = answered(first.response.messages, true);
     store.save();
@@ -145,103 +283,236 @@ describe('tools in the AI SDK', () => {
     await generateText({ model, tools: set(), messages });
     expect(told(model)).toMatchObject([{ value: expect.stringContaining('restarted since') }]);
     await generateText({ model, tools: set(new MemoryStateStore()), messages });
-    expect(told(model)).toMatchObject([{ value: expect.stringContaining('their store does not know') }]);
+    expect(told(model)).toMatchObject([
+      { value: expect.stringContaining('their store does not know') },
+    ]);
     expect(written).toEqual(['hello']);
   });
 
   it.each([
     ['no approval at all', (messages: ModelMessage[]) => messages.slice(0, 1)],
-    ['an approval that is followed by another message', (messages: ModelMessage[]) => [...messages, ask]],
-    ['other arguments than those approved', (messages: ModelMessage[]) => JSON.parse(JSON.stringify(messages).replaceAll('hello', 'goodbye')) as ModelMessage[]],
-    ['a no among the yeses', (messages: ModelMessage[]) => [...messages.slice(0, -1), { role: 'tool', content: [...(messages.at(-1)!.content as []), { ...(messages.at(-1)!.content as { approvalId: string }[])[0]!, approved: false }] } as ModelMessage]],
-    ['an approval of another call', (messages: ModelMessage[]) => JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[]],
-    ['an approval of another tool', (messages: ModelMessage[]) => JSON.parse(JSON.stringify(messages).replaceAll('"write"', '"math__add"')) as ModelMessage[]],
+    [
+      'an approval that is followed by another message',
+      (messages: ModelMessage[]) => [...messages, ask],
+    ],
+    [
+      'other arguments than those approved',
+      (messages: ModelMessage[]) =>
+        JSON.parse(JSON.stringify(messages).replaceAll('hello', 'goodbye')) as ModelMessage[],
+    ],
+    [
+      'a no among the yeses',
+      (messages: ModelMessage[]) => [
+        ...messages.slice(0, -1),
+        {
+          role: 'tool',
+          content: [
+            ...(messages.at(-1)!.content as []),
+            { ...(messages.at(-1)!.content as { approvalId: string }[])[0]!, approved: false },
+          ],
+        } as ModelMessage,
+      ],
+    ],
+    [
+      'an approval of another call',
+      (messages: ModelMessage[]) =>
+        JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[],
+    ],
+    [
+      'an approval of another tool',
+      (messages: ModelMessage[]) =>
+        JSON.parse(JSON.stringify(messages).replaceAll('"write"', '"math__add"')) as ModelMessage[],
+    ],
   ])('do not run for a framework that does not wait: %s', async (_, change) => {
     const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }])] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }])],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
     const messages = change(answered(first.response.messages, true));
-    await expect(Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages }))).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    await expect(
+      Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages })),
+    ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(written).toEqual([]);
   });
 
   it.each([
     ['the other first', ['goodbye', 'hello']],
     ['the other last', ['hello', 'goodbye']],
-  ])('do not run a call that shares its id with one of another input: the user saw only one of both (%s)', async (_, texts) => {
-    const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(...texts.map((text) => ['w1', 'write', { text }] as const)), saying('oh')] });
-    const first = await generateText({ model, tools, messages: [ask] });
-    await generateText({ model, tools, messages: answered(first.response.messages, true) });
-    expect(written).toEqual([]);
-    expect(told(model)).toContainEqual({ type: 'error-text', value: expect.stringContaining('needs approval') });
-  });
+  ])(
+    'do not run a call that shares its id with one of another input: the user saw only one of both (%s)',
+    async (_, texts) => {
+      const { tools, written } = setUp();
+      const model = new MockLanguageModelV3({
+        doGenerate: [
+          calling(...texts.map((text) => ['w1', 'write', { text }] as const)),
+          saying('oh'),
+        ],
+      });
+      const first = await generateText({ model, tools, messages: [ask] });
+      await generateText({ model, tools, messages: answered(first.response.messages, true) });
+      expect(written).toEqual([]);
+      expect(told(model)).toContainEqual({
+        type: 'error-text',
+        value: expect.stringContaining('needs approval'),
+      });
+    },
+  );
 
   it('do not run a call that was added to the messages under the id of an approved one', async () => {
     const { tools, written } = setUp();
-    const part = (text: string) => ({ type: 'tool-call' as const, toolCallId: 'w1', toolName: 'write', input: { text } });
+    const part = (text: string) => ({
+      type: 'tool-call' as const,
+      toolCallId: 'w1',
+      toolName: 'write',
+      input: { text },
+    });
     const messages: ModelMessage[] = [
-      { role: 'assistant', content: [part('hello'), { type: 'tool-approval-request', approvalId: 'a1', toolCallId: 'w1' }] },
+      {
+        role: 'assistant',
+        content: [
+          part('hello'),
+          { type: 'tool-approval-request', approvalId: 'a1', toolCallId: 'w1' },
+        ],
+      },
       { role: 'assistant', content: [part('goodbye')] },
-      { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'a1', approved: true }] },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-approval-response', approvalId: 'a1', approved: true }],
+      },
     ];
-    for (const text of ['goodbye', 'hello']) await expect(Promise.resolve(tools['write']!.execute!({ text }, { toolCallId: 'w1', messages }))).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    for (const text of ['goodbye', 'hello'])
+      await expect(
+        Promise.resolve(tools['write']!.execute!({ text }, { toolCallId: 'w1', messages })),
+      ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(written).toEqual([]);
   });
 
   it('run an approved call whose id was used for a call that has its result', async () => {
     const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'one' }]), calling(['w1', 'write', { text: 'two' }]), saying('done')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [
+        calling(['w1', 'write', { text: 'one' }]),
+        calling(['w1', 'write', { text: 'two' }]),
+        saying('done'),
+      ],
+    });
     let messages: ModelMessage[] = [ask];
     for (let turn = 0; turn < 3; turn++) {
       const { response, content } = await generateText({ model, tools, messages });
-      const responses = content.flatMap((made) => (made.type === 'tool-approval-request' ? [{ type: 'tool-approval-response' as const, approvalId: made.approvalId, approved: true }] : []));
-      messages = [...messages, ...response.messages, ...(responses.length > 0 ? [{ role: 'tool' as const, content: responses }] : [])];
+      const responses = content.flatMap((made) =>
+        made.type === 'tool-approval-request'
+          ? [
+              {
+                type: 'tool-approval-response' as const,
+                approvalId: made.approvalId,
+                approved: true,
+              },
+            ]
+          : [],
+      );
+      messages = [
+        ...messages,
+        ...response.messages,
+        ...(responses.length > 0 ? [{ role: 'tool' as const, content: responses }] : []),
+      ];
     }
     expect(written).toEqual(['one', 'two']);
   });
 
   it('do not run under an approval when the tool was replaced meanwhile', async () => {
     const { tools, written, registry, executor } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
-    registry.register(defineTool({ name: 'write', description: 'Writes elsewhere', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => written.push(text) }), { replace: true });
+    registry.register(
+      defineTool({
+        name: 'write',
+        description: 'Writes elsewhere',
+        inputSchema: z.object({ text: z.string() }),
+        accessMode: AccessMode.WRITE,
+        execute: ({ text }) => written.push(text),
+      }),
+      { replace: true },
+    );
     const messages = answered(first.response.messages, true);
     await generateText({ model, tools, messages });
     expect(written).toEqual([]);
-    expect(told(model)).toEqual([{ type: 'error-text', value: expect.stringContaining('write as it was when the call was approved, got one that was replaced') }]);
-    const { content } = await generateText({ model: new MockLanguageModelV3({ doGenerate: calling(['w1', 'write', { text: 'hello' }]) }), tools: toAISDKTools(registry, { executor }), messages: [ask] });
-    expect(content.map(({ type }) => type), 'the new one was not denied').toContain('tool-approval-request');
-    expect(await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } })).toMatchObject({ status: 'approval_required' });
+    expect(told(model)).toEqual([
+      {
+        type: 'error-text',
+        value: expect.stringContaining(
+          'write as it was when the call was approved, got one that was replaced',
+        ),
+      },
+    ]);
+    const { content } = await generateText({
+      model: new MockLanguageModelV3({ doGenerate: calling(['w1', 'write', { text: 'hello' }]) }),
+      tools: toAISDKTools(registry, { executor }),
+      messages: [ask],
+    });
+    expect(
+      content.map(({ type }) => type),
+      'the new one was not denied',
+    ).toContain('tool-approval-request');
+    expect(
+      await executor.execute({ id: 'w1', name: 'write', input: { text: 'hello' } }),
+    ).toMatchObject({ status: 'approval_required' });
   });
 
   it('give what the policy denies back to the model as an error, with the reason', async () => {
     const { registry, executor, written } = setUp();
-    const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }] });
+    const policy = new SafetyPolicy({
+      registry,
+      rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }],
+    });
     const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')],
+    });
     await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
-    expect(told(model)).toMatchObject([{ type: 'error-text', value: expect.stringContaining('not on Sundays') }]);
+    expect(told(model)).toMatchObject([
+      { type: 'error-text', value: expect.stringContaining('not on Sundays') },
+    ]);
     expect(written).toEqual([]);
   });
 
   it('follow a policy that became stricter between the question and the approval', async () => {
     const { registry, executor, written } = setUp();
     let denied = false;
-    const policy = { decide: () => ({ verdict: denied ? ('deny' as const) : ('confirm' as const), reason: 'closed now', rule: 'own', danger: 'low' as const }) };
+    const policy = {
+      decide: () => ({
+        verdict: denied ? ('deny' as const) : ('confirm' as const),
+        reason: 'closed now',
+        rule: 'own',
+        danger: 'low' as const,
+      }),
+    };
     const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
     denied = true;
     await generateText({ model, tools, messages: answered(first.response.messages, true) });
-    expect(told(model)).toMatchObject([{ type: 'error-text', value: expect.stringContaining('closed now') }]);
+    expect(told(model)).toMatchObject([
+      { type: 'error-text', value: expect.stringContaining('closed now') },
+    ]);
     expect(written).toEqual([]);
   });
 
   it('do not run without an approval that only the policy of the tool set asks for', async () => {
     const { registry, written } = setUp();
-    const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry, policy: mild }), policy: new SafetyPolicy({ registry }) });
-    await expect(Promise.resolve(tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages: [] }))).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+    const tools = toAISDKTools(registry, {
+      executor: new ToolExecutor({ registry, policy: mild }),
+      policy: new SafetyPolicy({ registry }),
+    });
+    await expect(
+      Promise.resolve(
+        tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages: [] }),
+      ),
+    ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     expect(written).toEqual([]);
   });
 
@@ -249,9 +520,13 @@ describe('tools in the AI SDK', () => {
     const { registry, written } = setUp();
     const executor = new ToolExecutor({ registry, policy: mild });
     let verdict: 'confirm' | 'allow' = 'confirm';
-    const policy = { decide: () => ({ verdict, reason: 'own', rule: 'own', danger: 'low' as const }) };
+    const policy = {
+      decide: () => ({ verdict, reason: 'own', rule: 'own', danger: 'low' as const }),
+    };
     const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('fine')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('fine')],
+    });
     const first = await generateText({ model, tools, messages: [ask] });
     verdict = 'allow';
     await generateText({ model, tools, messages: answered(first.response.messages, true) });
@@ -266,13 +541,19 @@ describe('tools in the AI SDK', () => {
     const tools = toAISDKTools(registry, { executor, policy: { decide: decide as never } });
     const call = { toolCallId: '1', messages: [] };
     expect(await tools['math__add']!.needsApproval!({ a: 1 }, call)).toBe(false);
-    await expect(Promise.resolve(tools['math__add']!.execute!({ a: 1 }, call))).rejects.toMatchObject({ code: 'NOT_EXECUTABLE' });
+    await expect(
+      Promise.resolve(tools['math__add']!.execute!({ a: 1 }, call)),
+    ).rejects.toMatchObject({ code: 'NOT_EXECUTABLE' });
     expect(written).toEqual([]);
   });
 
   it('have no execute without an executor, and ask for approval by the policy alone', async () => {
     const { registry } = setUp();
-    expect(Object.values(toAISDKTools(registry)).some((tool) => 'execute' in tool || 'needsApproval' in tool)).toBe(false);
+    expect(
+      Object.values(toAISDKTools(registry)).some(
+        (tool) => 'execute' in tool || 'needsApproval' in tool,
+      ),
+    ).toBe(false);
     const tools = toAISDKTools(registry, { policy: new SafetyPolicy({ registry }) });
     const call = { toolCallId: '1', messages: [] };
     expect(await tools['write']!.needsApproval!({ text: 'a' }, call)).toBe(true);
@@ -282,7 +563,16 @@ describe('tools in the AI SDK', () => {
 
   it('tell the model what is wrong with its input, and do not run', async () => {
     const { tools } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'math__add', { a: 'two' }], ['2', 'math__add', '{"a": 1'], ['3', 'constructor', {}]), saying('sorry')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [
+        calling(
+          ['1', 'math__add', { a: 'two' }],
+          ['2', 'math__add', '{"a": 1'],
+          ['3', 'constructor', {}],
+        ),
+        saying('sorry'),
+      ],
+    });
     await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
     expect(told(model)).toMatchObject([
       { type: 'error-text', value: expect.stringContaining('a: Expected number') },
@@ -294,7 +584,12 @@ describe('tools in the AI SDK', () => {
   it('leave the calls of manual tools to the caller', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'person', {}])] });
-    const { toolCalls, toolResults, content } = await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(3) });
+    const { toolCalls, toolResults, content } = await generateText({
+      model,
+      tools,
+      messages: [ask],
+      stopWhen: stepCountIs(3),
+    });
     expect(toolCalls).toHaveLength(1);
     expect(toolResults).toEqual([]);
     expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
@@ -302,7 +597,12 @@ describe('tools in the AI SDK', () => {
 
   it('give failures and questions as errors, and of a halt its value', async () => {
     const { tools } = setUp();
-    const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'failing', {}], ['2', 'asking', {}], ['3', 'halting', {}]), saying('ok')] });
+    const model = new MockLanguageModelV3({
+      doGenerate: [
+        calling(['1', 'failing', {}], ['2', 'asking', {}], ['3', 'halting', {}]),
+        saying('ok'),
+      ],
+    });
     await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
     expect(told(model)).toEqual([
       { type: 'error-text', value: 'no luck today' },
@@ -314,39 +614,103 @@ describe('tools in the AI SDK', () => {
   it('hand the call id, the principal and the abort signal to the executor', async () => {
     const registry = new ToolMetadataRegistry();
     const seen: unknown[] = [];
-    registry.register(defineTool({ name: 'see', description: 'Sees', inputSchema: z.object({}), sideEffects: SideEffect.NONE, execute: (_, { callId, principal, conversationId, signal }) => void seen.push(callId, principal, conversationId, signal?.aborted) }));
-    const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), principal: 'ada', conversationId: 'c1' });
+    registry.register(
+      defineTool({
+        name: 'see',
+        description: 'Sees',
+        inputSchema: z.object({}),
+        sideEffects: SideEffect.NONE,
+        execute: (_, { callId, principal, conversationId, signal }) =>
+          void seen.push(callId, principal, conversationId, signal?.aborted),
+      }),
+    );
+    const tools = toAISDKTools(registry, {
+      executor: new ToolExecutor({ registry }),
+      principal: 'ada',
+      conversationId: 'c1',
+    });
     const controller = new AbortController();
-    await tools['see']!.execute!({}, { toolCallId: 'call-7', messages: [], abortSignal: controller.signal });
+    await tools['see']!.execute!(
+      {},
+      { toolCallId: 'call-7', messages: [], abortSignal: controller.signal },
+    );
     expect(seen).toEqual(['call-7', 'ada', 'c1', false]);
     controller.abort();
-    await expect(Promise.resolve(tools['see']!.execute!({}, { toolCallId: 'call-8', messages: [], abortSignal: controller.signal }))).rejects.toSatisfy((error) => isToolError(error, 'ABORTED'));
+    await expect(
+      Promise.resolve(
+        tools['see']!.execute!(
+          {},
+          { toolCallId: 'call-8', messages: [], abortSignal: controller.signal },
+        ),
+      ),
+    ).rejects.toSatisfy((error) => isToolError(error, 'ABORTED'));
   });
 
   it('stream what a tool reports as preliminary results, when that is wanted', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'slow', description: 'Slow', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: (_, { reportProgress }) => (reportProgress?.(1), reportProgress?.({ done: 2 }), 'ready') }));
-    const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), progress: true });
-    const parts = [{ type: 'tool-call' as const, toolCallId: '1', toolName: 'slow', input: '{}' }, { type: 'finish' as const, finishReason: { unified: 'tool-calls' as const, raw: undefined }, usage }];
-    const model = new MockLanguageModelV3({ doStream: { stream: convertArrayToReadableStream(parts) } });
+    registry.register(
+      defineTool({
+        name: 'slow',
+        description: 'Slow',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        execute: (_, { reportProgress }) => (
+          reportProgress?.(1),
+          reportProgress?.({ done: 2 }),
+          'ready'
+        ),
+      }),
+    );
+    const tools = toAISDKTools(registry, {
+      executor: new ToolExecutor({ registry }),
+      progress: true,
+    });
+    const parts = [
+      { type: 'tool-call' as const, toolCallId: '1', toolName: 'slow', input: '{}' },
+      {
+        type: 'finish' as const,
+        finishReason: { unified: 'tool-calls' as const, raw: undefined },
+        usage,
+      },
+    ];
+    const model = new MockLanguageModelV3({
+      doStream: { stream: convertArrayToReadableStream(parts) },
+    });
     const results: unknown[] = [];
-    for await (const part of streamText({ model, tools, messages: [ask] }).fullStream) if (part.type === 'tool-result') results.push([part.preliminary ?? false, part.output]);
-    expect(results).toEqual([[true, { progress: 1 }], [true, { progress: { done: 2 } }], [true, 'ready'], [false, 'ready']]);
+    for await (const part of streamText({ model, tools, messages: [ask] }).fullStream)
+      if (part.type === 'tool-result') results.push([part.preliminary ?? false, part.output]);
+    expect(results).toEqual([
+      [true, { progress: 1 }],
+      [true, { progress: { done: 2 } }],
+      [true, 'ready'],
+      [false, 'ready'],
+    ]);
   });
 
   it('end a stream of progress with the error of the call', async () => {
     const { registry, executor } = setUp();
     const tools = toAISDKTools(registry, { executor, progress: true });
-    const stream = tools['failing']!.execute!({}, { toolCallId: '1', messages: [] }) as AsyncIterable<unknown>;
-    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ message: 'no luck today' });
+    const stream = tools['failing']!.execute!(
+      {},
+      { toolCallId: '1', messages: [] },
+    ) as AsyncIterable<unknown>;
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      message: 'no luck today',
+    });
   });
 
   it('show a selection at a level, and check the input against the whole schema', async () => {
     const { registry, executor } = setUp();
     const selection = selectTools(registry, { text: 'adds', include: ['math.add'] });
     const tools = toAISDKTools(selection, { executor, level: 'stub' });
-    expect(tools['math__add']!.inputSchema.jsonSchema).toEqual({ type: 'object', properties: { a: { type: 'number' } }, required: ['a'] });
-    expect(await tools['math__add']!.execute!({ a: 1, b: 2 }, { toolCallId: '1', messages: [] })).toBe(3);
+    expect(tools['math__add']!.inputSchema.jsonSchema).toEqual({
+      type: 'object',
+      properties: { a: { type: 'number' } },
+      required: ['a'],
+    });
+    expect(
+      await tools['math__add']!.execute!({ a: 1, b: 2 }, { toolCallId: '1', messages: [] }),
+    ).toBe(3);
   });
 
   it('are fresh objects that a framework may change, and that have no prototype', () => {
@@ -356,12 +720,22 @@ describe('tools in the AI SDK', () => {
     expect(two['write']!.inputSchema.jsonSchema['type']).toBe('object');
     expect(one['constructor']).toBeUndefined();
     expect(one['write']!.inputSchema).toHaveProperty(['jsonSchema']);
-    expect(Object.getOwnPropertySymbols(jsonSchema({}))).toEqual(Object.getOwnPropertySymbols(one['write']!.inputSchema));
+    expect(Object.getOwnPropertySymbols(jsonSchema({}))).toEqual(
+      Object.getOwnPropertySymbols(one['write']!.inputSchema),
+    );
   });
 
   it('are refused with every wrong option at once', () => {
     const { registry } = setUp();
-    const wrong = { executor: {}, policy: 1, principal: 7, levels: 'full', progress: 'yes' } as never;
-    expect(() => toAISDKTools(registry, wrong)).toThrow(/executor: Expected[^]*policy: Expected[^]*levels/);
+    const wrong = {
+      executor: {},
+      policy: 1,
+      principal: 7,
+      levels: 'full',
+      progress: 'yes',
+    } as never;
+    expect(() => toAISDKTools(registry, wrong)).toThrow(
+      /executor: Expected[^]*policy: Expected[^]*levels/,
+    );
   });
 });

@@ -1,9 +1,24 @@
-import { Agent, Runner, RunState, setTracingDisabled, type FunctionTool, type Model, type ModelResponse } from '@openai/agents';
+import {
+  Agent,
+  Runner,
+  RunState,
+  setTracingDisabled,
+  type FunctionTool,
+  type Model,
+  type ModelResponse,
+} from '@openai/agents';
 import { generateText, stepCountIs, streamText, type ModelMessage } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  SafetyPolicy,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+} from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
@@ -11,9 +26,22 @@ import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { WAYS } from '../mcp/server-clients.js';
 
 type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
-const calling = (name: string): Step => ({ content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{"text":"hello"}' }], finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] });
-const saying: Step = { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
+const calling = (name: string): Step => ({
+  content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{"text":"hello"}' }],
+  finishReason: { unified: 'tool-calls', raw: undefined },
+  usage,
+  warnings: [],
+});
+const saying: Step = {
+  content: [{ type: 'text', text: 'done' }],
+  finishReason: { unified: 'stop', raw: undefined },
+  usage,
+  warnings: [],
+};
 const ask = { role: 'user', content: 'please' } satisfies ModelMessage;
 
 /** Counts what a call costs: how often its schema is asked, the executor's policy, the policy of the bridge, and the tool. */
@@ -22,8 +50,20 @@ function counted() {
   const inputSchema = z.object({ text: z.string().refine(() => ++counts.checks > 0) });
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ name: 'read', description: 'Reads', inputSchema, accessMode: AccessMode.READONLY, execute: () => ++counts.runs }),
-    defineTool({ name: 'write', description: 'Writes', inputSchema, accessMode: AccessMode.WRITE, execute: () => ++counts.runs }),
+    defineTool({
+      name: 'read',
+      description: 'Reads',
+      inputSchema,
+      accessMode: AccessMode.READONLY,
+      execute: () => ++counts.runs,
+    }),
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      inputSchema,
+      accessMode: AccessMode.WRITE,
+      execute: () => ++counts.runs,
+    }),
   ]);
   const counting = (kind: 'decisions' | 'bridge'): Policy => {
     const policy = new SafetyPolicy({ registry });
@@ -43,27 +83,59 @@ describe('a call through the AI SDK is checked and decided once', () => {
   it.each([false, true])('when it needs no approval (policy of the tool set: %s)', async (own) => {
     const { registry, executor, bridgePolicy, taken } = counted();
     const tools = toAISDKTools(registry, { executor, ...(own && { policy: bridgePolicy }) });
-    await generateText({ model: new MockLanguageModelV3({ doGenerate: [calling('read'), saying] }), tools, messages: [ask], stopWhen: stepCountIs(2) });
+    await generateText({
+      model: new MockLanguageModelV3({ doGenerate: [calling('read'), saying] }),
+      tools,
+      messages: [ask],
+      stopWhen: stepCountIs(2),
+    });
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
   });
 
   it('when it is streamed', async () => {
     const { registry, executor, taken } = counted();
-    const parts = [{ type: 'tool-call' as const, toolCallId: 'c1', toolName: 'read', input: '{"text":"hello"}' }, { type: 'finish' as const, finishReason: { unified: 'tool-calls' as const, raw: undefined }, usage }];
-    await streamText({ model: new MockLanguageModelV3({ doStream: { stream: convertArrayToReadableStream(parts) } }), tools: toAISDKTools(registry, { executor }), messages: [ask] }).consumeStream();
+    const parts = [
+      { type: 'tool-call' as const, toolCallId: 'c1', toolName: 'read', input: '{"text":"hello"}' },
+      {
+        type: 'finish' as const,
+        finishReason: { unified: 'tool-calls' as const, raw: undefined },
+        usage,
+      },
+    ];
+    await streamText({
+      model: new MockLanguageModelV3({ doStream: { stream: convertArrayToReadableStream(parts) } }),
+      tools: toAISDKTools(registry, { executor }),
+      messages: [ask],
+    }).consumeStream();
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
   });
 
-  it.each([false, true])('in the request that asks for an approval, and in the one that brings it (policy of the tool set: %s)', async (own) => {
-    const { registry, executor, bridgePolicy, taken } = counted();
-    const tools = toAISDKTools(registry, { executor, ...(own && { policy: bridgePolicy }) });
-    const model = new MockLanguageModelV3({ doGenerate: [calling('write'), saying] });
-    const { response, content } = await generateText({ model, tools, messages: [ask] });
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
-    const [request] = content.filter((part) => part.type === 'tool-approval-request');
-    await generateText({ model, tools, messages: [ask, ...response.messages, { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request!.approvalId, approved: true }] }] });
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-  });
+  it.each([false, true])(
+    'in the request that asks for an approval, and in the one that brings it (policy of the tool set: %s)',
+    async (own) => {
+      const { registry, executor, bridgePolicy, taken } = counted();
+      const tools = toAISDKTools(registry, { executor, ...(own && { policy: bridgePolicy }) });
+      const model = new MockLanguageModelV3({ doGenerate: [calling('write'), saying] });
+      const { response, content } = await generateText({ model, tools, messages: [ask] });
+      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
+      const [request] = content.filter((part) => part.type === 'tool-approval-request');
+      await generateText({
+        model,
+        tools,
+        messages: [
+          ask,
+          ...response.messages,
+          {
+            role: 'tool',
+            content: [
+              { type: 'tool-approval-response', approvalId: request!.approvalId, approved: true },
+            ],
+          },
+        ],
+      });
+      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
+    },
+  );
 });
 
 describe('a call through LangChain is checked and decided once', () => {
@@ -88,11 +160,30 @@ describe('a call through LangChain is checked and decided once', () => {
 
 const modelCalling = (name: string): Model => {
   const outputs = [
-    [{ type: 'function_call', callId: 'c1', name, arguments: '{"text":"hello"}', status: 'completed' }],
-    [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] }],
+    [
+      {
+        type: 'function_call',
+        callId: 'c1',
+        name,
+        arguments: '{"text":"hello"}',
+        status: 'completed',
+      },
+    ],
+    [
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'done' }],
+      },
+    ],
   ];
   return {
-    getResponse: async () => ({ usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: outputs.shift() }) as unknown as ModelResponse,
+    getResponse: async () =>
+      ({
+        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        output: outputs.shift(),
+      }) as unknown as ModelResponse,
     getStreamedResponse: () => {
       throw new Error('not streamed here');
     },
@@ -105,22 +196,31 @@ describe('a call through @openai/agents is checked and decided once', () => {
 
   it.each([false, true])('when it needs no approval (policy of the tools: %s)', async (own) => {
     const { registry, executor, bridgePolicy, taken } = counted();
-    const tools = toOpenAIAgentsTools(registry, { executor, ...(own && { policy: bridgePolicy }) }) as FunctionTool[];
+    const tools = toOpenAIAgentsTools(registry, {
+      executor,
+      ...(own && { policy: bridgePolicy }),
+    }) as FunctionTool[];
     await runner.run(new Agent({ name: 'a', model: modelCalling('read'), tools }), 'please');
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
   });
 
-  it.each([false, true])('before the run is interrupted, and after it goes on (policy of the tools: %s)', async (own) => {
-    const { registry, executor, bridgePolicy, taken } = counted();
-    const tools = toOpenAIAgentsTools(registry, { executor, ...(own && { policy: bridgePolicy }) }) as FunctionTool[];
-    const agent = new Agent({ name: 'a', model: modelCalling('write'), tools });
-    const first = await runner.run(agent, 'please');
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
-    const state = await RunState.fromString(agent, first.state.toString());
-    state.approve(state.getInterruptions()[0]!);
-    await runner.run(agent, state);
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-  });
+  it.each([false, true])(
+    'before the run is interrupted, and after it goes on (policy of the tools: %s)',
+    async (own) => {
+      const { registry, executor, bridgePolicy, taken } = counted();
+      const tools = toOpenAIAgentsTools(registry, {
+        executor,
+        ...(own && { policy: bridgePolicy }),
+      }) as FunctionTool[];
+      const agent = new Agent({ name: 'a', model: modelCalling('write'), tools });
+      const first = await runner.run(agent, 'please');
+      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
+      const state = await RunState.fromString(agent, first.state.toString());
+      state.approve(state.getInterruptions()[0]!);
+      await runner.run(agent, state);
+      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
+    },
+  );
 });
 
 describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => {
@@ -147,7 +247,16 @@ describe('what was checked for needsApproval', () => {
   it('is not used for other arguments, also when the same object was changed', async () => {
     const { registry, executor } = counted();
     const seen: unknown[] = [];
-    registry.register(defineTool({ name: 'read', description: 'Reads', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.READONLY, execute: ({ text }) => seen.push(text) }), { replace: true });
+    registry.register(
+      defineTool({
+        name: 'read',
+        description: 'Reads',
+        inputSchema: z.object({ text: z.string() }),
+        accessMode: AccessMode.READONLY,
+        execute: ({ text }) => seen.push(text),
+      }),
+      { replace: true },
+    );
     const { read } = toAISDKTools(registry, { executor });
     const given = { text: 'one' };
     await read!.needsApproval!(given, options());
@@ -162,8 +271,19 @@ describe('what was checked for needsApproval', () => {
     const given = { text: 'one' };
     await read!.needsApproval!(given, options());
     taken();
-    registry.register(defineTool({ name: 'read', description: 'Reads numbers', inputSchema: z.object({ text: z.number() }), accessMode: AccessMode.READONLY, execute: () => 1 }), { replace: true });
-    await expect(Promise.resolve(read!.execute!(given, options()))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    registry.register(
+      defineTool({
+        name: 'read',
+        description: 'Reads numbers',
+        inputSchema: z.object({ text: z.number() }),
+        accessMode: AccessMode.READONLY,
+        execute: () => 1,
+      }),
+      { replace: true },
+    );
+    await expect(Promise.resolve(read!.execute!(given, options()))).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
     expect(taken().runs).toBe(0);
   });
 

@@ -5,9 +5,20 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry, type CallContext, type ToolContext, type ToolEvent } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type CallContext,
+  type ToolContext,
+  type ToolEvent,
+} from '../../src/index.js';
 import { fromAISDKTools } from '../../src/interop/frameworks/from-ai-sdk-tools.js';
-import { fromLangChainTools, toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
+import {
+  fromLangChainTools,
+  toLangChainTools,
+} from '../../src/interop/frameworks/langchain-tools.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 
@@ -31,7 +42,11 @@ function setUp() {
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
     defineTool({
-      name: 'find', aliases: ['look_up'], description: 'Finds a name', inputSchema: z.object({ id: z.string() }), accessMode: AccessMode.READONLY,
+      name: 'find',
+      aliases: ['look_up'],
+      description: 'Finds a name',
+      inputSchema: z.object({ id: z.string() }),
+      accessMode: AccessMode.READONLY,
       execute: ({ id }, context: ToolContext<App>) => {
         seen.push(context);
         context.reportProgress?.('half');
@@ -39,7 +54,10 @@ function setUp() {
       },
     }),
     defineTool({
-      name: 'rename', description: 'Renames', inputSchema: z.looseObject({ id: z.string() }), accessMode: AccessMode.WRITE,
+      name: 'rename',
+      description: 'Renames',
+      inputSchema: z.looseObject({ id: z.string() }),
+      accessMode: AccessMode.WRITE,
       execute: (_, context: ToolContext<App>) => {
         seen.push(context);
         return 'renamed';
@@ -53,59 +71,184 @@ function setUp() {
 }
 
 const ASK = [{ role: 'user', content: 'please' }] satisfies ModelMessage[];
-const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
 const aiModel = (name: string, input: object) =>
   new MockLanguageModelV3({
     doGenerate: [
-      { content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: JSON.stringify(input) }], finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] },
-      { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
+      {
+        content: [
+          { type: 'tool-call', toolCallId: 'c1', toolName: name, input: JSON.stringify(input) },
+        ],
+        finishReason: { unified: 'tool-calls', raw: undefined },
+        usage,
+        warnings: [],
+      },
+      {
+        content: [{ type: 'text', text: 'done' }],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage,
+        warnings: [],
+      },
     ],
   });
 
 function agentsModel(name: string, input: object): Model {
-  const outputs = [[{ type: 'function_call', callId: 'c1', name, arguments: JSON.stringify(input), status: 'completed' }], [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] }]];
+  const outputs = [
+    [
+      {
+        type: 'function_call',
+        callId: 'c1',
+        name,
+        arguments: JSON.stringify(input),
+        status: 'completed',
+      },
+    ],
+    [
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'done' }],
+      },
+    ],
+  ];
   let step = 0;
   return {
-    getResponse: async () => ({ usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: outputs[step++] }) as unknown as ModelResponse,
+    getResponse: async () =>
+      ({
+        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        output: outputs[step++],
+      }) as unknown as ModelResponse,
     getStreamedResponse: () => {
       throw new Error('not streamed here');
     },
   };
 }
 
-const scripted = (name: string, input: object) => scriptedModel([{ calls: [{ id: 'c1', name, input: input as Record<string, string> }] }, 'done']);
+const scripted = (name: string, input: object) =>
+  scriptedModel([{ calls: [{ id: 'c1', name, input: input as Record<string, string> }] }, 'done']);
 
 type World = ReturnType<typeof setUp>;
-type Way = { readonly way: string; readonly call: (world: World, name: string, input: object, app: App) => Promise<unknown> };
+type Way = {
+  readonly way: string;
+  readonly call: (world: World, name: string, input: object, app: App) => Promise<unknown>;
+};
 
 /** Every way in which a program hands its own context to a call; the options say who calls. */
 const caller = { principal: 'ada', conversationId: 'k1' } as const;
 const agents = async (world: World, name: string, input: object, options: object, run: object) =>
-  new Runner({ tracingDisabled: true }).run(new Agent({ name: 'a', model: agentsModel(name, input), tools: toOpenAIAgentsTools(world.registry, { executor: world.executor, ...options }) }), 'please', run);
-const langChain = async (world: World, name: string, args: object, options: object, config: object): Promise<unknown> =>
-  (await toLangChainTools(world.registry, { executor: world.executor, ...options })).find((each) => each.name === name)!.invoke({ type: 'tool_call', id: 'c1', name, args }, config);
+  new Runner({ tracingDisabled: true }).run(
+    new Agent({
+      name: 'a',
+      model: agentsModel(name, input),
+      tools: toOpenAIAgentsTools(world.registry, { executor: world.executor, ...options }),
+    }),
+    'please',
+    run,
+  );
+const langChain = async (
+  world: World,
+  name: string,
+  args: object,
+  options: object,
+  config: object,
+): Promise<unknown> =>
+  (await toLangChainTools(world.registry, { executor: world.executor, ...options }))
+    .find((each) => each.name === name)!
+    .invoke({ type: 'tool_call', id: 'c1', name, args }, config);
 const WAYS: readonly Way[] = [
-  { way: 'execute', call: ({ executor }, name, input, context) => executor.execute({ id: 'c1', name, input }, { ...caller, context }) },
-  { way: 'check and execute', call: async ({ executor }, name, input, context) => executor.execute((await executor.check({ id: 'c1', name, input }, { ...caller, context })) as never, { ...caller, context }) },
-  { way: 'chat', call: ({ executor }, name, input, context) => chat({ model: scripted(name, input), executor, ...caller, context, prompt: 'please' }) },
+  {
+    way: 'execute',
+    call: ({ executor }, name, input, context) =>
+      executor.execute({ id: 'c1', name, input }, { ...caller, context }),
+  },
+  {
+    way: 'check and execute',
+    call: async ({ executor }, name, input, context) =>
+      executor.execute(
+        (await executor.check({ id: 'c1', name, input }, { ...caller, context })) as never,
+        { ...caller, context },
+      ),
+  },
+  {
+    way: 'chat',
+    call: ({ executor }, name, input, context) =>
+      chat({ model: scripted(name, input), executor, ...caller, context, prompt: 'please' }),
+  },
   {
     way: 'a session',
-    call: ({ executor }, name, input, context) => Session.create({ id: 'k1' }).start({ model: scripted(name, input), executor, principal: 'ada', context }, 'please'),
+    call: ({ executor }, name, input, context) =>
+      Session.create({ id: 'k1' }).start(
+        { model: scripted(name, input), executor, principal: 'ada', context },
+        'please',
+      ),
   },
-  { way: 'the AI SDK, from the options', call: ({ executor, registry }, name, input, context) => generateText({ model: aiModel(name, input), tools: toAISDKTools(registry, { executor, ...caller, context }), messages: ASK, stopWhen: stepCountIs(3) }) },
-  { way: 'the AI SDK 6, from experimental_context', call: ({ executor, registry }, name, input, context) => generateText({ model: aiModel(name, input), tools: toAISDKTools(registry, { executor, ...caller, context: appOf('another') }), messages: ASK, stopWhen: stepCountIs(3), experimental_context: context }) },
-  { way: 'the AI SDK 7, which calls it context', call: async ({ executor, registry }, name, input, context) => Promise.resolve(toAISDKTools(registry, { executor, ...caller, context: appOf('another') })[name]!.execute!(input, { toolCallId: 'c1', messages: ASK, context })).catch(() => undefined) },
-  { way: 'LangChain, from the options', call: (world, name, input, context) => langChain(world, name, input, { ...caller, context }, {}) },
-  { way: 'LangChain, from the context of the run', call: (world, name, input, context) => langChain(world, name, input, { ...caller, context: appOf('another') }, { context }) },
-  { way: 'LangChain, from what is configurable', call: (world, name, input, context) => langChain(world, name, input, caller, { configurable: { ...context, thread_id: 't1', __pregel_task_id: 'x' } }) },
-  { way: 'OpenAI Agents, from the options', call: (world, name, input, context) => agents(world, name, input, { ...caller, context }, {}) },
-  { way: 'OpenAI Agents, from the context of the run', call: (world, name, input, context) => agents(world, name, input, { ...caller, context: appOf('another') }, { context }) },
+  {
+    way: 'the AI SDK, from the options',
+    call: ({ executor, registry }, name, input, context) =>
+      generateText({
+        model: aiModel(name, input),
+        tools: toAISDKTools(registry, { executor, ...caller, context }),
+        messages: ASK,
+        stopWhen: stepCountIs(3),
+      }),
+  },
+  {
+    way: 'the AI SDK 6, from experimental_context',
+    call: ({ executor, registry }, name, input, context) =>
+      generateText({
+        model: aiModel(name, input),
+        tools: toAISDKTools(registry, { executor, ...caller, context: appOf('another') }),
+        messages: ASK,
+        stopWhen: stepCountIs(3),
+        experimental_context: context,
+      }),
+  },
+  {
+    way: 'the AI SDK 7, which calls it context',
+    call: async ({ executor, registry }, name, input, context) =>
+      Promise.resolve(
+        toAISDKTools(registry, { executor, ...caller, context: appOf('another') })[name]!.execute!(
+          input,
+          { toolCallId: 'c1', messages: ASK, context },
+        ),
+      ).catch(() => undefined),
+  },
+  {
+    way: 'LangChain, from the options',
+    call: (world, name, input, context) =>
+      langChain(world, name, input, { ...caller, context }, {}),
+  },
+  {
+    way: 'LangChain, from the context of the run',
+    call: (world, name, input, context) =>
+      langChain(world, name, input, { ...caller, context: appOf('another') }, { context }),
+  },
+  {
+    way: 'LangChain, from what is configurable',
+    call: (world, name, input, context) =>
+      langChain(world, name, input, caller, {
+        configurable: { ...context, thread_id: 't1', __pregel_task_id: 'x' },
+      }),
+  },
+  {
+    way: 'OpenAI Agents, from the options',
+    call: (world, name, input, context) => agents(world, name, input, { ...caller, context }, {}),
+  },
+  {
+    way: 'OpenAI Agents, from the context of the run',
+    call: (world, name, input, context) =>
+      agents(world, name, input, { ...caller, context: appOf('another') }, { context }),
+  },
 ];
 
 beforeAll(() => setTracingDisabled(true));
 
 describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
-  it('gets the program\'s database client as itself, and knows its call', async () => {
+  it("gets the program's database client as itself, and knows its call", async () => {
     const world = setUp();
     const app = appOf('ada');
     await call(world, 'find', { id: '1' }, app);
@@ -115,18 +258,37 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
     expect(context.user).toBe('ada');
     expect(signal).toBeInstanceOf(AbortSignal);
     expect(reportProgress).toBeTypeOf('function');
-    expect(facts).toMatchObject({ toolName: 'find', callId: 'c1', principal: 'ada', conversationId: 'k1' });
-    expect(world.events.find(({ type }) => type === 'call-settled')).toMatchObject({ status: 'ok' });
+    expect(facts).toMatchObject({
+      toolName: 'find',
+      callId: 'c1',
+      principal: 'ada',
+      conversationId: 'k1',
+    });
+    expect(world.events.find(({ type }) => type === 'call-settled')).toMatchObject({
+      status: 'ok',
+    });
   });
 
   it('does not take the principal, the conversation or the context from what the model writes', async () => {
     const world = setUp();
     const app = appOf('ada');
     // The write is denied or pending everywhere: the events say for whom.
-    await call(world, 'rename', { id: '1', principal: 'eve', conversationId: 'k2', context: { user: 'eve' }, experimental_context: { user: 'eve' } }, app);
+    await call(
+      world,
+      'rename',
+      {
+        id: '1',
+        principal: 'eve',
+        conversationId: 'k2',
+        context: { user: 'eve' },
+        experimental_context: { user: 'eve' },
+      },
+      app,
+    );
     const about = world.events.flatMap((event) => (event.type === 'decision' ? [event] : []));
     expect(about.length).toBeGreaterThan(0);
-    for (const event of about) expect(event).toMatchObject({ principal: 'ada', conversationId: 'k1' });
+    for (const event of about)
+      expect(event).toMatchObject({ principal: 'ada', conversationId: 'k1' });
     expect(world.seen).toEqual([]);
   });
 });
@@ -134,17 +296,28 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
 describe('the context of a call', () => {
   it('names the tool itself, also when it was called by an alias', async () => {
     const { executor, seen } = setUp();
-    await executor.execute({ id: '1', name: 'look_up', input: { id: '1' } }, { context: appOf('ada') });
+    await executor.execute(
+      { id: '1', name: 'look_up', input: { id: '1' } },
+      { context: appOf('ada') },
+    );
     expect(seen[0]!.toolName).toBe('find');
   });
 
   it('counts with the decision: a checked call that is made with another context is decided over again', async () => {
     const { registry, seen } = setUp();
     const judged: unknown[] = [];
-    const policy = { decide: (_call: unknown, context: CallContext) => (judged.push((context as { context?: App }).context?.user), { verdict: 'allow' as const, reason: 'fine', rule: 'own', danger: 'low' as const }) };
+    const policy = {
+      decide: (_call: unknown, context: CallContext) => (
+        judged.push((context as { context?: App }).context?.user),
+        { verdict: 'allow' as const, reason: 'fine', rule: 'own', danger: 'low' as const }
+      ),
+    };
     const executor = new ToolExecutor({ registry, policy });
     const call = { id: '1', name: 'find', input: { id: '1' } };
-    const execute = async (first: unknown, second: unknown) => executor.execute((await executor.check(call, { context: first })) as never, { context: second });
+    const execute = async (first: unknown, second: unknown) =>
+      executor.execute((await executor.check(call, { context: first })) as never, {
+        context: second,
+      });
     const ada = appOf('ada');
     await execute(ada, ada);
     expect(judged).toEqual(['ada']);
@@ -161,9 +334,25 @@ describe('the context of a call', () => {
   it('is not made of what LangGraph sets for itself: answers stay cached', async () => {
     const { registry, executor } = setUp();
     let runs = 0;
-    registry.register(defineTool({ name: 'count', description: 'Counts', inputSchema: z.object({}), accessMode: AccessMode.READONLY, cacheTtlMs: 60_000, execute: () => ++runs }));
+    registry.register(
+      defineTool({
+        name: 'count',
+        description: 'Counts',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        cacheTtlMs: 60_000,
+        execute: () => ++runs,
+      }),
+    );
     const [count] = await toLangChainTools([registry.require('count')], { executor });
-    const config = { configurable: { thread_id: 't1', ls_agent_type: 'root', checkpoint_ns: '', __pregel_send: () => undefined } };
+    const config = {
+      configurable: {
+        thread_id: 't1',
+        ls_agent_type: 'root',
+        checkpoint_ns: '',
+        __pregel_send: () => undefined,
+      },
+    };
     expect([await count!.invoke({}, config), await count!.invoke({}, config)]).toEqual([1, 1]);
   });
 
@@ -171,12 +360,29 @@ describe('the context of a call', () => {
     const got: unknown[] = [];
     const app = appOf('ada');
     const registry = new ToolMetadataRegistry();
-    const foreign = aiTool({ description: 'Foreign', inputSchema: z.object({}), execute: (_, options) => (got.push(options.experimental_context, (options as { context?: unknown }).context), 'ok') });
-    registry.registerAll(fromAISDKTools({ foreign }, { overrides: { foreign: { accessMode: 'readonly' } } }));
-    const chained = langChainTool((_, config: { context?: unknown }) => (got.push(config.context), 'ok'), { name: 'chained', description: 'Foreign', schema: z.object({}) });
-    registry.registerAll(await fromLangChainTools([chained], { overrides: { chained: { accessMode: 'readonly' } } }));
+    const foreign = aiTool({
+      description: 'Foreign',
+      inputSchema: z.object({}),
+      execute: (_, options) => (
+        got.push(options.experimental_context, (options as { context?: unknown }).context),
+        'ok'
+      ),
+    });
+    registry.registerAll(
+      fromAISDKTools({ foreign }, { overrides: { foreign: { accessMode: 'readonly' } } }),
+    );
+    const chained = langChainTool(
+      (_, config: { context?: unknown }) => (got.push(config.context), 'ok'),
+      { name: 'chained', description: 'Foreign', schema: z.object({}) },
+    );
+    registry.registerAll(
+      await fromLangChainTools([chained], { overrides: { chained: { accessMode: 'readonly' } } }),
+    );
     const executor = new ToolExecutor({ registry });
-    for (const name of ['foreign', 'chained']) expect((await executor.execute({ id: name, name, input: {} }, { context: app })).status).toBe('ok');
+    for (const name of ['foreign', 'chained'])
+      expect((await executor.execute({ id: name, name, input: {} }, { context: app })).status).toBe(
+        'ok',
+      );
     expect(got).toHaveLength(3);
     for (const each of got) expect(each).toBe(app);
   });
@@ -186,17 +392,42 @@ describe('one set of tools for many users', () => {
   it('asks of each call who makes it, by the context of the run', async () => {
     const world = setUp();
     const asked: unknown[] = [];
-    const options = { conversationId: 'k1', caller: (context: App) => (asked.push(context.user), { principal: context.user }) };
+    const options = {
+      conversationId: 'k1',
+      caller: (context: App) => (asked.push(context.user), { principal: context.user }),
+    };
     await agents(world, 'find', { id: '1' }, options, { context: appOf('ada') });
-    await generateText({ model: aiModel('find', { id: '1' }), tools: toAISDKTools(world.registry, { executor: world.executor, ...options as object }), messages: ASK, stopWhen: stepCountIs(3), experimental_context: appOf('bob') });
-    await langChain(world, 'find', { id: '1' }, { ...options, caller: async (context: App) => options.caller(context) }, { context: appOf('eve') });
-    expect(world.seen.map(({ principal, conversationId }) => [principal, conversationId])).toEqual([['ada', 'k1'], ['bob', 'k1'], ['eve', 'k1']]);
+    await generateText({
+      model: aiModel('find', { id: '1' }),
+      tools: toAISDKTools(world.registry, { executor: world.executor, ...(options as object) }),
+      messages: ASK,
+      stopWhen: stepCountIs(3),
+      experimental_context: appOf('bob'),
+    });
+    await langChain(
+      world,
+      'find',
+      { id: '1' },
+      { ...options, caller: async (context: App) => options.caller(context) },
+      { context: appOf('eve') },
+    );
+    expect(world.seen.map(({ principal, conversationId }) => [principal, conversationId])).toEqual([
+      ['ada', 'k1'],
+      ['bob', 'k1'],
+      ['eve', 'k1'],
+    ]);
     expect(new Set(asked)).toEqual(new Set(['ada', 'bob', 'eve']));
   });
 
   it('refuses a call whose caller is given under a misspelt name', async () => {
     const world = setUp();
-    await agents(world, 'find', { id: '1' }, { caller: () => ({ principle: 'ada' }) }, { context: appOf('ada') });
+    await agents(
+      world,
+      'find',
+      { id: '1' },
+      { caller: () => ({ principle: 'ada' }) },
+      { context: appOf('ada') },
+    );
     expect(world.seen).toEqual([]);
   });
 });

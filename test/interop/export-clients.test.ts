@@ -4,7 +4,15 @@ import type { Tool } from '@modelcontextprotocol/client';
 import OpenAI from 'openai';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, defineTool, ExecutionCategory, fail, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  ExecutionCategory,
+  fail,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { toAnthropicTools } from '../../src/interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../src/interop/export/to-gemini-tools.js';
 import { toMcpTools } from '../../src/interop/export/to-mcp-tools.js';
@@ -12,17 +20,46 @@ import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
 import type { ModelCall } from '../../src/interop/export/model-calls.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const open = { accessMode: AccessMode.READONLY, executionCategory: ExecutionCategory.COMPUTE, sideEffects: SideEffect.NONE };
+const open = {
+  accessMode: AccessMode.READONLY,
+  executionCategory: ExecutionCategory.COMPUTE,
+  sideEffects: SideEffect.NONE,
+};
 
 function setUp() {
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ name: 'mcp.math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.number().optional() }), ...open, execute: ({ a, b = 1 }) => ({ sum: a + b }) }),
-    defineTool({ name: 'odd', description: 'Has an odd parameter', inputSchema: { type: 'object', properties: { $filter: { type: 'string' } }, required: ['$filter'] }, ...open, execute: ({ $filter }: { $filter: string }) => `kept ${$filter}` }),
-    defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), ...open, execute: () => fail('no luck') }),
+    defineTool({
+      name: 'mcp.math.add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.number().optional() }),
+      ...open,
+      execute: ({ a, b = 1 }) => ({ sum: a + b }),
+    }),
+    defineTool({
+      name: 'odd',
+      description: 'Has an odd parameter',
+      inputSchema: {
+        type: 'object',
+        properties: { $filter: { type: 'string' } },
+        required: ['$filter'],
+      },
+      ...open,
+      execute: ({ $filter }: { $filter: string }) => `kept ${$filter}`,
+    }),
+    defineTool({
+      name: 'failing',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => fail('no luck'),
+    }),
   ]);
   const executor = new ToolExecutor({ registry });
-  const run = async (calls: readonly ModelCall[]) => Promise.all(calls.map(async (call) => (call.error === undefined ? executor.execute(call) : call)));
+  const run = async (calls: readonly ModelCall[]) =>
+    Promise.all(
+      calls.map(async (call) => (call.error === undefined ? executor.execute(call) : call)),
+    );
   return { registry, run };
 }
 
@@ -31,32 +68,75 @@ function service(...answers: readonly object[]) {
   const bodies: Record<string, unknown>[] = [];
   const fetch = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
     bodies.push(JSON.parse(init?.body as string) as Record<string, unknown>);
-    return new Response(JSON.stringify(answers[bodies.length - 1]), { headers: { 'content-type': 'application/json' } });
+    return new Response(JSON.stringify(answers[bodies.length - 1]), {
+      headers: { 'content-type': 'application/json' },
+    });
   };
   return { bodies, fetch };
 }
 
 describe('with the client of OpenAI', () => {
-  const toolCall = (id: string, name: string, args: string) => ({ id, type: 'function', function: { name, arguments: args } });
-  const completion = (message: object) => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, finish_reason: 'tool_calls', logprobs: null, message: { role: 'assistant', content: null, refusal: null, ...message } }] });
+  const toolCall = (id: string, name: string, args: string) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+  });
+  const completion = (message: object) => ({
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        finish_reason: 'tool_calls',
+        logprobs: null,
+        message: { role: 'assistant', content: null, refusal: null, ...message },
+      },
+    ],
+  });
 
   it('the chat is asked with the tools, its calls are run, and it is told what became of them', async () => {
     const { registry, run } = setUp();
-    const calls = [toolCall('1', 'mcp__math__add', '{"a":2,"b":null}'), toolCall('2', 'failing', ''), toolCall('3', 'constructor', '{}'), toolCall('4', 'failing', '{"a":')];
-    const { bodies, fetch } = service(completion({ tool_calls: calls }), completion({ content: 'done' }));
+    const calls = [
+      toolCall('1', 'mcp__math__add', '{"a":2,"b":null}'),
+      toolCall('2', 'failing', ''),
+      toolCall('3', 'constructor', '{}'),
+      toolCall('4', 'failing', '{"a":'),
+    ];
+    const { bodies, fetch } = service(
+      completion({ tool_calls: calls }),
+      completion({ content: 'done' }),
+    );
     const client = new OpenAI({ apiKey: 'none', fetch: fetch });
     const tools = toOpenAITools(registry, { strict: true });
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'add' }];
     const first = await client.chat.completions.create({ model: 'm', messages, tools });
     const results = await run(tools.toCalls(first));
-    await client.chat.completions.create({ model: 'm', messages: [...messages, first.choices[0]!.message, ...tools.toMessages(results)], tools: tools.tools });
+    await client.chat.completions.create({
+      model: 'm',
+      messages: [...messages, first.choices[0]!.message, ...tools.toMessages(results)],
+      tools: tools.tools,
+    });
 
     expect(bodies[0]!['tools']).toEqual(JSON.parse(JSON.stringify(tools)));
     expect((bodies[0]!['tools'] as OpenAI.ChatCompletionFunctionTool[])[0]).toEqual({
       type: 'function',
-      function: { name: 'mcp__math__add', description: 'Adds', strict: true, parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: ['number', 'null'] } }, required: ['a', 'b'], additionalProperties: false } },
+      function: {
+        name: 'mcp__math__add',
+        description: 'Adds',
+        strict: true,
+        parameters: {
+          type: 'object',
+          properties: { a: { type: 'number' }, b: { type: ['number', 'null'] } },
+          required: ['a', 'b'],
+          additionalProperties: false,
+        },
+      },
     });
-    const answers = (bodies[1]!['messages'] as { tool_call_id: string; content: string }[]).slice(2);
+    const answers = (bodies[1]!['messages'] as { tool_call_id: string; content: string }[]).slice(
+      2,
+    );
     expect(answers.map(({ tool_call_id, content }) => [tool_call_id, content])).toEqual([
       ['1', '{"sum":3}'],
       ['2', expect.stringContaining('no luck')],
@@ -67,76 +147,201 @@ describe('with the client of OpenAI', () => {
 
   it('the responses interface likewise', async () => {
     const { registry, run } = setUp();
-    const output = [{ type: 'reasoning', id: 'r', summary: [] }, { type: 'function_call', id: 'f', call_id: '1', name: 'odd', arguments: '{"$filter":"x"}', status: 'completed' }];
-    const { bodies, fetch } = service({ id: 'r', object: 'response', output }, { id: 's', object: 'response', output: [] });
+    const output = [
+      { type: 'reasoning', id: 'r', summary: [] },
+      {
+        type: 'function_call',
+        id: 'f',
+        call_id: '1',
+        name: 'odd',
+        arguments: '{"$filter":"x"}',
+        status: 'completed',
+      },
+    ];
+    const { bodies, fetch } = service(
+      { id: 'r', object: 'response', output },
+      { id: 's', object: 'response', output: [] },
+    );
     const client = new OpenAI({ apiKey: 'none', fetch: fetch });
     const tools = toOpenAITools(registry, { api: 'responses' });
     const first = await client.responses.create({ model: 'm', input: 'go', tools });
     const messages = tools.toMessages(await run(tools.toCalls(first)));
-    await client.responses.create({ model: 'm', previous_response_id: first.id, input: messages, tools });
-    expect((bodies[0]!['tools'] as { name: string; strict: boolean }[]).map(({ name, strict }) => [name, strict])).toEqual([['mcp__math__add', false], ['odd', false], ['failing', false]]);
-    expect(bodies[1]!['input']).toEqual([{ type: 'function_call_output', call_id: '1', output: 'kept x' }]);
+    await client.responses.create({
+      model: 'm',
+      previous_response_id: first.id,
+      input: messages,
+      tools,
+    });
+    expect(
+      (bodies[0]!['tools'] as { name: string; strict: boolean }[]).map(({ name, strict }) => [
+        name,
+        strict,
+      ]),
+    ).toEqual([
+      ['mcp__math__add', false],
+      ['odd', false],
+      ['failing', false],
+    ]);
+    expect(bodies[1]!['input']).toEqual([
+      { type: 'function_call_output', call_id: '1', output: 'kept x' },
+    ]);
   });
 });
 
 describe('with the client of Anthropic', () => {
   it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
     const { registry, run } = setUp();
-    const content = [{ type: 'text', text: 'Let me see' }, { type: 'server_tool_use', id: 's', name: 'tool_search_tool_bm25', input: {} }, { type: 'tool_use', id: '1', name: 'odd', input: { _filter: 'x' } }, { type: 'tool_use', id: '2', name: 'failing', input: {} }];
-    const message = (blocks: object[]) => ({ id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use', usage: {}, content: blocks });
+    const content = [
+      { type: 'text', text: 'Let me see' },
+      { type: 'server_tool_use', id: 's', name: 'tool_search_tool_bm25', input: {} },
+      { type: 'tool_use', id: '1', name: 'odd', input: { _filter: 'x' } },
+      { type: 'tool_use', id: '2', name: 'failing', input: {} },
+    ];
+    const message = (blocks: object[]) => ({
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      stop_reason: 'tool_use',
+      usage: {},
+      content: blocks,
+    });
     const { bodies, fetch } = service(message(content), message([]));
     const client = new Anthropic({ apiKey: 'none', fetch: fetch });
     const tools = toAnthropicTools(registry, { deferLoading: 1, cacheControl: '1h' });
-    const first = await client.messages.create({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'go' }], tools });
-    await client.messages.create({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'go' }, { role: 'assistant', content: first.content }, ...tools.toMessages(await run(tools.toCalls(first)))], tools });
+    const first = await client.messages.create({
+      model: 'm',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'go' }],
+      tools,
+    });
+    await client.messages.create({
+      model: 'm',
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'go' },
+        { role: 'assistant', content: first.content },
+        ...tools.toMessages(await run(tools.toCalls(first))),
+      ],
+      tools,
+    });
 
-    const sent = bodies[0]!['tools'] as { name: string; defer_loading?: boolean; cache_control?: object; input_schema?: object }[];
-    expect(sent.map(({ name, defer_loading, cache_control }) => [name, defer_loading, cache_control])).toEqual([
+    const sent = bodies[0]!['tools'] as {
+      name: string;
+      defer_loading?: boolean;
+      cache_control?: object;
+      input_schema?: object;
+    }[];
+    expect(
+      sent.map(({ name, defer_loading, cache_control }) => [name, defer_loading, cache_control]),
+    ).toEqual([
       ['tool_search_tool_bm25', undefined, undefined],
       ['mcp__math__add', undefined, { type: 'ephemeral', ttl: '1h' }],
       ['odd', true, undefined],
       ['failing', true, undefined],
     ]);
-    expect(sent[2]!.input_schema).toEqual({ type: 'object', properties: { _filter: { type: 'string' } }, required: ['_filter'] });
+    expect(sent[2]!.input_schema).toEqual({
+      type: 'object',
+      properties: { _filter: { type: 'string' } },
+      required: ['_filter'],
+    });
     expect((bodies[1]!['messages'] as { content: object[] }[])[2]).toEqual({
       role: 'user',
       content: [
         { type: 'tool_result', tool_use_id: '1', content: 'kept x' },
-        { type: 'tool_result', tool_use_id: '2', content: expect.stringContaining('no luck') as string, is_error: true },
+        {
+          type: 'tool_result',
+          tool_use_id: '2',
+          content: expect.stringContaining('no luck') as string,
+          is_error: true,
+        },
       ],
     });
   });
 
   it('nothing is deferred unless asked, and critical tools never with true', () => {
     const { registry } = setUp();
-    registry.register(definitionOf({ name: 'urgent', description: 'First', inputSchema: z.object({}), priority: 0 }));
-    const deferred = (option?: Parameters<typeof toAnthropicTools>[1]) => toAnthropicTools(registry, option).flatMap((tool) => ('defer_loading' in tool ? [tool.name] : []));
-    expect([deferred(), deferred({ deferLoading: true }), deferred({ deferLoading: ({ name }) => name === 'odd' })]).toEqual([[], ['mcp__math__add', 'odd', 'failing'], ['odd']]);
-    expect(toAnthropicTools(registry, { deferLoading: true, toolSearch: 'regex' })[0]).toEqual({ type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' });
+    registry.register(
+      definitionOf({
+        name: 'urgent',
+        description: 'First',
+        inputSchema: z.object({}),
+        priority: 0,
+      }),
+    );
+    const deferred = (option?: Parameters<typeof toAnthropicTools>[1]) =>
+      toAnthropicTools(registry, option).flatMap((tool) =>
+        'defer_loading' in tool ? [tool.name] : [],
+      );
+    expect([
+      deferred(),
+      deferred({ deferLoading: true }),
+      deferred({ deferLoading: ({ name }) => name === 'odd' }),
+    ]).toEqual([[], ['mcp__math__add', 'odd', 'failing'], ['odd']]);
+    expect(toAnthropicTools(registry, { deferLoading: true, toolSearch: 'regex' })[0]).toEqual({
+      type: 'tool_search_tool_regex_20251119',
+      name: 'tool_search_tool_regex',
+    });
   });
 });
 
 describe('with the client of Google', () => {
   it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
     const { registry, run } = setUp();
-    const parts = [{ functionCall: { name: 'mcp__math__add', args: { a: 2 } } }, { functionCall: { id: 'x', name: 'odd', args: { _filter: 'x' } } }, { functionCall: { name: 'failing' } }, { functionCall: { name: 'mcp.math.add', args: {} } }];
-    const { bodies, fetch } = service({ candidates: [{ content: { role: 'model', parts } }] }, { candidates: [] });
+    const parts = [
+      { functionCall: { name: 'mcp__math__add', args: { a: 2 } } },
+      { functionCall: { id: 'x', name: 'odd', args: { _filter: 'x' } } },
+      { functionCall: { name: 'failing' } },
+      { functionCall: { name: 'mcp.math.add', args: {} } },
+    ];
+    const { bodies, fetch } = service(
+      { candidates: [{ content: { role: 'model', parts } }] },
+      { candidates: [] },
+    );
     const ai = new GoogleGenAI({ apiKey: 'none' });
     const before = globalThis.fetch;
     globalThis.fetch = fetch; // The client takes no other.
     try {
       const tools = toGeminiTools(registry);
-      const first = await ai.models.generateContent({ model: 'gemini-x', contents: 'go', config: { tools } });
+      const first = await ai.models.generateContent({
+        model: 'gemini-x',
+        contents: 'go',
+        config: { tools },
+      });
       const answers = tools.toMessages(await run(tools.toCalls(first)));
-      await ai.models.generateContent({ model: 'gemini-x', contents: [{ role: 'user', parts: [{ text: 'go' }] }, first.candidates![0]!.content!, ...answers], config: { tools } });
+      await ai.models.generateContent({
+        model: 'gemini-x',
+        contents: [
+          { role: 'user', parts: [{ text: 'go' }] },
+          first.candidates![0]!.content!,
+          ...answers,
+        ],
+        config: { tools },
+      });
     } finally {
       globalThis.fetch = before;
     }
     expect(bodies[0]!['tools']).toEqual([
       {
         functionDeclarations: [
-          { name: 'mcp__math__add', description: 'Adds', parameters: { type: 'OBJECT', properties: { a: { type: 'NUMBER' }, b: { type: 'NUMBER' } }, required: ['a'] } },
-          { name: 'odd', description: 'Has an odd parameter', parameters: { type: 'OBJECT', properties: { _filter: { type: 'STRING' } }, required: ['_filter'] } },
+          {
+            name: 'mcp__math__add',
+            description: 'Adds',
+            parameters: {
+              type: 'OBJECT',
+              properties: { a: { type: 'NUMBER' }, b: { type: 'NUMBER' } },
+              required: ['a'],
+            },
+          },
+          {
+            name: 'odd',
+            description: 'Has an odd parameter',
+            parameters: {
+              type: 'OBJECT',
+              properties: { _filter: { type: 'STRING' } },
+              required: ['_filter'],
+            },
+          },
           { name: 'failing', description: 'Fails' },
         ],
       },
@@ -146,15 +351,33 @@ describe('with the client of Google', () => {
       parts: [
         { functionResponse: { name: 'mcp__math__add', response: { output: { sum: 3 } } } },
         { functionResponse: { id: 'x', name: 'odd', response: { output: 'kept x' } } },
-        { functionResponse: { name: 'failing', response: { error: expect.stringContaining('no luck') as string } } },
-        { functionResponse: { name: 'mcp.math.add', response: { error: expect.stringContaining('a tool that was offered') as string } } },
+        {
+          functionResponse: {
+            name: 'failing',
+            response: { error: expect.stringContaining('no luck') as string },
+          },
+        },
+        {
+          functionResponse: {
+            name: 'mcp.math.add',
+            response: { error: expect.stringContaining('a tool that was offered') as string },
+          },
+        },
       ],
     });
   });
 
   it('the whole JSON Schema goes out when it is asked for', () => {
     const { registry } = setUp();
-    expect(toGeminiTools(registry, { schema: 'json-schema' }).functionDeclarations[1]).toEqual({ name: 'odd', description: 'Has an odd parameter', parametersJsonSchema: { type: 'object', properties: { _filter: { type: 'string' } }, required: ['_filter'] } });
+    expect(toGeminiTools(registry, { schema: 'json-schema' }).functionDeclarations[1]).toEqual({
+      name: 'odd',
+      description: 'Has an odd parameter',
+      parametersJsonSchema: {
+        type: 'object',
+        properties: { _filter: { type: 'string' } },
+        required: ['_filter'],
+      },
+    });
   });
 });
 

@@ -3,37 +3,101 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { geminiSchema, type GeminiSchema } from '../../src/interop/schema/gemini-schema.js';
 import { objectSchema } from '../../src/interop/schema/object-schema.js';
-import { ANTHROPIC_PARAMETER_RULE, GEMINI_PARAMETER_RULE, renameParameters } from '../../src/interop/export/name-codec.js';
+import {
+  ANTHROPIC_PARAMETER_RULE,
+  GEMINI_PARAMETER_RULE,
+  renameParameters,
+} from '../../src/interop/export/name-codec.js';
 import { strictSchema, withoutNulls } from '../../src/interop/export/to-openai-tools.js';
 import { propertiesOf } from '../../src/interop/schema/walk-schema.js';
 import type { JsonSchema } from '../../src/index.js';
 import { anyInput, plainInput } from './export-cases.js';
 
-const isValid = (schema: object, value: unknown) => new Validator(schema, '2020-12', false).validate(value).valid;
+const isValid = (schema: object, value: unknown) =>
+  new Validator(schema, '2020-12', false).validate(value).valid;
 /** Whether at least one alternative holds where exactly one should: that is how targets without `oneOf` see it. */
-const isRoughlyValid = (schema: object, value: unknown) => isValid(JSON.parse(JSON.stringify(schema).replaceAll('"oneOf":', '"anyOf":')) as object, value);
+const isRoughlyValid = (schema: object, value: unknown) =>
+  isValid(JSON.parse(JSON.stringify(schema).replaceAll('"oneOf":', '"anyOf":')) as object, value);
 
 /** What a Gemini schema allows, in JSON Schema. */
-function readGemini({ type, nullable, anyOf, items, properties, minItems, maxItems, minLength, maxLength, minProperties, maxProperties, ...rest }: GeminiSchema): object {
-  const counts = Object.fromEntries(Object.entries({ minItems, maxItems, minLength, maxLength, minProperties, maxProperties }).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]])));
+function readGemini({
+  type,
+  nullable,
+  anyOf,
+  items,
+  properties,
+  minItems,
+  maxItems,
+  minLength,
+  maxLength,
+  minProperties,
+  maxProperties,
+  ...rest
+}: GeminiSchema): object {
+  const counts = Object.fromEntries(
+    Object.entries({
+      minItems,
+      maxItems,
+      minLength,
+      maxLength,
+      minProperties,
+      maxProperties,
+    }).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]])),
+  );
   const one = {
     ...rest,
     ...counts,
     ...(type === undefined ? {} : { type: type.toLowerCase() }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map(readGemini) }),
     ...(items === undefined ? {} : { items: readGemini(items) }),
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, readGemini(value)])) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([key, value]) => [key, readGemini(value)]),
+          ),
+        }),
   };
   return nullable === true ? { anyOf: [one, { type: 'null' }] } : one;
 }
 
 /** All schemas within a Gemini schema, itself included. */
 function within(schema: GeminiSchema): GeminiSchema[] {
-  return [schema, ...[...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items]), ...Object.values(schema.properties ?? {})].flatMap(within)];
+  return [
+    schema,
+    ...[
+      ...(schema.anyOf ?? []),
+      ...(schema.items === undefined ? [] : [schema.items]),
+      ...Object.values(schema.properties ?? {}),
+    ].flatMap(within),
+  ];
 }
 
 /** The fields of `Schema` in node_modules/@google/genai/dist/genai.d.ts. */
-const GEMINI_FIELDS = ['anyOf', 'default', 'description', 'enum', 'example', 'format', 'items', 'maxItems', 'maxLength', 'maxProperties', 'maximum', 'minItems', 'minLength', 'minProperties', 'minimum', 'nullable', 'pattern', 'properties', 'propertyOrdering', 'required', 'title', 'type'];
+const GEMINI_FIELDS = [
+  'anyOf',
+  'default',
+  'description',
+  'enum',
+  'example',
+  'format',
+  'items',
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minProperties',
+  'minimum',
+  'nullable',
+  'pattern',
+  'properties',
+  'propertyOrdering',
+  'required',
+  'title',
+  'type',
+];
 
 describe('an object schema', () => {
   it('allows whatever the tool allows', () => {
@@ -50,30 +114,63 @@ describe('an object schema', () => {
     const folded = objectSchema({
       description: 'Where',
       oneOf: [
-        { type: 'object', properties: { kind: { const: 'file' }, path: { type: 'string' } }, required: ['kind', 'path'] },
-        { type: 'object', properties: { kind: { const: 'url' }, url: { type: 'string' } }, required: ['kind', 'url'] },
+        {
+          type: 'object',
+          properties: { kind: { const: 'file' }, path: { type: 'string' } },
+          required: ['kind', 'path'],
+        },
+        {
+          type: 'object',
+          properties: { kind: { const: 'url' }, url: { type: 'string' } },
+          required: ['kind', 'url'],
+        },
       ],
     });
     expect(folded).toEqual({
       type: 'object',
-      properties: { kind: { anyOf: [{ const: 'file' }, { const: 'url' }] }, path: { type: 'string' }, url: { type: 'string' } },
+      properties: {
+        kind: { anyOf: [{ const: 'file' }, { const: 'url' }] },
+        path: { type: 'string' },
+        url: { type: 'string' },
+      },
       required: ['kind'],
       description: 'Where\nGive one of these: "path"; or "url".',
     });
   });
 
   it('follows a reference at the top, joins what must hold together, and drops what is not allowed there', () => {
-    const folded = objectSchema({ $ref: '#/$defs/input', not: { required: ['x'] }, $defs: { input: { type: 'object', properties: { a: { type: 'string' } }, allOf: [{ required: ['a'] }, { properties: { b: true } }] } } });
-    expect(folded).toMatchObject({ type: 'object', properties: { a: { type: 'string' }, b: {} }, required: ['a'] });
+    const folded = objectSchema({
+      $ref: '#/$defs/input',
+      not: { required: ['x'] },
+      $defs: {
+        input: {
+          type: 'object',
+          properties: { a: { type: 'string' } },
+          allOf: [{ required: ['a'] }, { properties: { b: true } }],
+        },
+      },
+    });
+    expect(folded).toMatchObject({
+      type: 'object',
+      properties: { a: { type: 'string' }, b: {} },
+      required: ['a'],
+    });
     for (const keyword of ['$ref', 'not', 'allOf']) expect(folded).not.toHaveProperty([keyword]);
   });
 
   it('ends for definitions that are several parts of themselves', () => {
     const self = { $ref: '#/$defs/self' };
-    const bomb = { $ref: '#/$defs/self', $defs: { self: { allOf: [self, self], anyOf: [self, self, { properties: { a: {} } }] } } };
+    const bomb = {
+      $ref: '#/$defs/self',
+      $defs: { self: { allOf: [self, self], anyOf: [self, self, { properties: { a: {} } }] } },
+    };
     expect(objectSchema(bomb).type).toBe('object');
-    expect(geminiSchema({ type: 'object', properties: { a: bomb }, $defs: bomb.$defs })?.type).toBe('OBJECT');
-    expect(withoutNulls({ a: null }, { type: 'object', properties: {}, ...bomb })).toEqual({ a: null });
+    expect(geminiSchema({ type: 'object', properties: { a: bomb }, $defs: bomb.$defs })?.type).toBe(
+      'OBJECT',
+    );
+    expect(withoutNulls({ a: null }, { type: 'object', properties: {}, ...bomb })).toEqual({
+      a: null,
+    });
   });
 });
 
@@ -106,69 +203,185 @@ describe('a strict schema', () => {
   });
 
   it('does not exist for free keys, values of any type, tuples and deep nesting', () => {
-    const strictOf = (property: object) => strictSchema(objectSchema({ type: 'object', properties: { property } }));
-    const deep = (levels: number): object => (levels === 0 ? { type: 'string' } : { type: 'object', properties: { inner: deep(levels - 1) } });
-    const open = [{}, { type: 'object' }, { type: 'object', additionalProperties: true }, { type: 'object', additionalProperties: { type: 'string' } }, { type: 'array' }, { type: 'array', prefixItems: [{ type: 'string' }] }, { $ref: '#/$defs/none' }, deep(9), { enum: Array.from({ length: 1_001 }, (_, index) => index) }];
-    for (const schema of open) expect(strictOf(schema), JSON.stringify(schema).slice(0, 80)).toBeUndefined();
-    for (const schema of [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { enum: ['a', 1] }, deep(3)]) expect(strictOf(schema), JSON.stringify(schema)).toBeDefined();
+    const strictOf = (property: object) =>
+      strictSchema(objectSchema({ type: 'object', properties: { property } }));
+    const deep = (levels: number): object =>
+      levels === 0
+        ? { type: 'string' }
+        : { type: 'object', properties: { inner: deep(levels - 1) } };
+    const open = [
+      {},
+      { type: 'object' },
+      { type: 'object', additionalProperties: true },
+      { type: 'object', additionalProperties: { type: 'string' } },
+      { type: 'array' },
+      { type: 'array', prefixItems: [{ type: 'string' }] },
+      { $ref: '#/$defs/none' },
+      deep(9),
+      { enum: Array.from({ length: 1_001 }, (_, index) => index) },
+    ];
+    for (const schema of open)
+      expect(strictOf(schema), JSON.stringify(schema).slice(0, 80)).toBeUndefined();
+    for (const schema of [
+      { type: 'string' },
+      { type: 'array', items: { type: 'string' } },
+      { enum: ['a', 1] },
+      deep(3),
+    ])
+      expect(strictOf(schema), JSON.stringify(schema)).toBeDefined();
   });
 
   it('finds the alternative that is meant by names, by values and by what lies deeper', () => {
     const loose = objectSchema({
       type: 'object',
       properties: {
-        either: { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { type: 'object', properties: { a: { type: ['string', 'null'] }, b: { type: 'string' } } }] },
-        kind: { anyOf: [{ type: 'object', properties: { kind: { const: 'x' }, a: { type: ['string', 'null'] } } }, { type: 'object', properties: { kind: { const: 'y' }, a: { type: 'string' } } }] },
-        list: { anyOf: [{ type: 'array', items: { type: 'boolean' } }, { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } }] },
+        either: {
+          anyOf: [
+            { type: 'object', properties: { a: { type: 'string' } } },
+            {
+              type: 'object',
+              properties: { a: { type: ['string', 'null'] }, b: { type: 'string' } },
+            },
+          ],
+        },
+        kind: {
+          anyOf: [
+            {
+              type: 'object',
+              properties: { kind: { const: 'x' }, a: { type: ['string', 'null'] } },
+            },
+            { type: 'object', properties: { kind: { const: 'y' }, a: { type: 'string' } } },
+          ],
+        },
+        list: {
+          anyOf: [
+            { type: 'array', items: { type: 'boolean' } },
+            { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } },
+          ],
+        },
       },
     });
-    expect(withoutNulls({ either: { a: null, b: null }, kind: { kind: 'y', a: null }, list: [{ a: null }] }, loose)).toEqual({ either: { a: null }, kind: { kind: 'y' }, list: [{}] });
-    expect(withoutNulls({ either: { a: null }, kind: { kind: 'x', a: null } }, loose)).toEqual({ either: {}, kind: { kind: 'x', a: null } });
+    expect(
+      withoutNulls(
+        { either: { a: null, b: null }, kind: { kind: 'y', a: null }, list: [{ a: null }] },
+        loose,
+      ),
+    ).toEqual({ either: { a: null }, kind: { kind: 'y' }, list: [{}] });
+    expect(withoutNulls({ either: { a: null }, kind: { kind: 'x', a: null } }, loose)).toEqual({
+      either: {},
+      kind: { kind: 'x', a: null },
+    });
   });
 
   it('leaves a null that the tool itself allows', () => {
-    const loose = objectSchema({ type: 'object', properties: { a: { type: ['string', 'null'] }, b: { type: 'string' }, c: { type: 'string' } }, required: ['c'] });
+    const loose = objectSchema({
+      type: 'object',
+      properties: { a: { type: ['string', 'null'] }, b: { type: 'string' }, c: { type: 'string' } },
+      required: ['c'],
+    });
     expect(withoutNulls({ a: null, b: null, c: null }, loose)).toEqual({ a: null, c: null });
   });
 });
 
 /** The input as a model in strict mode would write it; or only with those nulls that the tool itself allows. */
 function fill(value: unknown, schema: JsonSchema, root: JsonSchema, all = true): unknown {
-  const found = typeof schema['$ref'] === 'string' ? ((root['$defs'] as Record<string, JsonSchema>)[schema['$ref'].split('/').pop()!]!) : schema;
-  const branches = [...((found['anyOf'] ?? []) as JsonSchema[]), ...((found['oneOf'] ?? []) as JsonSchema[])];
-  if (branches.length > 0) return fill(value, branches.find((each) => isRoughlyValid({ ...each, $defs: root['$defs'] }, value))!, root, all);
-  if (Array.isArray(value)) return value.map((each) => fill(each, found['items'] as JsonSchema, root, all));
+  const found =
+    typeof schema['$ref'] === 'string'
+      ? (root['$defs'] as Record<string, JsonSchema>)[schema['$ref'].split('/').pop()!]!
+      : schema;
+  const branches = [
+    ...((found['anyOf'] ?? []) as JsonSchema[]),
+    ...((found['oneOf'] ?? []) as JsonSchema[]),
+  ];
+  if (branches.length > 0)
+    return fill(
+      value,
+      branches.find((each) => isRoughlyValid({ ...each, $defs: root['$defs'] }, value))!,
+      root,
+      all,
+    );
+  if (Array.isArray(value))
+    return value.map((each) => fill(each, found['items'] as JsonSchema, root, all));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(propertiesOf(found)).flatMap(([name, property]) => {
-    if (Object.hasOwn(value, name)) return [[name, fill((value as Record<string, unknown>)[name], property, root, all)]];
-    return all || isRoughlyValid({ ...property, $defs: root['$defs'] }, null) ? [[name, null]] : [];
-  }));
+  return Object.fromEntries(
+    Object.entries(propertiesOf(found)).flatMap(([name, property]) => {
+      if (Object.hasOwn(value, name))
+        return [[name, fill((value as Record<string, unknown>)[name], property, root, all)]];
+      return all || isRoughlyValid({ ...property, $defs: root['$defs'] }, null)
+        ? [[name, null]]
+        : [];
+    }),
+  );
 }
 
 function objectsOf(value: unknown): JsonSchema[] {
   if (typeof value !== 'object' || value === null) return [];
   const node = value as JsonSchema;
-  const isObject = node['type'] === 'object' || (Array.isArray(node['type']) && node['type'].includes('object'));
-  const inner = [...Object.values(propertiesOf(node)), ...Object.values((node['$defs'] ?? {})), node['items'], ...((node['anyOf'] ?? []) as unknown[])];
+  const isObject =
+    node['type'] === 'object' || (Array.isArray(node['type']) && node['type'].includes('object'));
+  const inner = [
+    ...Object.values(propertiesOf(node)),
+    ...Object.values(node['$defs'] ?? {}),
+    node['items'],
+    ...((node['anyOf'] ?? []) as unknown[]),
+  ];
   return [...(isObject ? [node] : []), ...inner.flatMap(objectsOf)];
 }
 
 describe('a Gemini schema', () => {
   it('has only the fields that the service knows, whatever the schema has', () => {
     fc.assert(
-      fc.property(fc.oneof(anyInput.map(({ schema }) => schema), fc.record({ type: fc.constant('object'), properties: fc.dictionary(fc.string(), fc.dictionary(fc.constantFrom('type', 'enum', 'anyOf', 'items', '$ref', 'const', 'format', 'x', 'required', 'minimum', 'minLength', 'pattern', 'description'), fc.jsonValue() as fc.Arbitrary<unknown>)) })), (schema) => {
-        const converted = geminiSchema(schema);
-        for (const each of converted === undefined ? [] : within(converted)) {
-          expect(GEMINI_FIELDS).toEqual(expect.arrayContaining(Object.keys(each)));
-          expect([each.type === undefined, each.anyOf === undefined].filter(Boolean)).toHaveLength(1);
-          if (each.anyOf !== undefined) expect(Object.keys(each)).toEqual(['anyOf']);
-          if (each.enum !== undefined) expect([each.type, each.enum.every((value) => typeof value === 'string' && value !== '')]).toEqual(['STRING', true]);
-          if (each.type === 'ARRAY') expect(each.items).toBeDefined();
-          if (each.properties !== undefined) expect(Object.keys(each.properties)).not.toHaveLength(0);
-          for (const name of each.required ?? []) expect(Object.hasOwn(each.properties!, name)).toBe(true);
-          for (const count of [each.minItems, each.maxItems, each.minLength, each.maxLength]) if (count !== undefined) expect(count).toMatch(/^\d+$/);
-        }
-      }),
+      fc.property(
+        fc.oneof(
+          anyInput.map(({ schema }) => schema),
+          fc.record({
+            type: fc.constant('object'),
+            properties: fc.dictionary(
+              fc.string(),
+              fc.dictionary(
+                fc.constantFrom(
+                  'type',
+                  'enum',
+                  'anyOf',
+                  'items',
+                  '$ref',
+                  'const',
+                  'format',
+                  'x',
+                  'required',
+                  'minimum',
+                  'minLength',
+                  'pattern',
+                  'description',
+                ),
+                fc.jsonValue() as fc.Arbitrary<unknown>,
+              ),
+            ),
+          }),
+        ),
+        (schema) => {
+          const converted = geminiSchema(schema);
+          for (const each of converted === undefined ? [] : within(converted)) {
+            expect(GEMINI_FIELDS).toEqual(expect.arrayContaining(Object.keys(each)));
+            expect(
+              [each.type === undefined, each.anyOf === undefined].filter(Boolean),
+            ).toHaveLength(1);
+            if (each.anyOf !== undefined) expect(Object.keys(each)).toEqual(['anyOf']);
+            if (each.enum !== undefined)
+              expect([
+                each.type,
+                each.enum.every((value) => typeof value === 'string' && value !== ''),
+              ]).toEqual(['STRING', true]);
+            if (each.type === 'ARRAY') expect(each.items).toBeDefined();
+            if (each.properties !== undefined)
+              expect(Object.keys(each.properties)).not.toHaveLength(0);
+            for (const name of each.required ?? [])
+              expect(Object.hasOwn(each.properties!, name)).toBe(true);
+            for (const count of [each.minItems, each.maxItems, each.minLength, each.maxLength])
+              if (count !== undefined) expect(count).toMatch(/^\d+$/);
+          }
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -177,35 +390,89 @@ describe('a Gemini schema', () => {
     fc.assert(
       fc.property(anyInput, ({ schema, value }) => {
         const converted = geminiSchema(schema);
-        expect(converted === undefined || isValid(readGemini(converted), value), JSON.stringify(converted)).toBe(true);
+        expect(
+          converted === undefined || isValid(readGemini(converted), value),
+          JSON.stringify(converted),
+        ).toBe(true);
       }),
       { numRuns: 300 },
     );
   });
 
   it('says in the description what it has no field for', () => {
-    const property = (schema: object) => geminiSchema({ type: 'object', properties: { property: schema } })!.properties!['property']!;
-    expect(property({ type: 'integer', exclusiveMinimum: 0, multipleOf: 5, description: 'How many' })).toEqual({ type: 'INTEGER', minimum: 1, description: 'How many (multipleOf: 5)' });
-    expect(property({ type: 'string', format: 'uri', default: 'x' })).toEqual({ type: 'STRING', description: 'default: x; format: uri' });
-    expect(property({ enum: [1, 2], description: 'Level' })).toEqual({ type: 'INTEGER', description: 'Level (one of: [1,2])' });
+    const property = (schema: object) =>
+      geminiSchema({ type: 'object', properties: { property: schema } })!.properties!['property']!;
+    expect(
+      property({ type: 'integer', exclusiveMinimum: 0, multipleOf: 5, description: 'How many' }),
+    ).toEqual({ type: 'INTEGER', minimum: 1, description: 'How many (multipleOf: 5)' });
+    expect(property({ type: 'string', format: 'uri', default: 'x' })).toEqual({
+      type: 'STRING',
+      description: 'default: x; format: uri',
+    });
+    expect(property({ enum: [1, 2], description: 'Level' })).toEqual({
+      type: 'INTEGER',
+      description: 'Level (one of: [1,2])',
+    });
     expect(property({ const: 'on' })).toEqual({ type: 'STRING', enum: ['on'] });
-    expect(property({ anyOf: [{ type: 'string' }, { type: 'null' }], description: 'Name' })).toEqual({ type: 'STRING', nullable: true, description: 'Name' });
-    expect(property({ type: ['string', 'integer'], description: 'Id' })).toEqual({ anyOf: [{ type: 'STRING', description: 'Id' }, { type: 'INTEGER' }] });
+    expect(
+      property({ anyOf: [{ type: 'string' }, { type: 'null' }], description: 'Name' }),
+    ).toEqual({ type: 'STRING', nullable: true, description: 'Name' });
+    expect(property({ type: ['string', 'integer'], description: 'Id' })).toEqual({
+      anyOf: [{ type: 'STRING', description: 'Id' }, { type: 'INTEGER' }],
+    });
   });
 
   it('writes references out, and stops where one leads to itself', () => {
-    const converted = geminiSchema({ type: 'object', properties: { tree: { $ref: '#/$defs/tree' } }, $defs: { tree: { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } } } } } });
-    expect(converted).toEqual({ type: 'OBJECT', properties: { tree: { type: 'OBJECT', properties: { children: { type: 'ARRAY', items: { type: 'OBJECT' } } } } } });
+    const converted = geminiSchema({
+      type: 'object',
+      properties: { tree: { $ref: '#/$defs/tree' } },
+      $defs: {
+        tree: {
+          type: 'object',
+          properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } } },
+        },
+      },
+    });
+    expect(converted).toEqual({
+      type: 'OBJECT',
+      properties: {
+        tree: {
+          type: 'OBJECT',
+          properties: { children: { type: 'ARRAY', items: { type: 'OBJECT' } } },
+        },
+      },
+    });
   });
 
   it('stays small when references double at every step', () => {
-    const steps = Array.from({ length: 30 }, (_, step) => [`d${step}`, { type: 'object', properties: { a: { $ref: `#/$defs/d${step + 1}` }, b: { $ref: `#/$defs/d${step + 1}` } } }]);
-    const converted = geminiSchema({ type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs: { ...Object.fromEntries(steps), d30: { type: 'string' } } });
+    const steps = Array.from({ length: 30 }, (_, step) => [
+      `d${step}`,
+      {
+        type: 'object',
+        properties: { a: { $ref: `#/$defs/d${step + 1}` }, b: { $ref: `#/$defs/d${step + 1}` } },
+      },
+    ]);
+    const converted = geminiSchema({
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/d0' } },
+      $defs: { ...Object.fromEntries(steps), d30: { type: 'string' } },
+    });
     expect(within(converted!).length).toBeLessThan(5_000);
   });
 
   it('requires only parameters that are there, each once', () => {
-    expect(geminiSchema({ type: 'object', properties: { a: { type: 'object', properties: { b: { type: 'string' } }, required: ['b', 'b', 'gone', 'constructor'] } } })!.properties!['a']!.required).toEqual(['b']);
+    expect(
+      geminiSchema({
+        type: 'object',
+        properties: {
+          a: {
+            type: 'object',
+            properties: { b: { type: 'string' } },
+            required: ['b', 'b', 'gone', 'constructor'],
+          },
+        },
+      })!.properties!['a']!.required,
+    ).toEqual(['b']);
   });
 
   it('is missing for a tool without parameters', () => {
@@ -216,26 +483,51 @@ describe('a Gemini schema', () => {
 describe('renamed parameters', () => {
   it('fit the target on every level, and get their names back', () => {
     fc.assert(
-      fc.property(anyInput, fc.constantFrom([ANTHROPIC_PARAMETER_RULE, false] as const, [GEMINI_PARAMETER_RULE, true] as const), ({ schema, value }, [rule, isGemini]) => {
-        const target = (isGemini ? geminiSchema(schema) : objectSchema(schema)) as JsonSchema;
-        const { schema: renamed, restore } = renameParameters(target, rule);
-        const plain = isGemini ? readGemini(renamed) : renamed;
-        for (const each of objectsOf(plain)) for (const name of Object.keys(propertiesOf(each))) expect(rule.test(name), name).toBe(true);
-        expect(restore(value)).toEqual(value); // Own names pass through: a model may know them from elsewhere.
-      }),
+      fc.property(
+        anyInput,
+        fc.constantFrom(
+          [ANTHROPIC_PARAMETER_RULE, false] as const,
+          [GEMINI_PARAMETER_RULE, true] as const,
+        ),
+        ({ schema, value }, [rule, isGemini]) => {
+          const target = (isGemini ? geminiSchema(schema) : objectSchema(schema)) as JsonSchema;
+          const { schema: renamed, restore } = renameParameters(target, rule);
+          const plain = isGemini ? readGemini(renamed) : renamed;
+          for (const each of objectsOf(plain))
+            for (const name of Object.keys(propertiesOf(each)))
+              expect(rule.test(name), name).toBe(true);
+          expect(restore(value)).toEqual(value); // Own names pass through: a model may know them from elsewhere.
+        },
+      ),
       { numRuns: 300 },
     );
   });
 
   it('are told apart and found again in nested objects, lists and alternatives', () => {
-    const filter = { type: 'object', properties: { $filter: { type: 'string' }, _filter: { type: 'string' } }, required: ['$filter'] };
-    const schema = { type: 'object', properties: { '@in': filter, list: { type: 'array', items: filter }, either: { anyOf: [{ type: 'string' }, filter] } } };
+    const filter = {
+      type: 'object',
+      properties: { $filter: { type: 'string' }, _filter: { type: 'string' } },
+      required: ['$filter'],
+    };
+    const schema = {
+      type: 'object',
+      properties: {
+        '@in': filter,
+        list: { type: 'array', items: filter },
+        either: { anyOf: [{ type: 'string' }, filter] },
+      },
+    };
     const { schema: renamed, restore } = renameParameters(schema, ANTHROPIC_PARAMETER_RULE);
     const inner = (renamed.properties as Record<string, JsonSchema>)['_in']!;
     const [encoded] = inner['required'] as string[];
     expect(encoded).toMatch(/^_filter_[0-9a-f]{8}$/);
     const written = { [encoded!]: 'a', _filter: 'b' };
     const meant = { $filter: 'a', _filter: 'b' };
-    expect(restore({ _in: written, list: [written], either: written, other: 1 })).toEqual({ '@in': meant, list: [meant], either: meant, other: 1 });
+    expect(restore({ _in: written, list: [written], either: written, other: 1 })).toEqual({
+      '@in': meant,
+      list: [meant],
+      either: meant,
+      other: 1,
+    });
   });
 });

@@ -10,20 +10,36 @@ import { refusal } from '../tool/sample-tools.js';
 import { named, withInput } from './export-cases.js';
 
 const real = realCatalogue();
-if (real === undefined) console.warn('exports of the real catalogue: skipped, the recorded data is not beside the checkout');
+if (real === undefined)
+  console.warn(
+    'exports of the real catalogue: skipped, the recorded data is not beside the checkout',
+  );
 
-const targets = { openai: toOpenAITools, anthropic: toAnthropicTools, gemini: toGeminiTools, mcp: toMcpTools } as const;
-const bytes = (input: Parameters<typeof toMcpTools>[0], options?: { level: 'full' | 'compact' | 'stub' }) => Object.values(targets).map((convert) => JSON.stringify(convert(input, options as never)));
+const targets = {
+  openai: toOpenAITools,
+  anthropic: toAnthropicTools,
+  gemini: toGeminiTools,
+  mcp: toMcpTools,
+} as const;
+const bytes = (
+  input: Parameters<typeof toMcpTools>[0],
+  options?: { level: 'full' | 'compact' | 'stub' },
+) => Object.values(targets).map((convert) => JSON.stringify(convert(input, options as never)));
 
 /** The entries of any tools. */
-function entriesOf(tools: Parameters<ToolMetadataRegistry['registerAll']>[0]): readonly ToolEntry[] {
+function entriesOf(
+  tools: Parameters<ToolMetadataRegistry['registerAll']>[0],
+): readonly ToolEntry[] {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return [...registry];
 }
 
 const catalogues: readonly { readonly title: string; readonly tools: readonly ToolEntry[] }[] = [
-  { title: 'the bundled tools', tools: entriesOf(createDefaultTools({ root: import.meta.dirname })) },
+  {
+    title: 'the bundled tools',
+    tools: entriesOf(createDefaultTools({ root: import.meta.dirname })),
+  },
   ...(real === undefined ? [] : [{ title: 'the real catalogue', tools: entriesOf(real) }]),
 ];
 
@@ -36,40 +52,70 @@ describe.each(catalogues)('$title', ({ tools }) => {
         expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
         expect(each.description.length).toBeLessThanOrEqual(1_024);
         expect(each.parameters['type']).toBe('object');
-        for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum']) expect(each.parameters).not.toHaveProperty([keyword]);
+        for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum'])
+          expect(each.parameters).not.toHaveProperty([keyword]);
       }
     }
   });
 
   it('keep the limits of Anthropic, Gemini and MCP', () => {
     for (const each of toAnthropicTools(tools)) expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-    for (const each of toGeminiTools(tools).functionDeclarations) expect(each.name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
+    for (const each of toGeminiTools(tools).functionDeclarations)
+      expect(each.name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
     for (const each of toMcpTools(tools)) {
-      expect(Object.keys(each.annotations)).toEqual(expect.arrayContaining(['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']));
+      expect(Object.keys(each.annotations)).toEqual(
+        expect.arrayContaining([
+          'readOnlyHint',
+          'destructiveHint',
+          'idempotentHint',
+          'openWorldHint',
+        ]),
+      );
       expect(each.inputSchema.type).toBe('object');
     }
   });
 
   it('are a list in their own order, from which every name leads back', () => {
     const names = tools.map(({ name }) => name);
-    for (const exported of [toOpenAITools(tools), toAnthropicTools(tools)]) expect(exported.map((tool) => exported.nameOf('function' in tool ? tool.function.name : tool.name))).toEqual(names);
+    for (const exported of [toOpenAITools(tools), toAnthropicTools(tools)])
+      expect(
+        exported.map((tool) =>
+          exported.nameOf('function' in tool ? tool.function.name : tool.name),
+        ),
+      ).toEqual(names);
     const gemini = toGeminiTools(tools);
     expect(gemini.functionDeclarations.map(({ name }) => gemini.nameOf(name))).toEqual(names);
   });
 
   it('get shorter with every level', () => {
-    const [full, compact, stub] = (['full', 'compact', 'stub'] as const).map((level) => bytes(tools, { level }).map(({ length }) => length));
-    full!.forEach((length, target) => expect(length > compact![target]! && compact![target]! > stub![target]!, `${length} ${compact![target]} ${stub![target]}`).toBe(true));
+    const [full, compact, stub] = (['full', 'compact', 'stub'] as const).map((level) =>
+      bytes(tools, { level }).map(({ length }) => length),
+    );
+    full!.forEach((length, target) =>
+      expect(
+        length > compact![target]! && compact![target]! > stub![target]!,
+        `${length} ${compact![target]} ${stub![target]}`,
+      ).toBe(true),
+    );
   });
 });
 
 describe('an export', () => {
   const registry = new ToolMetadataRegistry();
-  registry.registerAll([named('files.read', { description: 'Reads a file. At length.', keywords: ['read'] }), named('files.write', { compact: true, summary: 'Writes' })]);
+  registry.registerAll([
+    named('files.read', { description: 'Reads a file. At length.', keywords: ['read'] }),
+    named('files.write', { compact: true, summary: 'Writes' }),
+  ]);
 
   it('has equal bytes for equal input, from a registry, its entries and their definitions', () => {
     const entries = [...registry];
-    for (const input of [registry, entries, new Set(entries), entries.map(({ definition }) => definition)]) expect(bytes(input)).toEqual(bytes(registry));
+    for (const input of [
+      registry,
+      entries,
+      new Set(entries),
+      entries.map(({ definition }) => definition),
+    ])
+      expect(bytes(input)).toEqual(bytes(registry));
   });
 
   it('shows every tool of a selection as it was chosen, and otherwise tools declared compact as stubs', () => {
@@ -77,14 +123,21 @@ describe('an export', () => {
     const shown = selection.tools.map(({ rendered }) => rendered.description);
     expect(toMcpTools(selection).map(({ description }) => description)).toEqual(shown);
     expect(toMcpTools(selection.tools).map(({ description }) => description)).toEqual(shown);
-    expect(toMcpTools(registry).map(({ description }) => description)).toEqual(['Reads a file. At length.', 'Writes']);
-    expect(toMcpTools(selection, { level: 'stub' }).map(({ description }) => description)).toEqual(expect.arrayContaining(['Reads a file.', 'Writes']));
+    expect(toMcpTools(registry).map(({ description }) => description)).toEqual([
+      'Reads a file. At length.',
+      'Writes',
+    ]);
+    expect(toMcpTools(selection, { level: 'stub' }).map(({ description }) => description)).toEqual(
+      expect.arrayContaining(['Reads a file.', 'Writes']),
+    );
   });
 
   it('is a list without anything else in its JSON, also under the name tools', () => {
     for (const convert of Object.values(targets)) {
       const exported = convert(registry) as unknown as unknown[] & { tools: unknown[] };
-      expect([Array.isArray(exported), exported.tools === exported, Object.keys(exported)]).toEqual([true, true, exported.map((_, index) => String(index))]);
+      expect([Array.isArray(exported), exported.tools === exported, Object.keys(exported)]).toEqual(
+        [true, true, exported.map((_, index) => String(index))],
+      );
     }
   });
 
@@ -95,31 +148,53 @@ describe('an export', () => {
     const [anthropic] = toAnthropicTools(registry);
     if ('input_schema' in anthropic!) delete anthropic.input_schema.properties['text'];
     toGeminiTools(registry).functionDeclarations[0]!.parameters.properties.text.type = 'NULL';
-    (toMcpTools(registry)[0]!.inputSchema['properties'] as Record<string, { type: string }>)['text']!.type = 'null';
+    (toMcpTools(registry)[0]!.inputSchema['properties'] as Record<string, { type: string }>)[
+      'text'
+    ]!.type = 'null';
     expect(bytes(registry)).toEqual(before);
   });
 
   it('cuts a description that OpenAI would refuse, and no character in two', () => {
     const tool = named('long', { description: `${'x'.repeat(1_022)}😀 and more` });
     expect(toOpenAITools([tool])[0]!.function.description).toBe(`${'x'.repeat(1_022)}…`);
-    expect(toOpenAITools([tool], { maxDescription: Infinity })[0]!.function.description).toBe(tool.description);
+    expect(toOpenAITools([tool], { maxDescription: Infinity })[0]!.function.description).toBe(
+      tool.description,
+    );
   });
 
   it('gives lists that say nothing of their items an empty schema for them, without which OpenAI refuses them', () => {
     const tool = withInput({ type: 'object', properties: { list: { type: 'array' } } });
-    expect(toOpenAITools([tool])[0]!.function.parameters['properties']).toEqual({ list: { type: 'array', items: {} } });
+    expect(toOpenAITools([tool])[0]!.function.parameters['properties']).toEqual({
+      list: { type: 'array', items: {} },
+    });
   });
 
   it('stays open in strict mode where a stub hides parameters', () => {
-    const tool = withInput({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a'] });
-    expect(toOpenAITools([tool], { strict: true, level: 'stub' })[0]!.function).not.toHaveProperty('strict');
-    expect(toOpenAITools([tool], { strict: true, level: 'compact' })[0]!.function.strict).toBe(true);
+    const tool = withInput({
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+      required: ['a'],
+    });
+    expect(toOpenAITools([tool], { strict: true, level: 'stub' })[0]!.function).not.toHaveProperty(
+      'strict',
+    );
+    expect(toOpenAITools([tool], { strict: true, level: 'compact' })[0]!.function.strict).toBe(
+      true,
+    );
   });
 
   it('tells MCP clients the output schema of objects, the title and the axes', () => {
     const output = { type: 'object', properties: { sum: { type: 'number' } } };
-    const [one, other] = toMcpTools([named('one', { outputSchema: output, metadata: { title: 'One' }, accessMode: 'readonly' }), named('other', { outputSchema: { type: 'string' } })]);
-    expect(one).toMatchObject({ title: 'One', outputSchema: output, annotations: { readOnlyHint: true }, _meta: { 'tooldex/axes': { access_mode: 'readonly', requires_approval: false } } });
+    const [one, other] = toMcpTools([
+      named('one', { outputSchema: output, metadata: { title: 'One' }, accessMode: 'readonly' }),
+      named('other', { outputSchema: { type: 'string' } }),
+    ]);
+    expect(one).toMatchObject({
+      title: 'One',
+      outputSchema: output,
+      annotations: { readOnlyHint: true },
+      _meta: { 'tooldex/axes': { access_mode: 'readonly', requires_approval: false } },
+    });
     expect(other).not.toHaveProperty('outputSchema');
   });
 
@@ -129,9 +204,17 @@ describe('an export', () => {
     expect(refusal(() => toMcpTools([named('same'), named('same')])).code).toBe('DUPLICATE_TOOL');
     const same = named('same');
     expect(toMcpTools([same, same])).toHaveLength(1);
-    const wrong = refusal(() => toOpenAITools([], { level: 'huge', api: 'chats', stricter: true } as never));
-    expect([wrong.code, (wrong.details['issues'] as unknown[]).length]).toEqual(['INVALID_ARGUMENT', 3]);
-    for (const convert of Object.values(targets)) expect(refusal(() => convert([], { nope: 1 } as never)).code).toBe('INVALID_ARGUMENT');
-    expect(refusal(() => toAnthropicTools([], { deferLoading: Number.NaN })).code).toBe('INVALID_ARGUMENT');
+    const wrong = refusal(() =>
+      toOpenAITools([], { level: 'huge', api: 'chats', stricter: true } as never),
+    );
+    expect([wrong.code, (wrong.details['issues'] as unknown[]).length]).toEqual([
+      'INVALID_ARGUMENT',
+      3,
+    ]);
+    for (const convert of Object.values(targets))
+      expect(refusal(() => convert([], { nope: 1 } as never)).code).toBe('INVALID_ARGUMENT');
+    expect(refusal(() => toAnthropicTools([], { deferLoading: Number.NaN })).code).toBe(
+      'INVALID_ARGUMENT',
+    );
   });
 });

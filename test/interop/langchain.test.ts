@@ -1,13 +1,31 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import { FakeStreamingChatModel } from '@langchain/core/utils/testing';
 import { ToolMessage } from '@langchain/core/messages';
-import { DynamicStructuredTool, DynamicTool, isStructuredTool, tool, type StructuredToolInterface } from '@langchain/core/tools';
+import {
+  DynamicStructuredTool,
+  DynamicTool,
+  isStructuredTool,
+  tool,
+  type StructuredToolInterface,
+} from '@langchain/core/tools';
 import { convertToOpenAITool } from '@langchain/core/utils/function_calling';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
-import { AccessMode, defineTool, fail, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolEvent } from '../../src/index.js';
-import { fromLangChainTools, toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
+import {
+  AccessMode,
+  defineTool,
+  fail,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+  type ToolEvent,
+} from '../../src/index.js';
+import {
+  fromLangChainTools,
+  toLangChainTools,
+} from '../../src/interop/frameworks/langchain-tools.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
@@ -16,18 +34,61 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
   const written: string[] = [];
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }), ...open, execute: ({ a, b }) => a + b }),
-    defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => void written.push(text) }),
-    defineTool({ name: 'person', description: 'A user answers', inputSchema: z.object({}), accessMode: AccessMode.WRITE, manual: true }),
-    defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), ...open, execute: () => fail('no luck today') }),
-    defineTool({ name: 'parts', description: 'Looks like parts of a message', inputSchema: z.object({}), ...open, execute: () => [{ type: 'image_url', image_url: 'x' }] }),
-    defineTool({ name: 'direct', description: 'Looks like a message', inputSchema: z.object({}), ...open, execute: () => ({ lc_direct_tool_output: true, content: 'x' }) }),
-    defineTool({ name: 'slow', description: 'Reports', inputSchema: z.object({}), ...open, execute: (_, { reportProgress }) => (reportProgress?.({ done: 1 }), 'ready') }),
+    defineTool({
+      name: 'math.add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.coerce.number().default(1) }),
+      ...open,
+      execute: ({ a, b }) => a + b,
+    }),
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: AccessMode.WRITE,
+      execute: ({ text }) => void written.push(text),
+    }),
+    defineTool({
+      name: 'person',
+      description: 'A user answers',
+      inputSchema: z.object({}),
+      accessMode: AccessMode.WRITE,
+      manual: true,
+    }),
+    defineTool({
+      name: 'failing',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => fail('no luck today'),
+    }),
+    defineTool({
+      name: 'parts',
+      description: 'Looks like parts of a message',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => [{ type: 'image_url', image_url: 'x' }],
+    }),
+    defineTool({
+      name: 'direct',
+      description: 'Looks like a message',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => ({ lc_direct_tool_output: true, content: 'x' }),
+    }),
+    defineTool({
+      name: 'slow',
+      description: 'Reports',
+      inputSchema: z.object({}),
+      ...open,
+      execute: (_, { reportProgress }) => (reportProgress?.({ done: 1 }), 'ready'),
+    }),
   ]);
   const executor = new ToolExecutor({ registry });
   const tools = await toLangChainTools(registry, { executor, ...options });
   const named = (name: string) => tools.find((each) => each.name === name)!;
-  const call = async (name: string, args: unknown, config = {}) => (await named(name).invoke({ type: 'tool_call', id: 'c1', name, args }, config)) as ToolMessage;
+  const call = async (name: string, args: unknown, config = {}) =>
+    (await named(name).invoke({ type: 'tool_call', id: 'c1', name, args }, config)) as ToolMessage;
   return { written, registry, executor, tools, named, call };
 }
 
@@ -35,16 +96,34 @@ describe('tools in LangChain', () => {
   it('are structured tools, to the types too, that models can be given', async () => {
     const { tools } = await setUp();
     const structured: StructuredToolInterface[] = tools;
-    expect(structured.every((each) => isStructuredTool(each) && each instanceof DynamicStructuredTool)).toBe(true);
-    expect(convertToOpenAITool(structured[0]!)).toMatchObject({ type: 'function', function: { name: 'math__add', description: 'Adds', parameters: { type: 'object', required: ['a'] } } });
+    expect(
+      structured.every((each) => isStructuredTool(each) && each instanceof DynamicStructuredTool),
+    ).toBe(true);
+    expect(convertToOpenAITool(structured[0]!)).toMatchObject({
+      type: 'function',
+      function: {
+        name: 'math__add',
+        description: 'Adds',
+        parameters: { type: 'object', required: ['a'] },
+      },
+    });
     expect(() => new FakeStreamingChatModel({}).bindTools(structured)).not.toThrow();
-    expect(tools[0]!.metadata).toMatchObject({ annotations: { readOnlyHint: true }, tooldex: { name: 'math.add', accessMode: 'readonly' } });
+    expect(tools[0]!.metadata).toMatchObject({
+      annotations: { readOnlyHint: true },
+      tooldex: { name: 'math.add', accessMode: 'readonly' },
+    });
   });
 
   it('give their result when invoked with arguments, and a message when invoked with a call', async () => {
     const { named, call } = await setUp();
     expect(await named('math__add').invoke({ a: 2, b: 3 })).toBe(5);
-    expect(await call('math__add', { a: 2 })).toMatchObject({ content: '3', artifact: 3, status: 'success', tool_call_id: 'c1', name: 'math__add' });
+    expect(await call('math__add', { a: 2 })).toMatchObject({
+      content: '3',
+      artifact: 3,
+      status: 'success',
+      tool_call_id: 'c1',
+      name: 'math__add',
+    });
   });
 
   it('give failures as messages with the status error, or throw them', async () => {
@@ -56,11 +135,19 @@ describe('tools in LangChain', () => {
 
   it('do not run without the approval that the policy asks for, and run with it', async () => {
     const refused = await setUp();
-    expect(await refused.call('write', { text: 'a' })).toMatchObject({ status: 'error', content: expect.stringContaining('write was not run yet: this call needs approval') });
+    expect(await refused.call('write', { text: 'a' })).toMatchObject({
+      status: 'error',
+      content: expect.stringContaining('write was not run yet: this call needs approval'),
+    });
     expect(refused.written).toEqual([]);
     const asked: unknown[] = [];
-    const confirmed = await setUp({ confirm: ({ toolName, callId, input }) => (asked.push(toolName, callId, input), true) });
-    expect(await confirmed.call('write', { text: 'a' })).toMatchObject({ status: 'success', content: 'null' });
+    const confirmed = await setUp({
+      confirm: ({ toolName, callId, input }) => (asked.push(toolName, callId, input), true),
+    });
+    expect(await confirmed.call('write', { text: 'a' })).toMatchObject({
+      status: 'success',
+      content: 'null',
+    });
     expect(confirmed.written).toEqual(['a']);
     expect(asked).toEqual(['write', 'c1', { text: 'a' }]);
   });
@@ -75,13 +162,17 @@ describe('tools in LangChain', () => {
 
   it('say what is wrong with an input', async () => {
     const { call } = await setUp();
-    await expect(call('math__add', { a: 'two' })).rejects.toThrow(/did not match expected schema[^]*type/);
+    await expect(call('math__add', { a: 'two' })).rejects.toThrow(
+      /did not match expected schema[^]*type/,
+    );
   });
 
   it('tell progress as tool events', async () => {
     const { call } = await setUp();
     const events: unknown[] = [];
-    const handler = BaseCallbackHandler.fromMethods({ handleToolEvent: (event: unknown) => void events.push(event) });
+    const handler = BaseCallbackHandler.fromMethods({
+      handleToolEvent: (event: unknown) => void events.push(event),
+    });
     await call('slow', {}, { callbacks: [handler] });
     expect(events).toEqual([{ done: 1 }]);
   });
@@ -93,15 +184,35 @@ describe('tools in LangChain', () => {
 
   it('take at a shortened level also the parameters that are not shown', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'add', description: 'Adds', inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a'], additionalProperties: false }, ...open, execute: ({ a, b }: { a: number; b: number }) => a + b }));
-    const [stub] = await toLangChainTools(registry, { executor: new ToolExecutor({ registry }), level: 'stub' });
+    registry.register(
+      defineTool({
+        name: 'add',
+        description: 'Adds',
+        inputSchema: {
+          type: 'object',
+          properties: { a: { type: 'number' }, b: { type: 'number' } },
+          required: ['a'],
+          additionalProperties: false,
+        },
+        ...open,
+        execute: ({ a, b }: { a: number; b: number }) => a + b,
+      }),
+    );
+    const [stub] = await toLangChainTools(registry, {
+      executor: new ToolExecutor({ registry }),
+      level: 'stub',
+    });
     expect(stub!.schema['properties']).toEqual({ a: { type: 'number' } });
     expect(await stub!.invoke({ a: 1, b: 2 })).toBe(3);
-    expect(await stub!.invoke({ type: 'tool_call', id: 'x', name: 'add', args: { a: 1, c: 2 } })).toMatchObject({ status: 'error', content: expect.stringContaining('c') });
+    expect(
+      await stub!.invoke({ type: 'tool_call', id: 'x', name: 'add', args: { a: 1, c: 2 } }),
+    ).toMatchObject({ status: 'error', content: expect.stringContaining('c') });
   });
 
   it('need an executor', async () => {
-    await expect(toLangChainTools([], {} as never)).rejects.toThrow(/executor: Expected a ToolExecutor/);
+    await expect(toLangChainTools([], {} as never)).rejects.toThrow(
+      /executor: Expected a ToolExecutor/,
+    );
   });
 });
 
@@ -115,45 +226,106 @@ describe('tools of LangChain', () => {
   it.each([
     ['zod 4', z.object({ text: z.string() })],
     ['zod 3', z3.object({ text: z3.string() })],
-    ['JSON Schema', { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const],
+    [
+      'JSON Schema',
+      { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const,
+    ],
   ])('keep name, description, schema and work: %s', async (_, schema) => {
-    const up = tool(({ text }: { text: string }) => text.toUpperCase(), { name: 'up', description: 'Louder', schema: schema as typeof schema & z.ZodObject });
+    const up = tool(({ text }: { text: string }) => text.toUpperCase(), {
+      name: 'up',
+      description: 'Louder',
+      schema: schema as typeof schema & z.ZodObject,
+    });
     const [definition] = await fromLangChainTools([up as never], { overrides: { up: open } });
-    expect(entryOf(definition!)).toMatchObject({ name: 'up', description: 'Louder', inputJsonSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } });
+    expect(entryOf(definition!)).toMatchObject({
+      name: 'up',
+      description: 'Louder',
+      inputJsonSchema: {
+        type: 'object',
+        properties: { text: { type: 'string' } },
+        required: ['text'],
+      },
+    });
     const executor = executorOf([definition!]);
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({ status: 'ok', value: 'A' });
-    expect(await executor.execute({ id: '2', name: 'up', input: { text: 1 } })).toMatchObject({ status: 'error', code: 'INVALID_INPUT', message: expect.stringContaining('text') });
+    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({
+      status: 'ok',
+      value: 'A',
+    });
+    expect(await executor.execute({ id: '2', name: 'up', input: { text: 1 } })).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('text'),
+    });
   });
 
   it('are not taken for harmless when they say nothing, and only tightened by annotations', async () => {
-    const made = (metadata: Record<string, unknown>) => tool(() => 1, { name: 't', description: 'T', schema: z.object({}), metadata } as never) as unknown as DynamicStructuredTool;
+    const made = (metadata: Record<string, unknown>) =>
+      tool(() => 1, {
+        name: 't',
+        description: 'T',
+        schema: z.object({}),
+        metadata,
+      } as never) as unknown as DynamicStructuredTool;
     for (const metadata of [{}, { annotations: { readOnlyHint: true } }, { readOnlyHint: true }]) {
       const [definition] = await fromLangChainTools([made(metadata)]);
       expect(entryOf(definition!)).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
     }
-    const [trusted] = await fromLangChainTools([made({ annotations: { readOnlyHint: true } })], { trusted: true });
+    const [trusted] = await fromLangChainTools([made({ annotations: { readOnlyHint: true } })], {
+      trusted: true,
+    });
     expect(entryOf(trusted!).accessMode).toBe('readonly');
   });
 
   it('leave the patterns of their JSON Schemas to LangChain, unless they are trusted', async () => {
-    const schema = { type: 'object', properties: { text: { type: 'string', pattern: '^a$' } }, required: ['text'] } as const;
-    const same = tool(({ text }: { text: string }) => text, { name: 'same', description: 'Same', schema: schema as typeof schema & z.ZodObject });
-    const check = async (trusted: boolean, text: unknown) => executorOf(await fromLangChainTools([same], { trusted, overrides: { same: open } })).check({ id: '1', name: 'same', input: { text } });
+    const schema = {
+      type: 'object',
+      properties: { text: { type: 'string', pattern: '^a$' } },
+      required: ['text'],
+    } as const;
+    const same = tool(({ text }: { text: string }) => text, {
+      name: 'same',
+      description: 'Same',
+      schema: schema as typeof schema & z.ZodObject,
+    });
+    const check = async (trusted: boolean, text: unknown) =>
+      executorOf(await fromLangChainTools([same], { trusted, overrides: { same: open } })).check({
+        id: '1',
+        name: 'same',
+        input: { text },
+      });
     expect(await check(false, 'b')).toMatchObject({ status: 'checked' });
     expect(await check(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(await check(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
   });
 
   it('parse their input themselves, once', async () => {
-    const long = tool(({ text }) => text, { name: 'long', description: 'Length', schema: z.object({ text: z.string().transform((text) => text.length) }) });
-    expect(await executorOf(await fromLangChainTools([long], { overrides: { long: open } })).execute({ id: '1', name: 'long', input: { text: 'four' } })).toMatchObject({ value: 4 });
+    const long = tool(({ text }) => text, {
+      name: 'long',
+      description: 'Length',
+      schema: z.object({ text: z.string().transform((text) => text.length) }),
+    });
+    expect(
+      await executorOf(await fromLangChainTools([long], { overrides: { long: open } })).execute({
+        id: '1',
+        name: 'long',
+        input: { text: 'four' },
+      }),
+    ).toMatchObject({ value: 4 });
   });
 
   it('of one text take it as input', async () => {
-    const echo = new DynamicTool({ name: 'echo', description: 'Echo', func: async (text) => `you said ${text}` });
+    const echo = new DynamicTool({
+      name: 'echo',
+      description: 'Echo',
+      func: async (text) => `you said ${text}`,
+    });
     const [definition] = await fromLangChainTools([echo], { overrides: { echo: open } });
-    expect(entryOf(definition!).inputJsonSchema).toMatchObject({ properties: { input: { type: 'string' } } });
-    expect(await executorOf([definition!]).execute({ id: '1', name: 'echo', input: { input: 'hi' } })).toMatchObject({ value: 'you said hi' });
+    expect(entryOf(definition!).inputJsonSchema).toMatchObject({
+      properties: { input: { type: 'string' } },
+    });
+    expect(
+      await executorOf([definition!]).execute({ id: '1', name: 'echo', input: { input: 'hi' } }),
+    ).toMatchObject({ value: 'you said hi' });
   });
 
   it('tell their events as progress', async () => {
@@ -170,23 +342,56 @@ describe('tools of LangChain', () => {
     const executor = executorOf(await fromLangChainTools([count], { overrides: { count: open } }));
     const events: ToolEvent[] = [];
     executor.on((event) => events.push(event));
-    expect(await executor.execute({ id: '1', name: 'count' })).toMatchObject({ status: 'ok', value: 'done' });
-    expect(events.flatMap((event) => (event.type === 'call-progress' ? [event.progress] : []))).toEqual([1, 2]);
+    expect(await executor.execute({ id: '1', name: 'count' })).toMatchObject({
+      status: 'ok',
+      value: 'done',
+    });
+    expect(
+      events.flatMap((event) => (event.type === 'call-progress' ? [event.progress] : [])),
+    ).toEqual([1, 2]);
   });
 
   it('halt the run when they answer directly, fail with an error message, and refuse commands', async () => {
     const schema = z.object({});
     const tools = [
       tool(() => 7, { name: 'direct', description: 'Direct', schema, returnDirect: true }),
-      tool(() => new ToolMessage({ content: 'broken', status: 'error', tool_call_id: 'x' }), { name: 'error', description: 'Error', schema }),
-      tool(() => new ToolMessage({ content: 'fine', tool_call_id: 'x' }), { name: 'message', description: 'Message', schema }),
-      tool(() => ({ lc_direct_tool_output: true, goto: 'end' }), { name: 'command', description: 'Command', schema }),
+      tool(() => new ToolMessage({ content: 'broken', status: 'error', tool_call_id: 'x' }), {
+        name: 'error',
+        description: 'Error',
+        schema,
+      }),
+      tool(() => new ToolMessage({ content: 'fine', tool_call_id: 'x' }), {
+        name: 'message',
+        description: 'Message',
+        schema,
+      }),
+      tool(() => ({ lc_direct_tool_output: true, goto: 'end' }), {
+        name: 'command',
+        description: 'Command',
+        schema,
+      }),
     ];
-    const executor = executorOf(await fromLangChainTools(tools, { overrides: { direct: open, error: open, message: open, command: open } }));
-    expect(await executor.execute({ id: '1', name: 'direct' })).toMatchObject({ status: 'halt', value: 7 });
-    expect(await executor.execute({ id: '2', name: 'error' })).toMatchObject({ status: 'error', message: 'broken' });
-    expect(await executor.execute({ id: '3', name: 'message' })).toMatchObject({ status: 'ok', value: 'fine' });
-    expect(await executor.execute({ id: '4', name: 'command' })).toMatchObject({ status: 'error', message: expect.stringContaining('LangGraph') });
+    const executor = executorOf(
+      await fromLangChainTools(tools, {
+        overrides: { direct: open, error: open, message: open, command: open },
+      }),
+    );
+    expect(await executor.execute({ id: '1', name: 'direct' })).toMatchObject({
+      status: 'halt',
+      value: 7,
+    });
+    expect(await executor.execute({ id: '2', name: 'error' })).toMatchObject({
+      status: 'error',
+      message: 'broken',
+    });
+    expect(await executor.execute({ id: '3', name: 'message' })).toMatchObject({
+      status: 'ok',
+      value: 'fine',
+    });
+    expect(await executor.execute({ id: '4', name: 'command' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('LangGraph'),
+    });
   });
 
   it('are refused, all at once, when only a provider can run them', async () => {

@@ -7,11 +7,16 @@ import { named } from './export-cases.js';
 
 const tools = [named('a.b'), named('read')];
 const chat = toOpenAITools(tools);
-const call = (id: unknown, name: unknown, args: unknown) => ({ id, type: 'function', function: { name, arguments: args } });
-const read = (...calls: readonly unknown[]) => chat.toCalls({ choices: [{ message: { tool_calls: calls } }] });
+const call = (id: unknown, name: unknown, args: unknown) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: args },
+});
+const read = (...calls: readonly unknown[]) =>
+  chat.toCalls({ choices: [{ message: { tool_calls: calls } }] });
 
 describe('the calls of a model', () => {
-  it('carry the tool\'s own name and the arguments as data', () => {
+  it("carry the tool's own name and the arguments as data", () => {
     expect(read(call('1', 'a__b', '{"text":"x"}'), call('2', 'read', '{}'))).toEqual([
       { id: '1', name: 'a.b', input: { text: 'x' } },
       { id: '2', name: 'read', input: {} },
@@ -20,11 +25,16 @@ describe('the calls of a model', () => {
 
   it('are read from an answer, from its message, and from the calls alone', () => {
     const message = { role: 'assistant', tool_calls: [call('1', 'read', '{}')] };
-    for (const each of [{ choices: [{ message }] }, message, message.tool_calls]) expect(chat.toCalls(each)).toEqual([{ id: '1', name: 'read', input: {} }]);
+    for (const each of [{ choices: [{ message }] }, message, message.tool_calls])
+      expect(chat.toCalls(each)).toEqual([{ id: '1', name: 'read', input: {} }]);
   });
 
   it('need no arguments where the model wrote none', () => {
-    expect(read(call('1', 'read', ''), call('2', 'read', undefined), call('3', 'read', null)).map(({ input }) => input)).toEqual([{}, {}, {}]);
+    expect(
+      read(call('1', 'read', ''), call('2', 'read', undefined), call('3', 'read', null)).map(
+        ({ input }) => input,
+      ),
+    ).toEqual([{}, {}, {}]);
   });
 
   it.each([
@@ -35,17 +45,30 @@ describe('the calls of a model', () => {
     ['null', 'null'],
   ])('are refused as INVALID_INPUT with %s for arguments', (_, args) => {
     const [only] = read(call('1', 'read', args));
-    expect([only!.id, only!.name, only!.error?.code, only!.input]).toEqual(['1', 'read', 'INVALID_INPUT', undefined]);
+    expect([only!.id, only!.name, only!.error?.code, only!.input]).toEqual([
+      '1',
+      'read',
+      'INVALID_INPUT',
+      undefined,
+    ]);
   });
 
-  it.each(['constructor', '__proto__', 'toString', 'a.b', 'READ', '', undefined, 7, {}])('are refused as TOOL_NOT_FOUND when the name is %j', (name) => {
-    const [only] = read(call('1', name, '{}'));
-    expect([only!.error?.code, only!.name]).toEqual(['TOOL_NOT_FOUND', typeof name === 'string' ? name : '']);
-  });
+  it.each(['constructor', '__proto__', 'toString', 'a.b', 'READ', '', undefined, 7, {}])(
+    'are refused as TOOL_NOT_FOUND when the name is %j',
+    (name) => {
+      const [only] = read(call('1', name, '{}'));
+      expect([only!.error?.code, only!.name]).toEqual([
+        'TOOL_NOT_FOUND',
+        typeof name === 'string' ? name : '',
+      ]);
+    },
+  );
 
   it('hear which tools look like the one that was asked for', () => {
     const message = (name: string) => read(call('1', name, '{}'))[0]!.error?.message;
-    expect(message('reads')).toBe('Expected a tool that was offered, got "reads"; did you mean read?');
+    expect(message('reads')).toBe(
+      'Expected a tool that was offered, got "reads"; did you mean read?',
+    );
     expect(message('a.b')).toBe('Expected a tool that was offered, got "a.b"; did you mean a__b?');
   });
 
@@ -55,10 +78,15 @@ describe('the calls of a model', () => {
   });
 
   it('get an id where the model gave none, a different one every time', () => {
-    const ids = [...read(call(undefined, 'read', '{}'), call('', 'read', '{}')), ...read(call(null, 'read', '{}'))].map(({ id }) => id);
+    const ids = [
+      ...read(call(undefined, 'read', '{}'), call('', 'read', '{}')),
+      ...read(call(null, 'read', '{}')),
+    ].map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);
     let count = 0;
-    expect(chat.toCalls([call(undefined, 'read', '{}')], { newId: () => `n${(count += 1)}` })[0]!.id).toBe('n1');
+    expect(
+      chat.toCalls([call(undefined, 'read', '{}')], { newId: () => `n${(count += 1)}` })[0]!.id,
+    ).toBe('n1');
   });
 
   it('keep arguments named like parts of every object', () => {
@@ -68,36 +96,95 @@ describe('the calls of a model', () => {
   });
 
   it('are values for whatever a service answers', () => {
-    const exports = [chat, toOpenAITools(tools, { api: 'responses', strict: true }), toAnthropicTools(tools), toGeminiTools(tools)];
+    const exports = [
+      chat,
+      toOpenAITools(tools, { api: 'responses', strict: true }),
+      toAnthropicTools(tools),
+      toGeminiTools(tools),
+    ];
     const noise = fc.letrec((tie) => ({
-      node: fc.oneof({ maxDepth: 5 }, fc.jsonValue(), fc.array(tie('node'), { maxLength: 3 }), fc.dictionary(fc.constantFrom('choices', 'message', 'tool_calls', 'function', 'arguments', 'name', 'id', 'output', 'type', 'call_id', 'content', 'input', 'candidates', 'parts', 'functionCall', 'args'), fc.oneof(tie('node'), fc.constantFrom('function_call', 'tool_use', 'read', 'a__b', '{}')))),
+      node: fc.oneof(
+        { maxDepth: 5 },
+        fc.jsonValue(),
+        fc.array(tie('node'), { maxLength: 3 }),
+        fc.dictionary(
+          fc.constantFrom(
+            'choices',
+            'message',
+            'tool_calls',
+            'function',
+            'arguments',
+            'name',
+            'id',
+            'output',
+            'type',
+            'call_id',
+            'content',
+            'input',
+            'candidates',
+            'parts',
+            'functionCall',
+            'args',
+          ),
+          fc.oneof(tie('node'), fc.constantFrom('function_call', 'tool_use', 'read', 'a__b', '{}')),
+        ),
+      ),
     })).node;
     fc.assert(
       fc.property(noise, (response) => {
-        for (const each of exports) for (const one of each.toCalls(response)) expect([typeof one.id, typeof one.name, one.error === undefined ? ['a.b', 'read'].includes(one.name) : true]).toEqual(['string', 'string', true]);
+        for (const each of exports)
+          for (const one of each.toCalls(response))
+            expect([
+              typeof one.id,
+              typeof one.name,
+              one.error === undefined ? ['a.b', 'read'].includes(one.name) : true,
+            ]).toEqual(['string', 'string', true]);
       }),
       { numRuns: 500 },
     );
-    for (const each of exports) for (const response of [undefined, null, 7, 'x', [], [null]]) expect(each.toCalls(response)).toEqual([]);
+    for (const each of exports)
+      for (const response of [undefined, null, 7, 'x', [], [null]])
+        expect(each.toCalls(response)).toEqual([]);
   });
 });
 
 describe('the answers to a model', () => {
-  const outcome = (rest: object) => ({ callId: '1', toolName: 'read', ...rest }) as Parameters<typeof chat.toMessages>[0] extends Iterable<infer Each> ? Each : never;
+  const outcome = (rest: object) =>
+    ({ callId: '1', toolName: 'read', ...rest }) as Parameters<
+      typeof chat.toMessages
+    >[0] extends Iterable<infer Each>
+      ? Each
+      : never;
 
   it('tell text as it is and everything else as JSON', () => {
-    const values = ['text', { a: 1 }, [1], null, undefined, 7].map((value) => chat.toMessages([outcome({ status: 'ok', value })])[0]!.content);
+    const values = ['text', { a: 1 }, [1], null, undefined, 7].map(
+      (value) => chat.toMessages([outcome({ status: 'ok', value })])[0]!.content,
+    );
     expect(values).toEqual(['text', '{"a":1}', '[1]', 'null', 'null', '7']);
-    expect(chat.toMessages([outcome({ status: 'halt', reason: 'done', value: 1 })])[0]!.content).toBe('1');
+    expect(
+      chat.toMessages([outcome({ status: 'halt', reason: 'done', value: 1 })])[0]!.content,
+    ).toBe('1');
   });
 
   it('exist for every status: services refuse a conversation with an open call', () => {
-    const open = [{ status: 'error', message: 'broke' }, { status: 'denied', reason: 'read-only' }, { status: 'approval_required', pending: { reason: 'It writes' } }, { status: 'manual' }, { status: 'ask_user', question: 'Which?' }].map((each) => toAnthropicTools(tools).toMessages([outcome(each)])[0]!.content[0]!);
+    const open = [
+      { status: 'error', message: 'broke' },
+      { status: 'denied', reason: 'read-only' },
+      { status: 'approval_required', pending: { reason: 'It writes' } },
+      { status: 'manual' },
+      { status: 'ask_user', question: 'Which?' },
+    ].map((each) => toAnthropicTools(tools).toMessages([outcome(each)])[0]!.content[0]!);
     for (const each of open) expect(each.is_error).toBe(true);
-    expect(open.map(({ content }) => content as string).join('\n')).toMatch(/broke\nread was not run: read-only\. .*\nread was not run yet: this call needs approval\. It writes\. .*\nread is answered by a user or another program.*\nread asks the user: Which\?/);
+    expect(open.map(({ content }) => content as string).join('\n')).toMatch(
+      /broke\nread was not run: read-only\. .*\nread was not run yet: this call needs approval\. It writes\. .*\nread is answered by a user or another program.*\nread asks the user: Which\?/,
+    );
   });
 
   it('are none where nothing was called', () => {
-    expect([chat.toMessages([]), toAnthropicTools(tools).toMessages([]), toGeminiTools(tools).toMessages([])]).toEqual([[], [], []]);
+    expect([
+      chat.toMessages([]),
+      toAnthropicTools(tools).toMessages([]),
+      toGeminiTools(tools).toMessages([]),
+    ]).toEqual([[], [], []]);
   });
 });

@@ -1,10 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createNameCodec, FUNCTION_NAME_RULE, GEMINI_NAME_RULE } from '../../src/interop/export/name-codec.js';
+import {
+  createNameCodec,
+  FUNCTION_NAME_RULE,
+  GEMINI_NAME_RULE,
+} from '../../src/interop/export/name-codec.js';
 
-const word = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', '1'), minLength: 1, maxLength: 6 });
+const word = fc.string({
+  unit: fc.constantFrom('a', 'b', '.', '_', '-', '1'),
+  minLength: 1,
+  maxLength: 6,
+});
 const long = fc.string({ unit: fc.constantFrom('a', '.', '_'), minLength: 60, maxLength: 128 });
-const names = fc.array(fc.oneof(word, long, fc.constantFrom('constructor', '__proto__', 'toString')), { maxLength: 40 });
+const names = fc.array(
+  fc.oneof(word, long, fc.constantFrom('constructor', '__proto__', 'toString')),
+  { maxLength: 40 },
+);
 
 describe.each([
   ['OpenAI and Anthropic', FUNCTION_NAME_RULE, /^[A-Za-z0-9_-]{1,64}$/],
@@ -45,7 +56,10 @@ describe.each([
 describe('a name codec', () => {
   it('keeps encoded names readable', () => {
     const codec = createNameCodec(['mcp.github.get_issue', 'read_file'], FUNCTION_NAME_RULE);
-    expect([codec.encode('mcp.github.get_issue'), codec.encode('read_file')]).toEqual(['mcp__github__get_issue', 'read_file']);
+    expect([codec.encode('mcp.github.get_issue'), codec.encode('read_file')]).toEqual([
+      'mcp__github__get_issue',
+      'read_file',
+    ]);
   });
 
   it('gives a digest to both names that would be the same, and to the one that would take the name of another', () => {
@@ -67,7 +81,10 @@ describe('a name codec', () => {
 
   it('encodes a name alike in every export in which it collides with none', () => {
     const few = createNameCodec(['mcp.files.read'], FUNCTION_NAME_RULE);
-    const many = createNameCodec(['mcp.files.read', 'mcp.files.write', 'read', 'x'.repeat(128)], FUNCTION_NAME_RULE);
+    const many = createNameCodec(
+      ['mcp.files.read', 'mcp.files.write', 'read', 'x'.repeat(128)],
+      FUNCTION_NAME_RULE,
+    );
     expect(many.encode('mcp.files.read')).toBe(few.encode('mcp.files.read'));
   });
 
@@ -79,6 +96,7 @@ describe('a name codec', () => {
 
   it('knows only the names that were given to it', () => {
     const codec = createNameCodec(['read'], FUNCTION_NAME_RULE);
-    for (const name of ['constructor', '__proto__', 'toString', 'READ', '']) expect([codec.encode(name), codec.decode(name)]).toEqual([undefined, undefined]);
+    for (const name of ['constructor', '__proto__', 'toString', 'READ', ''])
+      expect([codec.encode(name), codec.decode(name)]).toEqual([undefined, undefined]);
   });
 });

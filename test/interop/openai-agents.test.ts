@@ -1,7 +1,24 @@
-import { Agent, Runner, RunState, setTracingDisabled, type FunctionTool, type Model, type ModelRequest, type ModelResponse } from '@openai/agents';
+import {
+  Agent,
+  Runner,
+  RunState,
+  setTracingDisabled,
+  type FunctionTool,
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+} from '@openai/agents';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, defineTool, fail, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  defineTool,
+  fail,
+  SafetyPolicy,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
@@ -10,14 +27,19 @@ import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
 
 /** A model that answers with one list of output items after the other, and keeps what it was asked. */
-function scripted(...outputs: readonly ModelResponse['output'][]): Model & { readonly requests: ModelRequest[] } {
+function scripted(
+  ...outputs: readonly ModelResponse['output'][]
+): Model & { readonly requests: ModelRequest[] } {
   const requests: ModelRequest[] = [];
   return {
     requests,
     getResponse: async (request) => {
       const { signal: _signal, ...asked } = request;
       requests.push(structuredClone(asked));
-      return { usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: outputs[requests.length - 1]! } as unknown as ModelResponse;
+      return {
+        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        output: outputs[requests.length - 1]!,
+      } as unknown as ModelResponse;
     },
     getStreamedResponse: () => {
       throw new Error('not streamed here');
@@ -25,21 +47,64 @@ function scripted(...outputs: readonly ModelResponse['output'][]): Model & { rea
   };
 }
 
-const call = (callId: string, name: string, input: unknown): ModelResponse['output'][number] => ({ type: 'function_call', callId, name, arguments: typeof input === 'string' ? input : JSON.stringify(input), status: 'completed' });
-const said = (text: string): ModelResponse['output'] => [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }];
-const results = (model: { readonly requests: ModelRequest[] }) => (model.requests.at(-1)!.input as { type: string; callId?: string; output?: unknown }[]).filter(({ type }) => type === 'function_call_result').map(({ callId, output }) => [callId, (output as { text?: string }).text ?? output]);
+const call = (callId: string, name: string, input: unknown): ModelResponse['output'][number] => ({
+  type: 'function_call',
+  callId,
+  name,
+  arguments: typeof input === 'string' ? input : JSON.stringify(input),
+  status: 'completed',
+});
+const said = (text: string): ModelResponse['output'] => [
+  {
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text }],
+  },
+];
+const results = (model: { readonly requests: ModelRequest[] }) =>
+  (model.requests.at(-1)!.input as { type: string; callId?: string; output?: unknown }[])
+    .filter(({ type }) => type === 'function_call_result')
+    .map(({ callId, output }) => [callId, (output as { text?: string }).text ?? output]);
 
 function setUp() {
   const written: string[] = [];
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.number().optional() }), ...open, execute: ({ a, b = 1 }) => ({ sum: a + b }) }),
-    defineTool({ name: 'write', description: 'Writes', inputSchema: z.object({ text: z.string() }), accessMode: AccessMode.WRITE, execute: ({ text }) => void written.push(text) }),
-    defineTool({ name: 'failing', description: 'Fails', inputSchema: z.object({}), ...open, execute: () => fail('no luck today') }),
-    defineTool({ name: 'image', description: 'Looks like an image', inputSchema: z.object({}), ...open, execute: () => ({ type: 'image', image: 'x' }) }),
+    defineTool({
+      name: 'math.add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.number().optional() }),
+      ...open,
+      execute: ({ a, b = 1 }) => ({ sum: a + b }),
+    }),
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: AccessMode.WRITE,
+      execute: ({ text }) => void written.push(text),
+    }),
+    defineTool({
+      name: 'failing',
+      description: 'Fails',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => fail('no luck today'),
+    }),
+    defineTool({
+      name: 'image',
+      description: 'Looks like an image',
+      inputSchema: z.object({}),
+      ...open,
+      execute: () => ({ type: 'image', image: 'x' }),
+    }),
   ]);
   const executor = new ToolExecutor({ registry });
-  const agentWith = (model: Model, tools: FunctionTool[] = toOpenAIAgentsTools(registry, { executor })) => new Agent({ name: 'a', model, tools });
+  const agentWith = (
+    model: Model,
+    tools: FunctionTool[] = toOpenAIAgentsTools(registry, { executor }),
+  ) => new Agent({ name: 'a', model, tools });
   return { written, registry, executor, agentWith, runner: new Runner({ tracingDisabled: true }) };
 }
 
@@ -48,14 +113,27 @@ describe('tools in @openai/agents', () => {
 
   it('run in a turn, and give failures, wrong inputs and what merely looks like an image as text', async () => {
     const { agentWith, runner } = setUp();
-    const model = scripted([call('1', 'math__add', { a: 2 }), call('2', 'failing', {}), call('3', 'math__add', { a: 'x' }), call('5', 'image', {})], said('done'));
+    const model = scripted(
+      [
+        call('1', 'math__add', { a: 2 }),
+        call('2', 'failing', {}),
+        call('3', 'math__add', { a: 'x' }),
+        call('5', 'image', {}),
+      ],
+      said('done'),
+    );
     expect((await runner.run(agentWith(model), 'please')).finalOutput).toBe('done');
     const answers = new Map(results(model) as [string, string][]);
     expect(answers.get('1')).toBe('{"sum":3}');
     expect(answers.get('2')).toBe('no luck today');
     expect(answers.get('3')).toContain('a: Expected number');
     expect(answers.get('5')).toBe('{"type":"image","image":"x"}');
-    expect(model.requests[0]!.tools[0]).toMatchObject({ type: 'function', name: 'math__add', strict: false, parameters: { type: 'object', required: ['a'] } });
+    expect(model.requests[0]!.tools[0]).toMatchObject({
+      type: 'function',
+      name: 'math__add',
+      strict: false,
+      parameters: { type: 'object', required: ['a'] },
+    });
   });
 
   it('interrupt the run where the policy asks for an approval, and run after it, also from a stored state', async () => {
@@ -87,14 +165,20 @@ describe('tools in @openai/agents', () => {
     for (const policy of [undefined, new SafetyPolicy({ registry })]) {
       const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
       expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
-      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain('text: Expected string');
+      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain(
+        'text: Expected string',
+      );
     }
   });
 
   it('do not run for a runner that does not wait', async () => {
     const { registry, executor, written } = setUp();
     const [, write] = toOpenAIAgentsTools(registry, { executor });
-    expect(await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', { toolCall: { callId: '1' } })).toContain('write was not run yet: this call needs approval');
+    expect(
+      await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', {
+        toolCall: { callId: '1' },
+      }),
+    ).toContain('write was not run yet: this call needs approval');
     expect(written).toEqual([]);
   });
 
@@ -102,15 +186,25 @@ describe('tools in @openai/agents', () => {
     const { registry, executor } = setUp();
     const [add] = toOpenAIAgentsTools(registry, { executor });
     const context = { isToolApproved: () => undefined };
-    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain('Expected an object of named parameters');
-    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain('a: Expected number');
+    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain(
+      'Expected an object of named parameters',
+    );
+    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain(
+      'a: Expected number',
+    );
   });
 
   it('tell the model what the policy denies', async () => {
     const { registry, executor, agentWith, runner, written } = setUp();
-    const policy = new SafetyPolicy({ registry, rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }] });
+    const policy = new SafetyPolicy({
+      registry,
+      rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }],
+    });
     const model = scripted([call('w1', 'write', { text: 'hello' })], said('a pity'));
-    await runner.run(agentWith(model, toOpenAIAgentsTools(registry, { executor, policy }) as FunctionTool[]), 'please');
+    await runner.run(
+      agentWith(model, toOpenAIAgentsTools(registry, { executor, policy }) as FunctionTool[]),
+      'please',
+    );
     expect(results(model)).toEqual([['w1', expect.stringContaining('not on Sundays')]]);
     expect(written).toEqual([]);
   });
@@ -121,7 +215,9 @@ describe('tools in @openai/agents', () => {
     const approved = { isToolApproved: () => true };
     const input = '{"text":"hello"}';
     await write!.invoke(approved, input, { toolCall: { callId: 'c1' } });
-    expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain('got one that has run its call already');
+    expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain(
+      'got one that has run its call already',
+    );
     expect(written).toEqual(['hello']);
   });
 
@@ -129,21 +225,38 @@ describe('tools in @openai/agents', () => {
     ['the other first', ['goodbye', 'hello'], false],
     ['the other last', ['hello', 'goodbye'], false],
     ['the other first, from a stored state', ['goodbye', 'hello'], true],
-  ])('do not run under an approval when calls with different inputs share its id: %s', async (_, texts, stored) => {
-    const { agentWith, runner, written } = setUp();
-    const model = scripted(texts.map((text) => call('w1', 'write', { text })), said('oh'));
-    const agent = agentWith(model);
-    const first = await runner.run(agent, 'please');
-    const state = stored ? await RunState.fromString(agent, first.state.toString()) : (first.state as never);
-    state.approve(state.getInterruptions().find(({ rawItem }) => JSON.stringify(rawItem).includes('hello'))!);
-    await runner.run(agent, state);
-    expect(written).toEqual([]);
-    expect(results(model)).toContainEqual(['w1', expect.stringContaining('got calls with different inputs')]);
-  });
+  ])(
+    'do not run under an approval when calls with different inputs share its id: %s',
+    async (_, texts, stored) => {
+      const { agentWith, runner, written } = setUp();
+      const model = scripted(
+        texts.map((text) => call('w1', 'write', { text })),
+        said('oh'),
+      );
+      const agent = agentWith(model);
+      const first = await runner.run(agent, 'please');
+      const state = stored
+        ? await RunState.fromString(agent, first.state.toString())
+        : (first.state as never);
+      state.approve(
+        state.getInterruptions().find(({ rawItem }) => JSON.stringify(rawItem).includes('hello'))!,
+      );
+      await runner.run(agent, state);
+      expect(written).toEqual([]);
+      expect(results(model)).toContainEqual([
+        'w1',
+        expect.stringContaining('got calls with different inputs'),
+      ]);
+    },
+  );
 
   it('do not run another input under an id that was approved before', async () => {
     const { agentWith, runner, written } = setUp();
-    const model = scripted([call('w1', 'write', { text: 'hello' })], [call('w1', 'write', { text: 'goodbye' })], said('oh'));
+    const model = scripted(
+      [call('w1', 'write', { text: 'hello' })],
+      [call('w1', 'write', { text: 'goodbye' })],
+      said('oh'),
+    );
     const agent = agentWith(model);
     const { state, interruptions } = await runner.run(agent, 'please');
     state.approve(interruptions[0]!);
@@ -153,7 +266,13 @@ describe('tools in @openai/agents', () => {
 
   it('run each call of a tool whose calls were all approved at once', async () => {
     const { agentWith, runner, written } = setUp();
-    const agent = agentWith(scripted([call('w1', 'write', { text: 'hello' })], [call('w2', 'write', { text: 'goodbye' })], said('done')));
+    const agent = agentWith(
+      scripted(
+        [call('w1', 'write', { text: 'hello' })],
+        [call('w2', 'write', { text: 'goodbye' })],
+        said('done'),
+      ),
+    );
     const { state, interruptions } = await runner.run(agent, 'please');
     state.approve(interruptions[0]!, { alwaysApprove: true });
     await runner.run(agent, state);
@@ -164,8 +283,15 @@ describe('tools in @openai/agents', () => {
     for (const shared of [true, false]) {
       const { registry, executor, agentWith, runner, written } = setUp();
       const store = new MemoryStateStore();
-      const agent = () => agentWith(scripted([call('w1', 'write', { text: 'hello' })], said('written')), toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }));
-      const other = agentWith(scripted(said('written')), toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }));
+      const agent = () =>
+        agentWith(
+          scripted([call('w1', 'write', { text: 'hello' })], said('written')),
+          toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }),
+        );
+      const other = agentWith(
+        scripted(said('written')),
+        toOpenAIAgentsTools(registry, { executor, ...(shared && { store }) }),
+      );
       const first = await runner.run(agent(), 'please');
       const state = await RunState.fromString(other, first.state.toString());
       state.approve(state.getInterruptions()[0]!);
@@ -174,44 +300,59 @@ describe('tools in @openai/agents', () => {
     }
   });
 
-  it.each(['saved', 'nothing'] as const)('run no approved call again after their store came back with %s of it', async (kept) => {
-    const { registry, executor, agentWith, runner, written } = setUp();
-    const store = new RestartingStore(new ManualClock());
-    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
-    const first = await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please');
-    const stored = first.state.toString();
-    store.save();
-    for (let round = 0; round < 2; round++) {
-      const again = agent(said('written'));
-      const state = await RunState.fromString(again, stored);
-      state.approve(state.getInterruptions()[0]!);
-      await runner.run(again, state);
-      await store.restart(kept);
-    }
-    expect(written).toEqual(['hello']);
-  });
+  it.each(['saved', 'nothing'] as const)(
+    'run no approved call again after their store came back with %s of it',
+    async (kept) => {
+      const { registry, executor, agentWith, runner, written } = setUp();
+      const store = new RestartingStore(new ManualClock());
+      const agent = (...outputs: readonly ModelResponse['output'][]) =>
+        agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+      const first = await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please');
+      const stored = first.state.toString();
+      store.save();
+      for (let round = 0; round < 2; round++) {
+        const again = agent(said('written'));
+        const state = await RunState.fromString(again, stored);
+        state.approve(state.getInterruptions()[0]!);
+        await runner.run(again, state);
+        await store.restart(kept);
+      }
+      expect(written).toEqual(['hello']);
+    },
+  );
 
-  it.each([0, 1, 'all'] as const)('run no approved call again after keys of their store were removed: %s', async (which) => {
-    const { registry, executor, agentWith, runner, written } = setUp();
-    const store = new RestartingStore(new ManualClock());
-    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
-    const stored = (await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please')).state.toString();
-    for (let round = 0; round < 2; round++) {
-      const again = agent(said('written'));
-      const state = await RunState.fromString(again, stored);
-      state.approve(state.getInterruptions()[0]!);
-      await runner.run(again, state);
-      const keys = await store.memory.list('openai-agents');
-      for (const key of which === 'all' ? keys : keys.slice(which, which + 1)) await store.evict(key);
-    }
-    expect(written).toEqual(['hello']);
-  });
+  it.each([0, 1, 'all'] as const)(
+    'run no approved call again after keys of their store were removed: %s',
+    async (which) => {
+      const { registry, executor, agentWith, runner, written } = setUp();
+      const store = new RestartingStore(new ManualClock());
+      const agent = (...outputs: readonly ModelResponse['output'][]) =>
+        agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+      const stored = (
+        await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please')
+      ).state.toString();
+      for (let round = 0; round < 2; round++) {
+        const again = agent(said('written'));
+        const state = await RunState.fromString(again, stored);
+        state.approve(state.getInterruptions()[0]!);
+        await runner.run(again, state);
+        const keys = await store.memory.list('openai-agents');
+        for (const key of which === 'all' ? keys : keys.slice(which, which + 1))
+          await store.evict(key);
+      }
+      expect(written).toEqual(['hello']);
+    },
+  );
 
   it('run no call again after a restart of their store when all calls were approved and its id was asked about with different inputs', async () => {
     const { registry, executor, agentWith, runner, written } = setUp();
     const store = new RestartingStore(new ManualClock());
-    const agent = (...outputs: readonly ModelResponse['output'][]) => agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
-    const first = await runner.run(agent([call('w1', 'write', { text: 'hello' }), call('w1', 'write', { text: 'goodbye' })]), 'please');
+    const agent = (...outputs: readonly ModelResponse['output'][]) =>
+      agentWith(scripted(...outputs), toOpenAIAgentsTools(registry, { executor, store }));
+    const first = await runner.run(
+      agent([call('w1', 'write', { text: 'hello' }), call('w1', 'write', { text: 'goodbye' })]),
+      'please',
+    );
     const stored = first.state.toString();
     store.save();
     for (let round = 0; round < 2; round++) {

@@ -1,10 +1,27 @@
-import { Agent, Runner, setTracingDisabled, type FunctionTool, type Model, type ModelResponse } from '@openai/agents';
+import {
+  Agent,
+  Runner,
+  setTracingDisabled,
+  type FunctionTool,
+  type Model,
+  type ModelResponse,
+} from '@openai/agents';
 import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import type { ToolMessage } from '@langchain/core/messages';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, askUser, defineTool, fail, halt, SafetyPolicy, SideEffect, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  fail,
+  halt,
+  SafetyPolicy,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { toAnthropicTools } from '../../src/interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../src/interop/export/to-gemini-tools.js';
@@ -16,7 +33,8 @@ import { readOutcome } from '../../src/safety/read-outcome.js';
 import { textOf, WAYS } from '../mcp/server-clients.js';
 
 /** What a target makes of an outcome: a result, an error, its own form of waiting, or a text of which it cannot say what it is. */
-type Shown = { readonly as: 'result' | 'error' | 'text'; readonly text: string } | { readonly as: 'waiting' };
+type Shown =
+  { readonly as: 'result' | 'error' | 'text'; readonly text: string } | { readonly as: 'waiting' };
 
 interface Setup {
   readonly registry: ToolMetadataRegistry;
@@ -27,7 +45,12 @@ interface Setup {
 function setUp(): Setup {
   const registry = new ToolMetadataRegistry();
   const inputSchema = z.object({});
-  const open = { inputSchema, accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE, description: 'A tool' } as const;
+  const open = {
+    inputSchema,
+    accessMode: AccessMode.READONLY,
+    sideEffects: SideEffect.NONE,
+    description: 'A tool',
+  } as const;
   registry.registerAll([
     defineTool({ ...open, name: 'ok', execute: () => ({ sum: 3 }) }),
     defineTool({ ...open, name: 'halt', execute: () => halt('all is done', { left: 0 }) }),
@@ -36,113 +59,276 @@ function setUp(): Setup {
     defineTool({ ...open, name: 'denied', execute: () => 1 }),
     defineTool({ ...open, name: 'ask_user', execute: () => askUser('Which one?', ['a', 'b']) }),
     defineTool({ ...open, name: 'manual', manual: true }),
-    defineTool({ inputSchema, name: 'approval_required', description: 'Writes', accessMode: AccessMode.WRITE, execute: () => 1 }),
+    defineTool({
+      inputSchema,
+      name: 'approval_required',
+      description: 'Writes',
+      accessMode: AccessMode.WRITE,
+      execute: () => 1,
+    }),
   ]);
-  const policy = new SafetyPolicy({ registry, rules: [{ name: 'secret-rule', verdict: 'deny', tools: 'denied', reason: 'not on Sundays' }] });
+  const policy = new SafetyPolicy({
+    registry,
+    rules: [{ name: 'secret-rule', verdict: 'deny', tools: 'denied', reason: 'not on Sundays' }],
+  });
   return { registry, executor: new ToolExecutor({ registry, policy }) };
 }
 
-const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: 1, text: 1, reasoning: undefined } };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
 
 async function inAISDK({ registry, executor }: Setup, name: string): Promise<Shown> {
   const model = new MockLanguageModelV3({
     doGenerate: [
-      { content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{}' }], finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] },
-      { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
+      {
+        content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{}' }],
+        finishReason: { unified: 'tool-calls', raw: undefined },
+        usage,
+        warnings: [],
+      },
+      {
+        content: [{ type: 'text', text: 'done' }],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage,
+        warnings: [],
+      },
     ],
   });
-  await generateText({ model, tools: toAISDKTools(registry, { executor }), prompt: 'please', stopWhen: stepCountIs(2) });
-  const [answer] = model.doGenerateCalls.at(-1)!.prompt.filter(({ role }) => role === 'tool').flatMap(({ content }) => content as { output: { type: string; value: unknown } }[]);
+  await generateText({
+    model,
+    tools: toAISDKTools(registry, { executor }),
+    prompt: 'please',
+    stopWhen: stepCountIs(2),
+  });
+  const [answer] = model.doGenerateCalls
+    .at(-1)!
+    .prompt.filter(({ role }) => role === 'tool')
+    .flatMap(({ content }) => content as { output: { type: string; value: unknown } }[]);
   if (answer === undefined) return { as: 'waiting' };
   const { type, value } = answer.output;
-  return { as: type === 'error-text' ? 'error' : 'result', text: typeof value === 'string' ? value : JSON.stringify(value) };
+  return {
+    as: type === 'error-text' ? 'error' : 'result',
+    text: typeof value === 'string' ? value : JSON.stringify(value),
+  };
 }
 
 async function inLangChain({ registry, executor }: Setup, name: string): Promise<Shown> {
   const tools = await toLangChainTools(registry, { executor });
-  const { status, content } = (await tools.find((each) => each.name === name)!.invoke({ type: 'tool_call', id: 'c1', name, args: {} })) as ToolMessage;
+  const { status, content } = (await tools
+    .find((each) => each.name === name)!
+    .invoke({ type: 'tool_call', id: 'c1', name, args: {} })) as ToolMessage;
   return { as: status === 'error' ? 'error' : 'result', text: content as string };
 }
 
 async function inAgents({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const outputs = [[{ type: 'function_call', callId: 'c1', name, arguments: '{}', status: 'completed' }], [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] }]];
+  const outputs = [
+    [{ type: 'function_call', callId: 'c1', name, arguments: '{}', status: 'completed' }],
+    [
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'done' }],
+      },
+    ],
+  ];
   const requests: { type: string; output?: { text?: string } | string }[][] = [];
   const model: Model = {
     getResponse: async ({ input }) => {
       requests.push(structuredClone(input) as never);
-      return { usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: outputs.shift() } as unknown as ModelResponse;
+      return {
+        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        output: outputs.shift(),
+      } as unknown as ModelResponse;
     },
     getStreamedResponse: () => {
       throw new Error('not streamed here');
     },
   };
-  const { interruptions } = await new Runner({ tracingDisabled: true }).run(new Agent({ name: 'a', model, tools: toOpenAIAgentsTools(registry, { executor }) as FunctionTool[] }), 'please');
+  const { interruptions } = await new Runner({ tracingDisabled: true }).run(
+    new Agent({
+      name: 'a',
+      model,
+      tools: toOpenAIAgentsTools(registry, { executor }) as FunctionTool[],
+    }),
+    'please',
+  );
   if (interruptions.length > 0) return { as: 'waiting' };
   const { output } = requests.at(-1)!.find(({ type }) => type === 'function_call_result')!;
   return { as: 'text', text: typeof output === 'string' ? output : output!.text! };
 }
 
 async function inOpenAI({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const { content } = toOpenAITools(registry).toMessages([await executor.execute({ id: 'c1', name })])[0]!;
+  const { content } = toOpenAITools(registry).toMessages([
+    await executor.execute({ id: 'c1', name }),
+  ])[0]!;
   const { error } = JSON.parse(content) as { error?: string };
   return error === undefined ? { as: 'result', text: content } : { as: 'error', text: error };
 }
 
 async function inResponses({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const output = toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute({ id: 'c1', name })])[0]!.output as string;
+  const output = toOpenAITools(registry, { api: 'responses' }).toMessages([
+    await executor.execute({ id: 'c1', name }),
+  ])[0]!.output as string;
   const { error } = JSON.parse(output) as { error?: string };
   return error === undefined ? { as: 'result', text: output } : { as: 'error', text: error };
 }
 
 async function inAnthropic({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const { content, is_error: failed = false } = toAnthropicTools(registry).toMessages([await executor.execute({ id: 'c1', name })])[0]!.content[0]!;
+  const { content, is_error: failed = false } = toAnthropicTools(registry).toMessages([
+    await executor.execute({ id: 'c1', name }),
+  ])[0]!.content[0]!;
   return { as: failed ? 'error' : 'result', text: content as string };
 }
 
 async function inGemini({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const { response } = toGeminiTools(registry).toMessages([await executor.execute({ id: 'c1', name })])[0]!.parts[0]!.functionResponse;
-  return 'error' in response ? { as: 'error', text: response['error'] as string } : { as: 'result', text: JSON.stringify(response['output']) };
+  const { response } = toGeminiTools(registry).toMessages([
+    await executor.execute({ id: 'c1', name }),
+  ])[0]!.parts[0]!.functionResponse;
+  return 'error' in response
+    ? { as: 'error', text: response['error'] as string }
+    : { as: 'result', text: JSON.stringify(response['output']) };
 }
 
-const inMcp = (canAsk: boolean) => async ({ registry, executor }: Setup, name: string): Promise<Shown> => {
-  const server = createMcpServer(registry, { executor });
-  onTestFinished(() => server.close());
-  let asked = false;
-  const answer = () => {
-    asked = true;
-    return { action: 'cancel' as const };
+const inMcp =
+  (canAsk: boolean) =>
+  async ({ registry, executor }: Setup, name: string): Promise<Shown> => {
+    const server = createMcpServer(registry, { executor });
+    onTestFinished(() => server.close());
+    let asked = false;
+    const answer = () => {
+      asked = true;
+      return { action: 'cancel' as const };
+    };
+    const client = await WAYS[0]!.open(server, canAsk ? { answer } : {});
+    const result = await client.call(name);
+    if (asked) return { as: 'waiting' };
+    const text = textOf(result).replace('\nThe tool asks to end here: all is done', '');
+    return { as: result.isError === true ? 'error' : 'result', text };
   };
-  const client = await WAYS[0]!.open(server, canAsk ? { answer } : {});
-  const result = await client.call(name);
-  if (asked) return { as: 'waiting' };
-  const text = textOf(result).replace('\nThe tool asks to end here: all is done', '');
-  return { as: result.isError === true ? 'error' : 'result', text };
-};
 
 /** How the targets show every outcome; each with a form of waiting says so. */
 const TABLE = [
   /* target                        show            ok        halt      lost     error    denied   ask_user   manual     approval_required */
-  ['the AI SDK', inAISDK, 'result', 'result', 'error', 'error', 'error', 'error', 'waiting', 'waiting'],
-  ['LangChain', inLangChain, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
+  [
+    'the AI SDK',
+    inAISDK,
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'waiting',
+    'waiting',
+  ],
+  [
+    'LangChain',
+    inLangChain,
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+  ],
   ['@openai/agents', inAgents, 'text', 'text', 'text', 'text', 'text', 'text', 'text', 'waiting'],
-  ['the chat API of OpenAI', inOpenAI, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
-  ['the responses API of OpenAI', inResponses, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
-  ['Anthropic', inAnthropic, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
+  [
+    'the chat API of OpenAI',
+    inOpenAI,
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+  ],
+  [
+    'the responses API of OpenAI',
+    inResponses,
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+  ],
+  [
+    'Anthropic',
+    inAnthropic,
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+  ],
   ['Gemini', inGemini, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
-  ['an MCP client that can ask', inMcp(true), 'result', 'result', 'error', 'error', 'error', 'waiting', 'error', 'waiting'],
-  ['an MCP client that cannot ask', inMcp(false), 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error and advice'],
+  [
+    'an MCP client that can ask',
+    inMcp(true),
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'waiting',
+    'error',
+    'waiting',
+  ],
+  [
+    'an MCP client that cannot ask',
+    inMcp(false),
+    'result',
+    'result',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error',
+    'error and advice',
+  ],
 ] as const;
-const ADVICE = ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
-const OUTCOMES = ['ok', 'halt', 'lost', 'error', 'denied', 'ask_user', 'manual', 'approval_required'] as const;
+const ADVICE =
+  ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
+const OUTCOMES = [
+  'ok',
+  'halt',
+  'lost',
+  'error',
+  'denied',
+  'ask_user',
+  'manual',
+  'approval_required',
+] as const;
 
 describe.each(TABLE)('%s', (_, show, ...expected) => {
   beforeAll(() => setTracingDisabled(true));
 
-  it.each(OUTCOMES.map((outcome, column) => [outcome, expected[column]!] as const))('shows %s as %s, in the words that all targets share', async (name, as) => {
-    const setup = setUp();
-    const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));
-    const shown = await show(setup, name);
-    expect(shown).toEqual(as === 'waiting' ? { as } : as === 'error and advice' ? { as: 'error', text: text + ADVICE } : { as, text });
-    expect(text).not.toContain('secret-rule');
-  });
+  it.each(OUTCOMES.map((outcome, column) => [outcome, expected[column]!] as const))(
+    'shows %s as %s, in the words that all targets share',
+    async (name, as) => {
+      const setup = setUp();
+      const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));
+      const shown = await show(setup, name);
+      expect(shown).toEqual(
+        as === 'waiting'
+          ? { as }
+          : as === 'error and advice'
+            ? { as: 'error', text: text + ADVICE }
+            : { as, text },
+      );
+      expect(text).not.toContain('secret-rule');
+    },
+  );
 });

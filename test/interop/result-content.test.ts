@@ -1,13 +1,38 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Agent, Runner, setTracingDisabled, type Model, type ModelRequest, type ModelResponse } from '@openai/agents';
+import {
+  Agent,
+  Runner,
+  setTracingDisabled,
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+} from '@openai/agents';
 import type { ToolMessage } from '@langchain/core/messages';
 import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
-import { defineTool, file, halt, image, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
-import { toAISDKTools, toAnthropicTools, toGeminiTools, toLangChainTools, toOpenAIAgentsTools, toOpenAITools } from '../../src/interop.js';
+import {
+  defineTool,
+  file,
+  halt,
+  image,
+  ok,
+  resourceLink,
+  text,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ContentPart,
+} from '../../src/index.js';
+import {
+  toAISDKTools,
+  toAnthropicTools,
+  toGeminiTools,
+  toLangChainTools,
+  toOpenAIAgentsTools,
+  toOpenAITools,
+} from '../../src/interop.js';
 import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
 import { official } from '../mcp/servers/start.js';
@@ -18,10 +43,27 @@ const PNG = Buffer.from(BYTES).toString('base64');
 
 function setUp() {
   const registry = new ToolMetadataRegistry();
-  registry.register(defineTool({
-    name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly',
-    execute: () => ok({ width: 1_024 }, { content: [text('The page, 1024 wide'), image(BYTES, 'image/png'), file(new Uint8Array([37, 80]), 'application/pdf', { name: 'page.pdf' }), resourceLink('https://example.org/page'), text('saved under ~/shots', { audience: ['user'] })] }),
-  }));
+  registry.register(
+    defineTool({
+      name: 'shot',
+      description: 'Takes a screenshot',
+      inputSchema: { type: 'object', properties: {} },
+      accessMode: 'readonly',
+      execute: () =>
+        ok(
+          { width: 1_024 },
+          {
+            content: [
+              text('The page, 1024 wide'),
+              image(BYTES, 'image/png'),
+              file(new Uint8Array([37, 80]), 'application/pdf', { name: 'page.pdf' }),
+              resourceLink('https://example.org/page'),
+              text('saved under ~/shots', { audience: ['user'] }),
+            ],
+          },
+        ),
+    }),
+  );
   return { registry, executor: new ToolExecutor({ registry }) };
 }
 const call = { id: 'c1', name: 'shot', input: {} };
@@ -39,63 +81,167 @@ describe('a screenshot with a text, a file and a link', () => {
       { type: 'input_file', filename: 'page.pdf', file_data: 'data:application/pdf;base64,JVA=' },
       { type: 'input_text', text: LINK },
     ]);
-    expect(toOpenAITools(registry).toMessages([outcome])[0]!.content).toBe(`The page, 1024 wide\n[image: image/png, 684 KiB]\n[file page.pdf: application/pdf, 2 bytes]\n${LINK}`);
+    expect(toOpenAITools(registry).toMessages([outcome])[0]!.content).toBe(
+      `The page, 1024 wide\n[image: image/png, 684 KiB]\n[file page.pdf: application/pdf, 2 bytes]\n${LINK}`,
+    );
   });
 
   it('reaches Anthropic as image and document, and Gemini as parts of the function response', async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toAnthropicTools(registry).toMessages([outcome])[0]!.content[0]).toEqual({
-      type: 'tool_result', tool_use_id: 'c1',
-      content: [{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVA=' } }, { type: 'text', text: LINK }],
+      type: 'tool_result',
+      tool_use_id: 'c1',
+      content: [
+        { type: 'text', text: 'The page, 1024 wide' },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+        {
+          type: 'document',
+          source: { type: 'base64', media_type: 'application/pdf', data: 'JVA=' },
+        },
+        { type: 'text', text: LINK },
+      ],
     });
     const { functionResponse } = toGeminiTools(registry).toMessages([outcome])[0]!.parts[0]!;
-    expect(functionResponse.parts).toEqual([{ inlineData: { mimeType: 'image/png', data: PNG } }, { inlineData: { mimeType: 'application/pdf', data: 'JVA=' } }]);
+    expect(functionResponse.parts).toEqual([
+      { inlineData: { mimeType: 'image/png', data: PNG } },
+      { inlineData: { mimeType: 'application/pdf', data: 'JVA=' } },
+    ]);
     expect(functionResponse.response['output']).toMatch(/^The page, 1024 wide\n/);
   });
 
   it('reaches the model of the AI SDK as content, and the program as the value', async () => {
-    const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+    const usage = {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    };
     const model = new MockLanguageModelV3({
       doGenerate: [
-        { content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'shot', input: '{}' }], finishReason: { unified: 'tool-calls', raw: undefined }, usage, warnings: [] },
-        { content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop', raw: undefined }, usage, warnings: [] },
+        {
+          content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'shot', input: '{}' }],
+          finishReason: { unified: 'tool-calls', raw: undefined },
+          usage,
+          warnings: [],
+        },
+        {
+          content: [{ type: 'text', text: 'done' }],
+          finishReason: { unified: 'stop', raw: undefined },
+          usage,
+          warnings: [],
+        },
       ],
     });
     const { registry, executor } = setUp();
-    const { steps } = await generateText({ model, tools: toAISDKTools(registry, { executor }), prompt: 'a screenshot please', stopWhen: stepCountIs(3) });
+    const { steps } = await generateText({
+      model,
+      tools: toAISDKTools(registry, { executor }),
+      prompt: 'a screenshot please',
+      stopWhen: stepCountIs(3),
+    });
     expect(steps[0]!.toolResults[0]!.output).toEqual({ width: 1_024 });
     const read = model.doGenerateCalls[1]!.prompt.find(({ role }) => role === 'tool');
-    expect(read?.content[0]).toMatchObject({ output: { type: 'content', value: [{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image-data', data: PNG, mediaType: 'image/png' }, { type: 'file-data', mediaType: 'application/pdf', filename: 'page.pdf' }, { type: 'text', text: LINK }] } });
+    expect(read?.content[0]).toMatchObject({
+      output: {
+        type: 'content',
+        value: [
+          { type: 'text', text: 'The page, 1024 wide' },
+          { type: 'image-data', data: PNG, mediaType: 'image/png' },
+          { type: 'file-data', mediaType: 'application/pdf', filename: 'page.pdf' },
+          { type: 'text', text: LINK },
+        ],
+      },
+    });
   });
 
   it('reaches LangChain as content blocks with the value as artifact, and OpenAI Agents as structured output', async () => {
     const { registry, executor } = setUp();
     const [tool] = await toLangChainTools(registry, { executor });
-    const message = (await tool!.invoke({ type: 'tool_call', id: 'c1', name: 'shot', args: {} })) as ToolMessage;
-    expect([message.content, message.artifact]).toEqual([[{ type: 'text', text: 'The page, 1024 wide' }, { type: 'image', mimeType: 'image/png', data: PNG }, { type: 'file', mimeType: 'application/pdf', data: 'JVA=', metadata: { filename: 'page.pdf' } }, { type: 'text', text: LINK }], { width: 1_024 }]);
+    const message = (await tool!.invoke({
+      type: 'tool_call',
+      id: 'c1',
+      name: 'shot',
+      args: {},
+    })) as ToolMessage;
+    expect([message.content, message.artifact]).toEqual([
+      [
+        { type: 'text', text: 'The page, 1024 wide' },
+        { type: 'image', mimeType: 'image/png', data: PNG },
+        {
+          type: 'file',
+          mimeType: 'application/pdf',
+          data: 'JVA=',
+          metadata: { filename: 'page.pdf' },
+        },
+        { type: 'text', text: LINK },
+      ],
+      { width: 1_024 },
+    ]);
 
     const requests: ModelRequest[] = [];
     const model = {
       getResponse: (request: ModelRequest) => {
         requests.push(request);
-        const output = requests.length === 1 ? { type: 'function_call', callId: 'c1', name: 'shot', arguments: '{}', status: 'completed' } : { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] };
-        return Promise.resolve({ usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 }, output: [output] } as unknown as ModelResponse);
+        const output =
+          requests.length === 1
+            ? {
+                type: 'function_call',
+                callId: 'c1',
+                name: 'shot',
+                arguments: '{}',
+                status: 'completed',
+              }
+            : {
+                type: 'message',
+                role: 'assistant',
+                status: 'completed',
+                content: [{ type: 'output_text', text: 'done' }],
+              };
+        return Promise.resolve({
+          usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+          output: [output],
+        } as unknown as ModelResponse);
       },
     } as unknown as Model;
-    await new Runner({ tracingDisabled: true }).run(new Agent({ name: 'a', model, tools: toOpenAIAgentsTools(registry, { executor }) as never }), 'a screenshot please');
-    const result = (requests[1]!.input as readonly { readonly type?: string }[]).find(({ type }) => type === 'function_call_result');
-    expect(result).toMatchObject({ output: [{ type: 'input_text', text: 'The page, 1024 wide' }, { type: 'input_image', image: `data:image/png;base64,${PNG}` }, { type: 'input_file', filename: 'page.pdf' }, { type: 'input_text', text: LINK }] });
+    await new Runner({ tracingDisabled: true }).run(
+      new Agent({ name: 'a', model, tools: toOpenAIAgentsTools(registry, { executor }) as never }),
+      'a screenshot please',
+    );
+    const result = (requests[1]!.input as readonly { readonly type?: string }[]).find(
+      ({ type }) => type === 'function_call_result',
+    );
+    expect(result).toMatchObject({
+      output: [
+        { type: 'input_text', text: 'The page, 1024 wide' },
+        { type: 'input_image', image: `data:image/png;base64,${PNG}` },
+        { type: 'input_file', filename: 'page.pdf' },
+        { type: 'input_text', text: LINK },
+      ],
+    });
   });
 
   it('reaches the model of a chat as content, and a stored session keeps it', async () => {
     const { executor } = setUp();
     const script = () => scriptedModel([{ calls: [call] }, 'done']);
     const { messages } = await chat({ model: script(), executor, prompt: 'a screenshot please' });
-    const expected = { output: { type: 'content', value: [{ type: 'text' }, { type: 'image-data', data: PNG, mediaType: 'image/png' }, { type: 'file-data' }, { type: 'text' }] } };
+    const expected = {
+      output: {
+        type: 'content',
+        value: [
+          { type: 'text' },
+          { type: 'image-data', data: PNG, mediaType: 'image/png' },
+          { type: 'file-data' },
+          { type: 'text' },
+        ],
+      },
+    };
     expect(messages[2]!.content[0]).toMatchObject(expected);
-    const { session } = await Session.create().start({ model: script(), executor }, 'a screenshot please');
-    expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).messages[2]!.content[0]).toMatchObject(expected);
+    const { session } = await Session.create().start(
+      { model: script(), executor },
+      'a screenshot please',
+    );
+    expect(
+      Session.fromJSON(JSON.parse(JSON.stringify(session))).messages[2]!.content[0],
+    ).toMatchObject(expected);
   });
 
   it('reaches an MCP client as content blocks, with the reader of each part', async () => {
@@ -108,7 +254,10 @@ describe('a screenshot with a text, a file and a link', () => {
       content: [
         { type: 'text', text: 'The page, 1024 wide' },
         { type: 'image', data: PNG, mimeType: 'image/png' },
-        { type: 'resource', resource: { uri: 'attachment:///page.pdf', mimeType: 'application/pdf', blob: 'JVA=' } },
+        {
+          type: 'resource',
+          resource: { uri: 'attachment:///page.pdf', mimeType: 'application/pdf', blob: 'JVA=' },
+        },
         { type: 'resource_link', uri: 'https://example.org/page', name: 'page' },
         { type: 'text', text: 'saved under ~/shots', annotations: { audience: ['user'] } },
       ],
@@ -119,19 +268,59 @@ describe('a screenshot with a text, a file and a link', () => {
 describe('the content of a result that ends the run', () => {
   it('reaches model services, the model of a chat, and an MCP client with the parts for users', async () => {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({
-      name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly',
-      execute: () => halt('seen enough', ok({ width: 2 }, { content: [image(new Uint8Array(3), 'image/png'), text('for users', { audience: ['user'] })] })),
-    }));
+    registry.register(
+      defineTool({
+        name: 'shot',
+        description: 'Takes a screenshot',
+        inputSchema: { type: 'object', properties: {} },
+        accessMode: 'readonly',
+        execute: () =>
+          halt(
+            'seen enough',
+            ok(
+              { width: 2 },
+              {
+                content: [
+                  image(new Uint8Array(3), 'image/png'),
+                  text('for users', { audience: ['user'] }),
+                ],
+              },
+            ),
+          ),
+      }),
+    );
     const executor = new ToolExecutor({ registry });
     const words = { type: 'input_text', text: '{"width":2}' };
-    expect(toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute(call)])[0]!.output).toEqual([words, { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }]);
-    const { messages } = await chat({ model: scriptedModel([{ calls: [call] }, 'done']), executor, prompt: 'a screenshot please' });
-    expect(messages[2]!.content[0]).toMatchObject({ output: { type: 'content', value: [{ text: '{"width":2}' }, { type: 'image-data', data: 'AAAA', mediaType: 'image/png' }] } });
+    expect(
+      toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute(call)])[0]!
+        .output,
+    ).toEqual([
+      words,
+      { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
+    ]);
+    const { messages } = await chat({
+      model: scriptedModel([{ calls: [call] }, 'done']),
+      executor,
+      prompt: 'a screenshot please',
+    });
+    expect(messages[2]!.content[0]).toMatchObject({
+      output: {
+        type: 'content',
+        value: [
+          { text: '{"width":2}' },
+          { type: 'image-data', data: 'AAAA', mediaType: 'image/png' },
+        ],
+      },
+    });
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());
     const client = await WAYS[0]!.open(server);
-    expect((await client.call('shot')).content).toMatchObject([{ type: 'text', text: '{"width":2}' }, { type: 'image', data: 'AAAA' }, { type: 'text', text: 'for users', annotations: { audience: ['user'] } }, { type: 'text', text: 'The tool asks to end here: seen enough' }]);
+    expect((await client.call('shot')).content).toMatchObject([
+      { type: 'text', text: '{"width":2}' },
+      { type: 'image', data: 'AAAA' },
+      { type: 'text', text: 'for users', annotations: { audience: ['user'] } },
+      { type: 'text', text: 'The tool asks to end here: seen enough' },
+    ]);
   });
 });
 
@@ -141,7 +330,15 @@ describe('a part that a model service does not take', () => {
 
   async function exported(...content: ContentPart[]) {
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly', execute: () => ok(null, { content }) }));
+    registry.register(
+      defineTool({
+        name: 'shot',
+        description: 'Takes a screenshot',
+        inputSchema: { type: 'object', properties: {} },
+        accessMode: 'readonly',
+        execute: () => ok(null, { content }),
+      }),
+    );
     const executor = new ToolExecutor({ registry });
     const outcome = await executor.execute(call);
     const [langChain] = await toLangChainTools(registry, { executor });
@@ -150,51 +347,131 @@ describe('a part that a model service does not take', () => {
     const output = await tools['shot']!.execute!(input, { toolCallId: 'c1', messages: [] });
     return {
       openai: toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output,
-      anthropic: (toAnthropicTools(registry).toMessages([outcome])[0]!.content[0] as { content: unknown }).content,
+      anthropic: (
+        toAnthropicTools(registry).toMessages([outcome])[0]!.content[0] as { content: unknown }
+      ).content,
       gemini: toGeminiTools(registry).toMessages([outcome])[0]!.parts[0]!.functionResponse,
-      langChain: ((await langChain!.invoke({ type: 'tool_call', id: 'c1', name: 'shot', args: {} })) as ToolMessage).content,
+      langChain: (
+        (await langChain!.invoke({
+          type: 'tool_call',
+          id: 'c1',
+          name: 'shot',
+          args: {},
+        })) as ToolMessage
+      ).content,
       aiSDK: tools['shot']!.toModelOutput!({ toolCallId: 'c1', input, output }),
     };
   }
 
   it.each<readonly [string, ContentPart, string]>([
-    ['a drawing as SVG', image(bytes, 'image/svg+xml', { name: 'chart.svg' }), '[image chart.svg: image/svg+xml, 3 bytes]'],
-    ['an image without bytes', image(new Uint8Array(0), 'image/png'), '[image: image/png, 0 bytes]'],
-    ['an image at an address that is not of the web', image('file:///tmp/a.png', 'image/png'), '[image: image/png, file:///tmp/a.png]'],
-    ['an archive', file(bytes, 'application/zip', { name: 'a.zip' }), '[file a.zip: application/zip, 3 bytes]'],
+    [
+      'a drawing as SVG',
+      image(bytes, 'image/svg+xml', { name: 'chart.svg' }),
+      '[image chart.svg: image/svg+xml, 3 bytes]',
+    ],
+    [
+      'an image without bytes',
+      image(new Uint8Array(0), 'image/png'),
+      '[image: image/png, 0 bytes]',
+    ],
+    [
+      'an image at an address that is not of the web',
+      image('file:///tmp/a.png', 'image/png'),
+      '[image: image/png, file:///tmp/a.png]',
+    ],
+    [
+      'an archive',
+      file(bytes, 'application/zip', { name: 'a.zip' }),
+      '[file a.zip: application/zip, 3 bytes]',
+    ],
   ])('is told in words, with others that it takes as they are: %s', async (_, part, words) => {
     const alone = await exported(part);
     const told = `${words} ${NOTE}`;
-    expect(alone).toMatchObject({ openai: told, anthropic: told, langChain: told, aiSDK: { type: 'text', value: told } });
+    expect(alone).toMatchObject({
+      openai: told,
+      anthropic: told,
+      langChain: told,
+      aiSDK: { type: 'text', value: told },
+    });
     expect([alone.gemini.parts ?? [], alone.gemini.response['output']]).toEqual([[], words]);
     const { openai, anthropic, gemini, aiSDK } = await exported(image(bytes, 'image/jpg'), part);
-    expect(openai).toEqual([{ type: 'input_image', image_url: 'data:image/jpeg;base64,AQID', detail: 'auto' }, { type: 'input_text', text: told }]);
-    expect(anthropic).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AQID' } }, { type: 'text', text: told }]);
+    expect(openai).toEqual([
+      { type: 'input_image', image_url: 'data:image/jpeg;base64,AQID', detail: 'auto' },
+      { type: 'input_text', text: told },
+    ]);
+    expect(anthropic).toEqual([
+      { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'AQID' } },
+      { type: 'text', text: told },
+    ]);
     expect(gemini.parts).toEqual([{ inlineData: { mimeType: 'image/jpeg', data: 'AQID' } }]);
-    expect(aiSDK).toEqual({ type: 'content', value: [{ type: 'image-data', data: 'AQID', mediaType: 'image/jpeg' }, { type: 'text', text: told }] });
+    expect(aiSDK).toEqual({
+      type: 'content',
+      value: [
+        { type: 'image-data', data: 'AQID', mediaType: 'image/jpeg' },
+        { type: 'text', text: told },
+      ],
+    });
   });
 
   it('is an image where a file holds one, and to Gemini words where it has an address alone', async () => {
     const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
-    expect(openai).toEqual([{ type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' }]);
-    expect((await exported(image('https://example.org/a.png', 'image/png'))).gemini.parts ?? []).toEqual([]);
+    expect(openai).toEqual([
+      { type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' },
+    ]);
+    expect(
+      (await exported(image('https://example.org/a.png', 'image/png'))).gemini.parts ?? [],
+    ).toEqual([]);
   });
 });
 
 describe('a tool set of the AI SDK that several users share', () => {
   it('shows each model the content of its own call, also where two calls have the same id and value', async () => {
     const registry = new ToolMetadataRegistry();
-    const shots: Record<string, ContentPart> = { ada: image(new Uint8Array([1]), 'image/png'), bob: image(new Uint8Array([2]), 'image/png') };
-    registry.register(defineTool({ name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly', execute: (_input, { principal }) => ok(null, { content: [shots[principal!]!] }) }));
-    const { shot } = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), caller: (context: { user: string }) => ({ principal: context.user }) });
-    const run = async (user: string, input: object) => ({ toolCallId: 'call_0', input, output: await shot!.execute!(input, { toolCallId: 'call_0', messages: [], experimental_context: { user } }) });
-    const imageOf = (data: string) => ({ type: 'content', value: [{ type: 'image-data', data, mediaType: 'image/png' }] });
+    const shots: Record<string, ContentPart> = {
+      ada: image(new Uint8Array([1]), 'image/png'),
+      bob: image(new Uint8Array([2]), 'image/png'),
+    };
+    registry.register(
+      defineTool({
+        name: 'shot',
+        description: 'Takes a screenshot',
+        inputSchema: { type: 'object', properties: {} },
+        accessMode: 'readonly',
+        execute: (_input, { principal }) => ok(null, { content: [shots[principal!]!] }),
+      }),
+    );
+    const { shot } = toAISDKTools(registry, {
+      executor: new ToolExecutor({ registry }),
+      caller: (context: { user: string }) => ({ principal: context.user }),
+    });
+    const run = async (user: string, input: object) => ({
+      toolCallId: 'call_0',
+      input,
+      output: await shot!.execute!(input, {
+        toolCallId: 'call_0',
+        messages: [],
+        experimental_context: { user },
+      }),
+    });
+    const imageOf = (data: string) => ({
+      type: 'content',
+      value: [{ type: 'image-data', data, mediaType: 'image/png' }],
+    });
     const [ofAda, ofBob] = [await run('ada', {}), await run('bob', {})];
-    expect([shot!.toModelOutput!(ofAda), shot!.toModelOutput!(ofBob)]).toEqual([imageOf('AQ=='), imageOf('Ag==')]);
+    expect([shot!.toModelOutput!(ofAda), shot!.toModelOutput!(ofBob)]).toEqual([
+      imageOf('AQ=='),
+      imageOf('Ag=='),
+    ]);
     // Of a call that was made elsewhere, or whose input the caller uses again, the model reads the value.
     await run('ada', {});
-    expect(shot!.toModelOutput!({ toolCallId: 'call_0', input: {}, output: null })).toEqual({ type: 'json', value: null });
-    expect(shot!.toModelOutput!({ toolCallId: 'call_0', output: null })).toEqual({ type: 'json', value: null });
+    expect(shot!.toModelOutput!({ toolCallId: 'call_0', input: {}, output: null })).toEqual({
+      type: 'json',
+      value: null,
+    });
+    expect(shot!.toModelOutput!({ toolCallId: 'call_0', output: null })).toEqual({
+      type: 'json',
+      value: null,
+    });
     const again = {};
     const [first] = [await run('ada', again), await run('bob', again)];
     expect(shot!.toModelOutput!(first)).toEqual({ type: 'json', value: null });
@@ -204,11 +481,20 @@ describe('a tool set of the AI SDK that several users share', () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'shot', description: 'Takes a screenshot', inputSchema: { type: 'object', properties: {} }, accessMode: 'readonly', execute: () => ok(null, { content: [image(new Uint8Array(2 ** 22), 'image/png')] }) }));
+    registry.register(
+      defineTool({
+        name: 'shot',
+        description: 'Takes a screenshot',
+        inputSchema: { type: 'object', properties: {} },
+        accessMode: 'readonly',
+        execute: () => ok(null, { content: [image(new Uint8Array(2 ** 22), 'image/png')] }),
+      }),
+    );
     const { shot } = toAISDKTools(registry, { executor: new ToolExecutor({ registry }) });
     const heap = () => (collect(), process.memoryUsage().heapUsed / 2 ** 20);
     const before = heap();
-    for (let at = 0; at < 30; at += 1) await shot!.execute!({}, { toolCallId: `c${at}`, messages: [] });
+    for (let at = 0; at < 30; at += 1)
+      await shot!.execute!({}, { toolCallId: `c${at}`, messages: [] });
     await new Promise(setImmediate);
     expect(heap() - before).toBeLessThan(60); // The results of all calls are 160 MiB of base64.
   });
@@ -218,7 +504,9 @@ describe('a tool set of the AI SDK that several users share', () => {
     const { shot } = toAISDKTools(registry, { executor });
     const output = await shot!.execute!({}, { toolCallId: 'c1', messages: [] });
     expect(shot!.toModelOutput!({ toolCallId: 'c2', output })).toMatchObject({ type: 'json' });
-    expect(shot!.toModelOutput!({ toolCallId: 'c1', output: { width: 1_024 } })).toMatchObject({ type: 'json' });
+    expect(shot!.toModelOutput!({ toolCallId: 'c1', output: { width: 1_024 } })).toMatchObject({
+      type: 'json',
+    });
     expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'content' });
     expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'json' });
   });
@@ -226,18 +514,39 @@ describe('a tool set of the AI SDK that several users share', () => {
 
 describe('content of another MCP server', () => {
   it('goes through a gateway as it came', async () => {
-    const { definitions, discovery } = await discoverMcpTools({ mcpServers: { everything: official('everything') } });
+    const { definitions, discovery } = await discoverMcpTools({
+      mcpServers: { everything: official('everything') },
+    });
     onTestFinished(() => discovery.close());
     const registry = new ToolMetadataRegistry();
     registry.registerAll(definitions);
-    const server = createMcpServer(registry, { policy: { decide: () => ({ verdict: 'allow', reason: 'a test', rule: 'all', danger: 'low' }) } });
+    const server = createMcpServer(registry, {
+      policy: {
+        decide: () => ({ verdict: 'allow', reason: 'a test', rule: 'all', danger: 'low' }),
+      },
+    });
     onTestFinished(() => server.close());
     const client = await WAYS[0]!.open(server);
     const shown = await client.call('mcp.everything.get-tiny-image');
-    expect(shown.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/^Here's the image/) }, { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) }, { type: 'text' }]);
-    const structured = await client.call('mcp.everything.get-structured-content', { location: 'New York' });
-    expect([structured.structuredContent, structured.content.length]).toMatchObject([{ conditions: 'Cloudy' }, 1]);
-    const annotated = await client.call('mcp.everything.get-annotated-message', { messageType: 'error', includeImage: true });
-    expect(annotated.content).toMatchObject([{ type: 'text', annotations: { audience: ['user', 'assistant'] } }, { type: 'image', annotations: { audience: ['user'] } }]);
+    expect(shown.content).toMatchObject([
+      { type: 'text', text: expect.stringMatching(/^Here's the image/) },
+      { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
+      { type: 'text' },
+    ]);
+    const structured = await client.call('mcp.everything.get-structured-content', {
+      location: 'New York',
+    });
+    expect([structured.structuredContent, structured.content.length]).toMatchObject([
+      { conditions: 'Cloudy' },
+      1,
+    ]);
+    const annotated = await client.call('mcp.everything.get-annotated-message', {
+      messageType: 'error',
+      includeImage: true,
+    });
+    expect(annotated.content).toMatchObject([
+      { type: 'text', annotations: { audience: ['user', 'assistant'] } },
+      { type: 'image', annotations: { audience: ['user'] } },
+    ]);
   });
 });

@@ -1,50 +1,129 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
-import { annotationsOf, axesFromAnnotations, type ToolAnnotations } from '../../src/interop/export/to-mcp-tools.js';
+import {
+  annotationsOf,
+  axesFromAnnotations,
+  type ToolAnnotations,
+} from '../../src/interop/export/to-mcp-tools.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 
 /** What is assumed of foreign tools. */
-const DEFAULTS = { sideEffects: 'network', allowParallel: false, requiresConsent: true, idempotencyKey: false } as const;
-const entryWith = (options: Partial<ToolOptions>) => entryOf(definitionOf({ name: 'tool', description: 'A tool', inputSchema: { type: 'object' }, ...options }));
+const DEFAULTS = {
+  sideEffects: 'network',
+  allowParallel: false,
+  requiresConsent: true,
+  idempotencyKey: false,
+} as const;
+const entryWith = (options: Partial<ToolOptions>) =>
+  entryOf(
+    definitionOf({
+      name: 'tool',
+      description: 'A tool',
+      inputSchema: { type: 'object' },
+      ...options,
+    }),
+  );
 const hintsOf = (options: Partial<ToolOptions>) => annotationsOf(entryWith(options));
-const foreign = (annotations: unknown, trusted: boolean) => entryWith({ ...DEFAULTS, ...axesFromAnnotations(annotations, { trusted }) });
+const foreign = (annotations: unknown, trusted: boolean) =>
+  entryWith({ ...DEFAULTS, ...axesFromAnnotations(annotations, { trusted }) });
 
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
-const hint = fc.option(fc.oneof(fc.boolean(), fc.constantFrom('true', 'false', 1, 0, null, {}, [])), { nil: undefined });
-const annotations = fc.oneof(fc.record(Object.fromEntries(HINTS.map((name) => [name, hint]))), fc.anything());
+const hint = fc.option(
+  fc.oneof(fc.boolean(), fc.constantFrom('true', 'false', 1, 0, null, {}, [])),
+  { nil: undefined },
+);
+const annotations = fc.oneof(
+  fc.record(Object.fromEntries(HINTS.map((name) => [name, hint]))),
+  fc.anything(),
+);
 
 describe('the hints of a tool', () => {
   it('are always all four', () => {
     fc.assert(
-      fc.property(fc.record({ accessMode: fc.constantFrom('write', 'execute', 'mixed'), dangerLevel: fc.constantFrom('safe', 'low', 'medium', 'high', 'critical'), idempotencyKey: fc.boolean() } as const, { requiredKeys: [] }), (options) => {
-        const hints = hintsOf(options);
-        for (const name of HINTS) expect(typeof hints[name]).toBe('boolean');
-        expect(Object.isFrozen(hints)).toBe(true);
-      }),
+      fc.property(
+        fc.record(
+          {
+            accessMode: fc.constantFrom('write', 'execute', 'mixed'),
+            dangerLevel: fc.constantFrom('safe', 'low', 'medium', 'high', 'critical'),
+            idempotencyKey: fc.boolean(),
+          } as const,
+          { requiredKeys: [] },
+        ),
+        (options) => {
+          const hints = hintsOf(options);
+          for (const name of HINTS) expect(typeof hints[name]).toBe('boolean');
+          expect(Object.isFrozen(hints)).toBe(true);
+        },
+      ),
     );
   });
 
   it.each<[string, Partial<ToolOptions>, Omit<ToolAnnotations, 'title'>]>([
-    ['nothing is declared: the worst', {}, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }],
-    ['it reads a service', { sideEffects: 'read_external_service' }, { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }],
-    ['it computes', { accessMode: 'readonly', sideEffects: 'compute' }, { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }],
-    ['it touches nothing', { sideEffects: 'none' }, { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }],
-    ['it writes somewhere', { sideEffects: 'write' }, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }],
-    ['it writes files', { sideEffects: ['write', 'filesystem'] }, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
-    ['it only adds', { accessMode: 'write', dangerLevel: 'low', idempotencyKey: true }, { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }],
-    ['its arguments can raise its danger', { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'critical' }, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }],
-    ['it reads what is dangerous to read', { accessMode: 'readonly', dangerLevel: 'high', sideEffects: 'filesystem' }, { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false }],
-    ['its category is network', { accessMode: 'readonly', executionCategory: 'network', sideEffects: 'compute' }, { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }],
-    ['it runs programs', { sideEffects: 'system' }, { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }],
+    [
+      'nothing is declared: the worst',
+      {},
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    ],
+    [
+      'it reads a service',
+      { sideEffects: 'read_external_service' },
+      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    ],
+    [
+      'it computes',
+      { accessMode: 'readonly', sideEffects: 'compute' },
+      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    ],
+    [
+      'it touches nothing',
+      { sideEffects: 'none' },
+      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    ],
+    [
+      'it writes somewhere',
+      { sideEffects: 'write' },
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    ],
+    [
+      'it writes files',
+      { sideEffects: ['write', 'filesystem'] },
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    ],
+    [
+      'it only adds',
+      { accessMode: 'write', dangerLevel: 'low', idempotencyKey: true },
+      { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    ],
+    [
+      'its arguments can raise its danger',
+      { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'critical' },
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    ],
+    [
+      'it reads what is dangerous to read',
+      { accessMode: 'readonly', dangerLevel: 'high', sideEffects: 'filesystem' },
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    ],
+    [
+      'its category is network',
+      { accessMode: 'readonly', executionCategory: 'network', sideEffects: 'compute' },
+      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    ],
+    [
+      'it runs programs',
+      { sideEffects: 'system' },
+      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    ],
   ])('follow from its axes: %s', (_, options, hints) => {
     expect(hintsOf(options)).toEqual(hints);
   });
 
   it('come with the title that metadata carries, if it is a text', () => {
     expect(hintsOf({ metadata: { title: 'Read a file' } }).title).toBe('Read a file');
-    for (const title of [1, '', ' ', {}]) expect(hintsOf({ metadata: { title } })).not.toHaveProperty('title');
+    for (const title of [1, '', ' ', {}])
+      expect(hintsOf({ metadata: { title } })).not.toHaveProperty('title');
   });
 });
 
@@ -53,7 +132,15 @@ describe('the hints of a server that is not trusted', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const entry = foreign(given, false);
-        expect(entry).toMatchObject({ requiresConsent: true, allowParallel: false, idempotencyKey: false, accessMode: 'mixed', dangerLevel: 'high', sideEffects: ['network'], executionCategory: 'mixed' });
+        expect(entry).toMatchObject({
+          requiresConsent: true,
+          allowParallel: false,
+          idempotencyKey: false,
+          accessMode: 'mixed',
+          dangerLevel: 'high',
+          sideEffects: ['network'],
+          executionCategory: 'mixed',
+        });
         expect(entry.cacheTtlMs).toBeUndefined();
         expect(requiresApproval(entry)).toBe(true);
       }),
@@ -62,30 +149,48 @@ describe('the hints of a server that is not trusted', () => {
   });
 
   it('say that a tool writes or destroys', () => {
-    expect(axesFromAnnotations({ readOnlyHint: false }, { trusted: false })).toEqual({ accessMode: 'mixed' });
-    expect(axesFromAnnotations({ destructiveHint: true, readOnlyHint: true }, { trusted: false })).toEqual({ accessMode: 'mixed', dangerLevel: 'high' });
+    expect(axesFromAnnotations({ readOnlyHint: false }, { trusted: false })).toEqual({
+      accessMode: 'mixed',
+    });
+    expect(
+      axesFromAnnotations({ destructiveHint: true, readOnlyHint: true }, { trusted: false }),
+    ).toEqual({ accessMode: 'mixed', dangerLevel: 'high' });
   });
 });
 
 describe('the hints of a trusted server', () => {
   it('make a tool that only reads one that needs no approval', () => {
     const entry = foreign({ readOnlyHint: true }, true);
-    expect(entry).toMatchObject({ accessMode: 'readonly', dangerLevel: 'low', allowParallel: true, requiresConsent: false });
+    expect(entry).toMatchObject({
+      accessMode: 'readonly',
+      dangerLevel: 'low',
+      allowParallel: true,
+      requiresConsent: false,
+    });
     expect(requiresApproval(entry)).toBe(false);
   });
 
   it('count as the stricter where they contradict each other', () => {
-    expect(foreign({ readOnlyHint: true, destructiveHint: true }, true)).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true });
+    expect(foreign({ readOnlyHint: true, destructiveHint: true }, true)).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      requiresConsent: true,
+    });
   });
 
   it('come back the same, or more careful', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const back = annotationsOf(foreign(given, true));
-        const said = (name: (typeof HINTS)[number]) => (typeof given === 'object' && given !== null ? (given as Record<string, unknown>)[name] : undefined);
+        const said = (name: (typeof HINTS)[number]) =>
+          typeof given === 'object' && given !== null
+            ? (given as Record<string, unknown>)[name]
+            : undefined;
         if (back.readOnlyHint) expect(said('readOnlyHint')).toBe(true);
-        if (!back.destructiveHint) expect(said('destructiveHint') === false || said('readOnlyHint') === true).toBe(true);
-        if (back.idempotentHint) expect(said('idempotentHint') === true || said('readOnlyHint') === true).toBe(true);
+        if (!back.destructiveHint)
+          expect(said('destructiveHint') === false || said('readOnlyHint') === true).toBe(true);
+        if (back.idempotentHint)
+          expect(said('idempotentHint') === true || said('readOnlyHint') === true).toBe(true);
         expect(back.openWorldHint).toBe(true);
       }),
       { numRuns: 500 },

@@ -16,7 +16,9 @@ function fits(schema: object, input: unknown): boolean {
 
 /** What is said of an input, one line per issue. */
 function told(schema: object, input: unknown): readonly string[] {
-  return compileJsonSchema(schema).check(boundInput(input)).map(({ path, message }) => `${formatPath(path)}: ${message}`);
+  return compileJsonSchema(schema)
+    .check(boundInput(input))
+    .map(({ path, message }) => `${formatPath(path)}: ${message}`);
 }
 
 function times<T>(count: number, make: (index: number) => T): T[] {
@@ -28,7 +30,9 @@ function nestedIn(levels: number, wrap: (inner: object) => object, leaf: object 
 }
 
 function definitions(count: number, make: (next: { $ref: string }) => object): object {
-  const $defs = Object.fromEntries(times(count, (index) => [`d${index}`, make({ $ref: `#/$defs/d${index + 1}` })]));
+  const $defs = Object.fromEntries(
+    times(count, (index) => [`d${index}`, make({ $ref: `#/$defs/d${index + 1}` })]),
+  );
   return { $ref: '#/$defs/d0', $defs: { ...$defs, [`d${count}`]: { type: 'string' } } };
 }
 
@@ -38,34 +42,86 @@ circle['not'] = circle;
 /** Schemas that are none, would be endless or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /leads back to itself/],
-  ['a reference to itself in a branch', { anyOf: [{ type: 'string' }, { $ref: '#' }] }, /leads back to itself/],
-  ['two definitions that are each other', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /leads back to itself/],
-  ['a dynamic reference to itself', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /leads back to itself/],
+  [
+    'a reference to itself in a branch',
+    { anyOf: [{ type: 'string' }, { $ref: '#' }] },
+    /leads back to itself/,
+  ],
+  [
+    'two definitions that are each other',
+    {
+      $ref: '#/$defs/a',
+      $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } },
+    },
+    /leads back to itself/,
+  ],
+  [
+    'a dynamic reference to itself',
+    { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } },
+    /leads back to itself/,
+  ],
   ['100,000 levels', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
   ['a circle', circle, /at most 64 levels deep/],
   ['270 KiB', { description: 'x'.repeat(270_000) }, /at most 262144 characters/],
-  ['an external reference', { properties: { a: { $ref: 'https://example.com/schema.json' } } }, /same document .*, got "https:/],
+  [
+    'an external reference',
+    { properties: { a: { $ref: 'https://example.com/schema.json' } } },
+    /same document .*, got "https:/,
+  ],
   ['a reference to a file', { $ref: 'other.json#/a' }, /same document/],
   ['a reference that leads nowhere', { $ref: '#/$defs/missing' }, /same document/],
   ['a reference to what every object has', { $ref: '#/constructor' }, /same document/],
   ['a reference to the prototype', { $ref: '#/__proto__' }, /same document/],
-  ['a reference to what is no schema', { $ref: '#/title', title: 'x' }, /Expected a schema, got "x"/],
+  [
+    'a reference to what is no schema',
+    { $ref: '#/title', title: 'x' },
+    /Expected a schema, got "x"/,
+  ],
   ['a reference with a broken escape', { $ref: '#/%zz' }, /same document/],
   ['a reference that is no text', { $ref: 1 }, /same document/],
   ['a dynamic reference that leads nowhere', { $dynamicRef: '#node' }, /same document/],
   ['a recursive reference', { $recursiveRef: '#' }, /a \$ref or \$dynamicRef/],
   ['a vocabulary of its own', { $schema: 'https://example.com/schema' }, /a known draft/],
   ['draft 3', { $schema: 'http://json-schema.org/draft-03/schema#' }, /a known draft/],
-  ['4,000 references to an anchor that is missing', { allOf: times(4_000, () => ({ $ref: '#x' })) }, /same document/],
-  ['a pattern that is none', { properties: { a: { pattern: '(' } } }, /properties\.a\.pattern: Expected a regular expression, got "\("/],
+  [
+    '4,000 references to an anchor that is missing',
+    { allOf: times(4_000, () => ({ $ref: '#x' })) },
+    /same document/,
+  ],
+  [
+    'a pattern that is none',
+    { properties: { a: { pattern: '(' } } },
+    /properties\.a\.pattern: Expected a regular expression, got "\("/,
+  ],
   ['a pattern of names that is none', { patternProperties: { '[': {} } }, /a regular expression/],
   ['a function', { default: () => 1 }, /plain data/],
 ];
 
 /** Keywords with values of a wrong type. */
 const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
-  ['type', 'file'], ['type', ['string', 5]], ['properties', []], ['properties', { a: 'string' }], ['required', 'a'], ['required', [1]], ['items', 'string'], ['anyOf', {}], ['anyOf', [null]], ['not', 1],
-  ['minLength', 'x'], ['minLength', -1], ['maxItems', 1.5], ['minimum', '0'], ['multipleOf', 0], ['multipleOf', -1], ['enum', {}], ['uniqueItems', 'yes'], ['pattern', 1], ['patternProperties', []], ['dependentRequired', { a: 'b' }], ['exclusiveMinimum', '5'], ['additionalProperties', 'no'],
+  ['type', 'file'],
+  ['type', ['string', 5]],
+  ['properties', []],
+  ['properties', { a: 'string' }],
+  ['required', 'a'],
+  ['required', [1]],
+  ['items', 'string'],
+  ['anyOf', {}],
+  ['anyOf', [null]],
+  ['not', 1],
+  ['minLength', 'x'],
+  ['minLength', -1],
+  ['maxItems', 1.5],
+  ['minimum', '0'],
+  ['multipleOf', 0],
+  ['multipleOf', -1],
+  ['enum', {}],
+  ['uniqueItems', 'yes'],
+  ['pattern', 1],
+  ['patternProperties', []],
+  ['dependentRequired', { a: 'b' }],
+  ['exclusiveMinimum', '5'],
+  ['additionalProperties', 'no'],
 ];
 
 describe('compileJsonSchema refuses', () => {
@@ -85,41 +141,165 @@ describe('compileJsonSchema refuses', () => {
 
   it('the same schema each time it is asked, with all reasons', () => {
     const schema = { required: 'a', properties: { a: { type: 'file' } } };
-    for (let time = 0; time < 2; time++) expect(issuesOf(refusal(() => compileJsonSchema(schema)))).toHaveLength(2);
+    for (let time = 0; time < 2; time++)
+      expect(issuesOf(refusal(() => compileJsonSchema(schema)))).toHaveLength(2);
   });
 });
 
-const twoBranches = { $ref: '#/$defs/node', $defs: { node: { anyOf: ['y', 'z'].map((name) => ({ type: 'object', properties: { x: { $ref: '#/$defs/node' }, [name]: { type: 'string' } }, additionalProperties: false })) } } };
+const twoBranches = {
+  $ref: '#/$defs/node',
+  $defs: {
+    node: {
+      anyOf: ['y', 'z'].map((name) => ({
+        type: 'object',
+        properties: { x: { $ref: '#/$defs/node' }, [name]: { type: 'string' } },
+        additionalProperties: false,
+      })),
+    },
+  },
+};
 
 /** Schemas whose references multiply, and what they would keep an unbounded check busy with for minutes. */
 const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown])[] = [
-  ['24 definitions of which each uses the next twice', definitions(24, (next) => ({ anyOf: [next, next] })), {}],
+  [
+    '24 definitions of which each uses the next twice',
+    definitions(24, (next) => ({ anyOf: [next, next] })),
+    {},
+  ],
   ['2,000 definitions in a row', definitions(2_000, (next) => next), {}],
-  ['a schema that refers to itself from two branches, and an input 60 deep', twoBranches, nestedIn(60, (x) => ({ x }), { q: 1 })],
-  ['31 schemas inside each other at each of 63 levels', nestedIn(30, (inner) => ({ allOf: [inner] }), { properties: { a: { $ref: '#' } } }), nestedIn(63, (a) => ({ a }))],
-  ['256 patterns on 20,000 names', { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
-  ['1,500 counts of the 20,000 members of an object', { allOf: times(1_500, () => ({ minProperties: 1 })) }, Object.fromEntries(times(20_000, (index) => [`k${index}`, 1]))],
-  ['1,500 times 10,000 objects that must be unique', { allOf: times(1_500, () => ({ uniqueItems: true })) }, times(10_000, (index) => ({ index }))],
+  [
+    'a schema that refers to itself from two branches, and an input 60 deep',
+    twoBranches,
+    nestedIn(60, (x) => ({ x }), { q: 1 }),
+  ],
+  [
+    '31 schemas inside each other at each of 63 levels',
+    nestedIn(30, (inner) => ({ allOf: [inner] }), { properties: { a: { $ref: '#' } } }),
+    nestedIn(63, (a) => ({ a })),
+  ],
+  [
+    '256 patterns on 20,000 names',
+    { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) },
+    Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])),
+  ],
+  [
+    '1,500 counts of the 20,000 members of an object',
+    { allOf: times(1_500, () => ({ minProperties: 1 })) },
+    Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])),
+  ],
+  [
+    '1,500 times 10,000 objects that must be unique',
+    { allOf: times(1_500, () => ({ uniqueItems: true })) },
+    times(10_000, (index) => ({ index })),
+  ],
 ];
 
 /** What took quadratic time once, or was refused for its size. */
 const LARGE: readonly (readonly [what: string, schema: object, input: unknown, fits: boolean])[] = [
-  ['40,000 items that must be unique', { uniqueItems: true }, times(40_000, (index) => index), true],
-  ['40,000 items of which two are equal', { uniqueItems: true }, [...times(39_999, (index) => index), 7], false],
-  ['1,400 objects that must be unique', { uniqueItems: true }, times(1_400, (index) => ({ a: 1, b: 2, c: index })), true],
-  ['1,401 objects of which two are equal but for the order of their members', { uniqueItems: true }, [...times(1_400, (index) => ({ a: 1, c: index })), { c: 7, a: 1 }], false],
-  ['20 large objects that must be unique', { uniqueItems: true }, times(20, (index) => Object.fromEntries(times(900, (name) => [`k${name}`, name === 899 ? index : 1]))), true],
-  ['3,000 objects out of 257', { items: { enum: times(257, (index) => ({ index, list: [1, 2, 3] })) } }, times(3_000, (index) => ({ list: [1, 2, 3], index: index % 257 })), true],
-  ['a large constant that 1,000 items miss', { items: { const: times(2_000, () => ({})) } }, times(1_000, () => 1), false],
-  ['30 branches inside each other that have looked at 800 names', { ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }), unevaluatedProperties: false }, Object.fromEntries(times(800, (index) => [`k${index}`, 1])), true],
-  ['1,500 lengths of a long text', { allOf: times(1_500, () => ({ minLength: 1 })) }, 'x'.repeat(250_000), true],
-  ['a large enum that 100,000 items miss', { contains: { enum: times(250, (index) => 'v'.repeat(200) + index) } }, times(100_000, () => 1), false],
-  ['130,000 numbers in one of five forms', { items: { anyOf: ['null', 'string', 'object', 'array', 'integer'].map((type) => ({ type })) } }, times(130_000, () => 1), true],
-  ['the last of 130,000 numbers that does not fit', { items: { type: 'integer' } }, [...times(129_000, () => 1), 1.5], false],
+  [
+    '40,000 items that must be unique',
+    { uniqueItems: true },
+    times(40_000, (index) => index),
+    true,
+  ],
+  [
+    '40,000 items of which two are equal',
+    { uniqueItems: true },
+    [...times(39_999, (index) => index), 7],
+    false,
+  ],
+  [
+    '1,400 objects that must be unique',
+    { uniqueItems: true },
+    times(1_400, (index) => ({ a: 1, b: 2, c: index })),
+    true,
+  ],
+  [
+    '1,401 objects of which two are equal but for the order of their members',
+    { uniqueItems: true },
+    [...times(1_400, (index) => ({ a: 1, c: index })), { c: 7, a: 1 }],
+    false,
+  ],
+  [
+    '20 large objects that must be unique',
+    { uniqueItems: true },
+    times(20, (index) =>
+      Object.fromEntries(times(900, (name) => [`k${name}`, name === 899 ? index : 1])),
+    ),
+    true,
+  ],
+  [
+    '3,000 objects out of 257',
+    { items: { enum: times(257, (index) => ({ index, list: [1, 2, 3] })) } },
+    times(3_000, (index) => ({ list: [1, 2, 3], index: index % 257 })),
+    true,
+  ],
+  [
+    'a large constant that 1,000 items miss',
+    { items: { const: times(2_000, () => ({})) } },
+    times(1_000, () => 1),
+    false,
+  ],
+  [
+    '30 branches inside each other that have looked at 800 names',
+    {
+      ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }),
+      unevaluatedProperties: false,
+    },
+    Object.fromEntries(times(800, (index) => [`k${index}`, 1])),
+    true,
+  ],
+  [
+    '1,500 lengths of a long text',
+    { allOf: times(1_500, () => ({ minLength: 1 })) },
+    'x'.repeat(250_000),
+    true,
+  ],
+  [
+    'a large enum that 100,000 items miss',
+    { contains: { enum: times(250, (index) => 'v'.repeat(200) + index) } },
+    times(100_000, () => 1),
+    false,
+  ],
+  [
+    '130,000 numbers in one of five forms',
+    {
+      items: { anyOf: ['null', 'string', 'object', 'array', 'integer'].map((type) => ({ type })) },
+    },
+    times(130_000, () => 1),
+    true,
+  ],
+  [
+    'the last of 130,000 numbers that does not fit',
+    { items: { type: 'integer' } },
+    [...times(129_000, () => 1), 1.5],
+    false,
+  ],
   ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
   ['20,000 schemas', { allOf: times(20_000, () => ({})) }, 'x', true],
-  ['2,000 dynamic references to an anchor of 2,000 resources', { allOf: [{ $ref: 'r0' }, ...times(2_000, () => ({ $dynamicRef: 'r0#a' }))], $defs: Object.fromEntries(times(2_000, (index) => [`d${index}`, { $id: `r${index}`, $dynamicAnchor: 'a', type: 'integer' }])) }, 1, true],
-  ['1,000 properties', { properties: Object.fromEntries(times(1_000, (index) => [`p${index}`, { type: 'integer' }])), additionalProperties: false }, Object.fromEntries(times(1_000, (index) => [`p${index}`, index])), true],
+  [
+    '2,000 dynamic references to an anchor of 2,000 resources',
+    {
+      allOf: [{ $ref: 'r0' }, ...times(2_000, () => ({ $dynamicRef: 'r0#a' }))],
+      $defs: Object.fromEntries(
+        times(2_000, (index) => [
+          `d${index}`,
+          { $id: `r${index}`, $dynamicAnchor: 'a', type: 'integer' },
+        ]),
+      ),
+    },
+    1,
+    true,
+  ],
+  [
+    '1,000 properties',
+    {
+      properties: Object.fromEntries(times(1_000, (index) => [`p${index}`, { type: 'integer' }])),
+      additionalProperties: false,
+    },
+    Object.fromEntries(times(1_000, (index) => [`p${index}`, index])),
+    true,
+  ],
 ];
 
 describe('a check', () => {
@@ -127,7 +307,9 @@ describe('a check', () => {
     const compiled = compileJsonSchema(schema);
     const error = refusal(() => compiled.check(boundInput(input)));
     expect(error.code).toBe('LIMIT_EXCEEDED');
-    expect(error.message).toMatch(/^Expected an input .*, got .*\. (?:Send shorter texts and lists|Flatten it)\.$/);
+    expect(error.message).toMatch(
+      /^Expected an input .*, got .*\. (?:Send shorter texts and lists|Flatten it)\.$/,
+    );
   });
 
   it.each(LARGE)('answers for %s', (_, schema, input, answer) => {
@@ -137,34 +319,133 @@ describe('a check', () => {
   });
 
   it('is one of honest size if its schema is recursive, its list long, or its texts of a usual length', () => {
-    const tree = { $ref: '#/$defs/node', $defs: { node: { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/$defs/node' } } }, required: ['children'], additionalProperties: false } } };
+    const tree = {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { children: { type: 'array', items: { $ref: '#/$defs/node' } } },
+          required: ['children'],
+          additionalProperties: false,
+        },
+      },
+    };
     const leaf = { children: [] };
-    expect(fits(tree, nestedIn(30, (inner) => ({ children: [inner, leaf] }), leaf))).toBe(true);
-    expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual(['children[1].children: Expected array, got 1.']);
-    expect(fits({ properties: { a: { items: { type: 'integer' } } } }, { a: times(15_000, (index) => index % 10) })).toBe(true);
-    expect(fits({ properties: { a: { uniqueItems: true } } }, { a: times(1_500, (index) => index) })).toBe(true);
-    expect(fits({ properties: { a: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } } }, { a: `me@${'sub.'.repeat(100)}example.com` })).toBe(true);
+    expect(
+      fits(
+        tree,
+        nestedIn(30, (inner) => ({ children: [inner, leaf] }), leaf),
+      ),
+    ).toBe(true);
+    expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual([
+      'children[1].children: Expected array, got 1.',
+    ]);
+    expect(
+      fits(
+        { properties: { a: { items: { type: 'integer' } } } },
+        { a: times(15_000, (index) => index % 10) },
+      ),
+    ).toBe(true);
+    expect(
+      fits({ properties: { a: { uniqueItems: true } } }, { a: times(1_500, (index) => index) }),
+    ).toBe(true);
+    expect(
+      fits(
+        { properties: { a: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } } },
+        { a: `me@${'sub.'.repeat(100)}example.com` },
+      ),
+    ).toBe(true);
   });
 
-  const entry = { type: 'object', properties: { id: { type: 'integer' }, name: { type: 'string', minLength: 1 }, tags: { type: 'array', items: { type: 'string' } }, at: { type: 'object', properties: { x: { type: 'number' }, y: { type: 'number' } }, required: ['x'], additionalProperties: false } }, required: ['id'], additionalProperties: false };
+  const entry = {
+    type: 'object',
+    properties: {
+      id: { type: 'integer' },
+      name: { type: 'string', minLength: 1 },
+      tags: { type: 'array', items: { type: 'string' } },
+      at: {
+        type: 'object',
+        properties: { x: { type: 'number' }, y: { type: 'number' } },
+        required: ['x'],
+        additionalProperties: false,
+      },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  };
   it.each([
-    ['1,000 small objects', { items: entry }, times(1_000, (index) => ({ id: index, name: `n${index}`, tags: ['a', 'b'], at: { x: 1, y: 2 } }))],
-    ['300 objects of three forms', { items: { oneOf: times(3, (form) => ({ type: 'object', properties: { kind: { const: form }, value: { type: 'string' } }, required: ['kind'], additionalProperties: false })) } }, times(300, (index) => ({ kind: index % 3, value: 'x' }))],
-    ['a text of 200 KiB', { type: 'string', minLength: 1, maxLength: 300_000, pattern: '^[^\\u0000]*$' }, 'x'.repeat(204_800)],
-    ['1,000 texts out of 200', { items: { enum: times(200, (index) => `value-${index}`) } }, times(1_000, (index) => `value-${index % 200}`)],
-    ['a map of 2,000 texts', { additionalProperties: { type: 'string' } }, Object.fromEntries(times(2_000, (index) => [`k${index}`, 'x']))],
-    ['1,000 addresses', { items: { pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' } }, times(1_000, (index) => `someone.number${index}@example.com`)],
-    ['200 objects that must be unique', { uniqueItems: true }, times(200, (id) => ({ id, name: 'x' }))],
+    [
+      '1,000 small objects',
+      { items: entry },
+      times(1_000, (index) => ({
+        id: index,
+        name: `n${index}`,
+        tags: ['a', 'b'],
+        at: { x: 1, y: 2 },
+      })),
+    ],
+    [
+      '300 objects of three forms',
+      {
+        items: {
+          oneOf: times(3, (form) => ({
+            type: 'object',
+            properties: { kind: { const: form }, value: { type: 'string' } },
+            required: ['kind'],
+            additionalProperties: false,
+          })),
+        },
+      },
+      times(300, (index) => ({ kind: index % 3, value: 'x' })),
+    ],
+    [
+      'a text of 200 KiB',
+      { type: 'string', minLength: 1, maxLength: 300_000, pattern: '^[^\\u0000]*$' },
+      'x'.repeat(204_800),
+    ],
+    [
+      '1,000 texts out of 200',
+      { items: { enum: times(200, (index) => `value-${index}`) } },
+      times(1_000, (index) => `value-${index % 200}`),
+    ],
+    [
+      'a map of 2,000 texts',
+      { additionalProperties: { type: 'string' } },
+      Object.fromEntries(times(2_000, (index) => [`k${index}`, 'x'])),
+    ],
+    [
+      '1,000 addresses',
+      { items: { pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' } },
+      times(1_000, (index) => `someone.number${index}@example.com`),
+    ],
+    [
+      '200 objects that must be unique',
+      { uniqueItems: true },
+      times(200, (id) => ({ id, name: 'x' })),
+    ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
     ['a name in many scripts', { pattern: '^[\\p{L}\\p{M}]+(?: [\\p{L}\\p{M}]+)*$' }, 'Jörg 中村'],
   ])('is not that of %s', (_, schema, input) => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
 
-  it.each([1, 3, 5, 8])('of an input %i deep for a schema that refers to itself from two branches tells the issues of one branch', (depth) => {
-    expect(told(twoBranches, nestedIn(depth, (x) => ({ x }), { q: 1 })).at(-1)).toBe(`${'x.'.repeat(depth)}q: Expected only known parameters, got "q". Leave it out.`);
-    expect(fits(twoBranches, nestedIn(depth, (x) => ({ x, z: '' }), { y: '' }))).toBe(true);
-  });
+  it.each([1, 3, 5, 8])(
+    'of an input %i deep for a schema that refers to itself from two branches tells the issues of one branch',
+    (depth) => {
+      expect(
+        told(
+          twoBranches,
+          nestedIn(depth, (x) => ({ x }), { q: 1 }),
+        ).at(-1),
+      ).toBe(`${'x.'.repeat(depth)}q: Expected only known parameters, got "q". Leave it out.`);
+      expect(
+        fits(
+          twoBranches,
+          nestedIn(depth, (x) => ({ x, z: '' }), { y: '' }),
+        ),
+      ).toBe(true);
+    },
+  );
 
   it('ends for all small schemas that refer to themselves, with an answer or a refusal', () => {
     const inner = fc.constant({ $ref: '#' });
@@ -175,12 +456,34 @@ describe('a check', () => {
       inner.map((each) => ({ patternProperties: { '^a': each, a$: each } })),
       inner.map((each) => ({ properties: { a: { not: each } } })),
       inner.map((each) => ({ dependentSchemas: { a: { properties: { a: each } } } })),
-      inner.map((each) => ({ if: { properties: { a: each } }, then: { properties: { a: each } }, else: { required: ['q'] } })),
-      fc.constantFrom<object>({ required: ['b'] }, { type: 'array' }, { maxProperties: 0 }, { const: 1 }, { uniqueItems: true }),
+      inner.map((each) => ({
+        if: { properties: { a: each } },
+        then: { properties: { a: each } },
+        else: { required: ['q'] },
+      })),
+      fc.constantFrom<object>(
+        { required: ['b'] },
+        { type: 'array' },
+        { maxProperties: 0 },
+        { const: 1 },
+        { uniqueItems: true },
+      ),
     );
-    const branch = fc.array(part, { minLength: 1, maxLength: 3 }).map((all) => Object.assign({}, ...all) as object);
-    const schema = fc.tuple(fc.constantFrom('anyOf', 'oneOf', 'allOf'), fc.array(branch, { minLength: 1, maxLength: 3 })).map(([keyword, branches]) => ({ [keyword]: branches }));
-    const wrap = fc.constantFrom<(inner: object) => object>((a) => ({ a }), (a) => [a], (a) => ({ a, b: a }), (a) => [a, a]);
+    const branch = fc
+      .array(part, { minLength: 1, maxLength: 3 })
+      .map((all) => Object.assign({}, ...all) as object);
+    const schema = fc
+      .tuple(
+        fc.constantFrom('anyOf', 'oneOf', 'allOf'),
+        fc.array(branch, { minLength: 1, maxLength: 3 }),
+      )
+      .map(([keyword, branches]) => ({ [keyword]: branches }));
+    const wrap = fc.constantFrom<(inner: object) => object>(
+      (a) => ({ a }),
+      (a) => [a],
+      (a) => ({ a, b: a }),
+      (a) => [a, a],
+    );
     const outcomes = new Map<string, number>();
     fc.assert(
       fc.property(schema, wrap, fc.integer({ min: 1, max: 14 }), (each, around, depth) => {
@@ -200,7 +503,12 @@ describe('a check', () => {
     expect(issues[0]).toBe('k0: Expected string, got 1.');
     expect(issues.length).toBeGreaterThan(20);
     expect(issues.length).toBeLessThan(1_000);
-    expect(told({ additionalProperties: { additionalProperties: { type: 'string' } } }, { ['k'.repeat(200_000)]: { a: 1, b: 1 } })).toHaveLength(2);
+    expect(
+      told(
+        { additionalProperties: { additionalProperties: { type: 'string' } } },
+        { ['k'.repeat(200_000)]: { a: 1, b: 1 } },
+      ),
+    ).toHaveLength(2);
   });
 });
 
@@ -209,60 +517,129 @@ describe('a nasty name', () => {
     const own = JSON.parse(`{${JSON.stringify(name)}:1}`) as object;
     expect(fits({ required: [name] }, {})).toBe(false);
     expect(fits({ required: [name] }, own)).toBe(true);
-    expect(fits({ dependentRequired: JSON.parse(`{${JSON.stringify(name)}:["x"]}`) as object }, {})).toBe(true);
+    expect(
+      fits({ dependentRequired: JSON.parse(`{${JSON.stringify(name)}:["x"]}`) as object }, {}),
+    ).toBe(true);
     expect(fits({ dependentRequired: { x: [name] } }, { x: 1 })).toBe(false);
   });
 
-  it.each(NAMES)('%s is a property, a definition and an unknown parameter like any other', (name) => {
-    const key = JSON.stringify(name);
-    const own = JSON.parse(`{${key}:1}`) as object;
-    const ofText = JSON.parse(`{"properties":{${key}:{"type":"string"}}}`) as object;
-    const ofNumber = JSON.parse(`{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`) as object;
-    expect(told(ofText, own)).toEqual([`${name}: Expected string, got 1.`]);
-    expect(fits(ofText, {})).toBe(true);
-    expect(fits(ofNumber, own)).toBe(true);
-    expect(fits(ofNumber, { other: 1 })).toBe(false);
-    expect(told({ additionalProperties: false }, own)).toEqual([`${name}: Expected only known parameters, got ${key}. Leave it out.`]);
-    expect(fits({ anyOf: [ofNumber], unevaluatedProperties: false }, own)).toBe(true);
-    expect(fits({ $ref: `#/$defs/${name}`, $defs: JSON.parse(`{${key}:{"minProperties":2}}`) as object }, own)).toBe(false);
-    expect(fits({ properties: { a: { format: name } } }, { a: 'x' })).toBe(true);
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-  });
+  it.each(NAMES)(
+    '%s is a property, a definition and an unknown parameter like any other',
+    (name) => {
+      const key = JSON.stringify(name);
+      const own = JSON.parse(`{${key}:1}`) as object;
+      const ofText = JSON.parse(`{"properties":{${key}:{"type":"string"}}}`) as object;
+      const ofNumber = JSON.parse(
+        `{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`,
+      ) as object;
+      expect(told(ofText, own)).toEqual([`${name}: Expected string, got 1.`]);
+      expect(fits(ofText, {})).toBe(true);
+      expect(fits(ofNumber, own)).toBe(true);
+      expect(fits(ofNumber, { other: 1 })).toBe(false);
+      expect(told({ additionalProperties: false }, own)).toEqual([
+        `${name}: Expected only known parameters, got ${key}. Leave it out.`,
+      ]);
+      expect(fits({ anyOf: [ofNumber], unevaluatedProperties: false }, own)).toBe(true);
+      expect(
+        fits(
+          { $ref: `#/$defs/${name}`, $defs: JSON.parse(`{${key}:{"minProperties":2}}`) as object },
+          own,
+        ),
+      ).toBe(false);
+      expect(fits({ properties: { a: { format: name } } }, { a: 'x' })).toBe(true);
+      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    },
+  );
 
   it.each(NAMES)('%s as a keyword is ignored', (name) => {
-    expect(fits(JSON.parse(`{${JSON.stringify(name)}:{"not":{}},"type":"object"}`) as object, {})).toBe(true);
+    expect(
+      fits(JSON.parse(`{${JSON.stringify(name)}:{"not":{}},"type":"object"}`) as object, {}),
+    ).toBe(true);
   });
 });
 
 /** Patterns of everyday schemas, with a text that fits and some that do not. */
-const PATTERNS: readonly (readonly [what: string, pattern: string, good: string, bad: readonly string[]])[] = [
+const PATTERNS: readonly (readonly [
+  what: string,
+  pattern: string,
+  good: string,
+  bad: readonly string[],
+])[] = [
   ['a path without parents', '^(?!.*\\.\\.)[a-z/]+$', 'etc/hosts', ['../../etc', 'a/..']],
-  ['a semantic version', '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$', '1.2.3-rc.1+b', ['1.2', '01.2.3', '1.2.3; rm']],
-  ['an IPv4 address', '^(?:(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)(?:\\.(?!$)|$)){4}$', '10.0.0.1', ['10.0.0', '256.1.1.1', '1.1.1.1.']],
-  ['a host name', '^(?=.{1,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\\.)+[a-z]{2,}$', 'a-b.example.com', ['-a.example.com', 'localhost', 'a..com']],
-  ['an image name', '^(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\\/)*[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?::[\\w][\\w.-]{0,127})?$', 'library/node:20', ['Node', 'node:', 'a//b']],
+  [
+    'a semantic version',
+    '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$',
+    '1.2.3-rc.1+b',
+    ['1.2', '01.2.3', '1.2.3; rm'],
+  ],
+  [
+    'an IPv4 address',
+    '^(?:(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)(?:\\.(?!$)|$)){4}$',
+    '10.0.0.1',
+    ['10.0.0', '256.1.1.1', '1.1.1.1.'],
+  ],
+  [
+    'a host name',
+    '^(?=.{1,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\\.)+[a-z]{2,}$',
+    'a-b.example.com',
+    ['-a.example.com', 'localhost', 'a..com'],
+  ],
+  [
+    'an image name',
+    '^(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\\/)*[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?::[\\w][\\w.-]{0,127})?$',
+    'library/node:20',
+    ['Node', 'node:', 'a//b'],
+  ],
   ['a repeated word', '^(\\w+) \\1$', 'a a', ['a b']],
   ['a name in many scripts', '^[\\p{L}\\p{M}]+$', 'Jörg中村', ['a1']],
   ['an escape that only the old syntax has', '^[a-z]\\-[\\w\\-.]+\\@$', 'a-b.c@', ['a_b@']],
 ];
 
 describe('a pattern of a trusted schema', () => {
-  it.each(PATTERNS)('for %s is enforced in pattern, patternProperties and propertyNames', (_, pattern, good, bad) => {
-    const value = { properties: { a: { pattern } } };
-    const members = { patternProperties: { [pattern]: { type: 'number' } }, additionalProperties: false };
-    const names = { propertyNames: { pattern } };
-    for (const schema of [value, members, names]) expect(compileJsonSchema(schema).unchecked).toEqual([]);
-    expect([fits(value, { a: good }), fits(members, { [good]: 1 }), fits(members, { [good]: 'x' }), fits(names, { [good]: 1 })]).toEqual([true, true, false, true]);
-    for (const each of bad) expect([each, fits(value, { a: each }), fits(members, { [each]: 1 }), fits(names, { [each]: 1 })]).toEqual([each, false, false, false]);
-  });
+  it.each(PATTERNS)(
+    'for %s is enforced in pattern, patternProperties and propertyNames',
+    (_, pattern, good, bad) => {
+      const value = { properties: { a: { pattern } } };
+      const members = {
+        patternProperties: { [pattern]: { type: 'number' } },
+        additionalProperties: false,
+      };
+      const names = { propertyNames: { pattern } };
+      for (const schema of [value, members, names])
+        expect(compileJsonSchema(schema).unchecked).toEqual([]);
+      expect([
+        fits(value, { a: good }),
+        fits(members, { [good]: 1 }),
+        fits(members, { [good]: 'x' }),
+        fits(names, { [good]: 1 }),
+      ]).toEqual([true, true, false, true]);
+      for (const each of bad)
+        expect([
+          each,
+          fits(value, { a: each }),
+          fits(members, { [each]: 1 }),
+          fits(names, { [each]: 1 }),
+        ]).toEqual([each, false, false, false]);
+    },
+  );
 
   it('says what was expected of a value and of a name', () => {
-    expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual(['a: Expected a text that matches ^[a-z]+$, got "A".']);
-    expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1, ok: 1, B: 1 })).toEqual(['A: Expected a text that matches ^[a-z]+$, got "A".', 'B: Expected a text that matches ^[a-z]+$, got "B".']);
+    expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual([
+      'a: Expected a text that matches ^[a-z]+$, got "A".',
+    ]);
+    expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1, ok: 1, B: 1 })).toEqual([
+      'A: Expected a text that matches ^[a-z]+$, got "A".',
+      'B: Expected a text that matches ^[a-z]+$, got "B".',
+    ]);
   });
 
   it('does not look at a text that is too long', () => {
-    expect(told({ properties: { a: { pattern: '^(a+)+$', maxLength: 20 } } }, { a: `${'a'.repeat(60)}b` })).toEqual([expect.stringMatching(/^a: Expected at most 20 characters, /)]);
+    expect(
+      told(
+        { properties: { a: { pattern: '^(a+)+$', maxLength: 20 } } },
+        { a: `${'a'.repeat(60)}b` },
+      ),
+    ).toEqual([expect.stringMatching(/^a: Expected at most 20 characters, /)]);
   });
 });
 
@@ -272,7 +649,13 @@ describe('a pattern of a foreign schema', () => {
   const foreignFits = (schema: object, input: unknown) => fits(foreignSchema(schema), input);
 
   it('is not run, and is a finding wherever it stands', () => {
-    const schema = foreignSchema({ properties: { a: { type: 'string', pattern: unsafe }, b: { patternProperties: { '^x': {} } } }, propertyNames: { pattern: '^[a-z]' } });
+    const schema = foreignSchema({
+      properties: {
+        a: { type: 'string', pattern: unsafe },
+        b: { patternProperties: { '^x': {} } },
+      },
+      propertyNames: { pattern: '^[a-z]' },
+    });
     expect(fits(schema, { a: endless })).toBe(true);
     expect(fits(schema, { a: 1 })).toBe(false);
     expect(compileJsonSchema(schema).unchecked).toEqual([
@@ -284,45 +667,127 @@ describe('a pattern of a foreign schema', () => {
   });
 
   it('makes no name unknown', () => {
-    expect(foreignFits({ patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false }, { aa: 'x', b: 1 })).toBe(true);
-    expect(foreignFits({ patternProperties: { [unsafe]: { type: 'number' } }, unevaluatedProperties: false, required: ['c'] }, { aa: 'x' })).toBe(false);
+    expect(
+      foreignFits(
+        { patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false },
+        { aa: 'x', b: 1 },
+      ),
+    ).toBe(true);
+    expect(
+      foreignFits(
+        {
+          patternProperties: { [unsafe]: { type: 'number' } },
+          unevaluatedProperties: false,
+          required: ['c'],
+        },
+        { aa: 'x' },
+      ),
+    ).toBe(false);
   });
 
   it('refuses nothing that only it could refuse, also where a keyword turns its answer around', () => {
     const pattern = { type: 'string', pattern: unsafe };
-    expect([foreignFits({ not: pattern }, 'x'), foreignFits({ not: pattern }, 1)]).toEqual([true, true]);
-    expect([foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 'x'), foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 1)]).toEqual([true, false]);
-    expect([foreignFits({ oneOf: [pattern, { type: 'string' }] }, 'x'), foreignFits({ oneOf: [pattern, { type: 'string' }, { minLength: 1 }] }, 'x')]).toEqual([true, false]);
+    expect([foreignFits({ not: pattern }, 'x'), foreignFits({ not: pattern }, 1)]).toEqual([
+      true,
+      true,
+    ]);
+    expect([
+      foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 'x'),
+      foreignFits({ not: { anyOf: [pattern, { type: 'number' }] } }, 1),
+    ]).toEqual([true, false]);
+    expect([
+      foreignFits({ oneOf: [pattern, { type: 'string' }] }, 'x'),
+      foreignFits({ oneOf: [pattern, { type: 'string' }, { minLength: 1 }] }, 'x'),
+    ]).toEqual([true, false]);
     const condition = { if: pattern, then: { maxLength: 1 }, else: { minLength: 3 } };
-    expect(['x', 'xxx', 'xx'].map((text) => foreignFits(condition, text))).toEqual([true, true, false]);
-    expect([foreignFits({ contains: pattern, maxContains: 1 }, ['x', 'y']), foreignFits({ contains: pattern, minContains: 2 }, ['x', 1])]).toEqual([true, false]);
-    expect([foreignFits({ not: { contains: pattern } }, ['x']), foreignFits({ not: { contains: { type: 'string' } } }, ['x'])]).toEqual([true, false]);
+    expect(['x', 'xxx', 'xx'].map((text) => foreignFits(condition, text))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([
+      foreignFits({ contains: pattern, maxContains: 1 }, ['x', 'y']),
+      foreignFits({ contains: pattern, minContains: 2 }, ['x', 1]),
+    ]).toEqual([true, false]);
+    expect([
+      foreignFits({ not: { contains: pattern } }, ['x']),
+      foreignFits({ not: { contains: { type: 'string' } } }, ['x']),
+    ]).toEqual([true, false]);
     expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
   });
 
   it('never refuses more than the same schema enforced, and enforces all else', () => {
-    const leaf = fc.constantFrom<object>({ pattern: 'a' }, { pattern: '^b+$' }, { minLength: 2 }, { type: 'string' }, { const: 'ab' }, { patternProperties: { a: { type: 'number' } }, additionalProperties: false }, { propertyNames: { pattern: 'b' } });
+    const leaf = fc.constantFrom<object>(
+      { pattern: 'a' },
+      { pattern: '^b+$' },
+      { minLength: 2 },
+      { type: 'string' },
+      { const: 'ab' },
+      { patternProperties: { a: { type: 'number' } }, additionalProperties: false },
+      { propertyNames: { pattern: 'b' } },
+    );
     const schema = fc.letrec<{ schema: object }>((tie) => ({
-      schema: fc.oneof({ maxDepth: 3, withCrossShrink: true }, leaf, tie('schema').map((not) => ({ not })), ...['anyOf', 'oneOf', 'allOf'].map((keyword) => fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((all) => ({ [keyword]: all }))), fc.tuple(tie('schema'), tie('schema'), tie('schema')).map(([a, b, c]) => ({ if: a, then: b, else: c }))),
+      schema: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        leaf,
+        tie('schema').map((not) => ({ not })),
+        ...['anyOf', 'oneOf', 'allOf'].map((keyword) =>
+          fc
+            .array(tie('schema'), { minLength: 1, maxLength: 3 })
+            .map((all) => ({ [keyword]: all })),
+        ),
+        fc
+          .tuple(tie('schema'), tie('schema'), tie('schema'))
+          .map(([a, b, c]) => ({ if: a, then: b, else: c })),
+      ),
     })).schema;
     fc.assert(
-      fc.property(schema, fc.constantFrom<unknown>('', 'a', 'b', 'ab', 'bb', 1, { a: 1 }, { b: 'x' }, { a: 'x', b: 1 }), (each, value) => {
-        if (fits(each, value)) expect(foreignFits(each, value)).toBe(true);
-        if (!JSON.stringify(each).includes('attern')) expect(foreignFits(each, value)).toBe(fits(each, value));
-      }),
+      fc.property(
+        schema,
+        fc.constantFrom<unknown>(
+          '',
+          'a',
+          'b',
+          'ab',
+          'bb',
+          1,
+          { a: 1 },
+          { b: 'x' },
+          { a: 'x', b: 1 },
+        ),
+        (each, value) => {
+          if (fits(each, value)) expect(foreignFits(each, value)).toBe(true);
+          if (!JSON.stringify(each).includes('attern'))
+            expect(foreignFits(each, value)).toBe(fits(each, value));
+        },
+      ),
       { numRuns: 3_000 },
     );
   });
 
   it('is checked by the engine that the user gives', () => {
     const asked: string[] = [];
-    const schema = foreignSchema({ properties: { a: { pattern: '^x' }, b: { pattern: '(?=y)' } } }, (pattern) => {
-      if (pattern.includes('?')) throw new Error('not linear');
-      return { test: (text) => { asked.push(text); return text.startsWith('x'); } };
-    });
-    expect([fits(schema, { a: 'xy' }), fits(schema, { a: 'y', b: 'z' }), fits(schema, { b: 'z' })]).toEqual([true, false, true]);
+    const schema = foreignSchema(
+      { properties: { a: { pattern: '^x' }, b: { pattern: '(?=y)' } } },
+      (pattern) => {
+        if (pattern.includes('?')) throw new Error('not linear');
+        return {
+          test: (text) => {
+            asked.push(text);
+            return text.startsWith('x');
+          },
+        };
+      },
+    );
+    expect([
+      fits(schema, { a: 'xy' }),
+      fits(schema, { a: 'y', b: 'z' }),
+      fits(schema, { b: 'z' }),
+    ]).toEqual([true, false, true]);
     expect(new Set(asked)).toEqual(new Set(['xy', 'y']));
-    expect(compileJsonSchema(schema).unchecked).toEqual([{ path: ['properties', 'b', 'pattern'], pattern: '(?=y)' }]);
+    expect(compileJsonSchema(schema).unchecked).toEqual([
+      { path: ['properties', 'b', 'pattern'], pattern: '(?=y)' },
+    ]);
   });
 });
 
@@ -336,12 +801,27 @@ describe('an answer', () => {
         mode: { enum: ['read', 'write'] },
         tags: { type: 'array', items: { type: 'string' }, uniqueItems: true },
         who: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-        where: { oneOf: [{ type: 'object', required: ['x'], properties: { x: { type: 'number' } } }, { type: 'string' }] },
+        where: {
+          oneOf: [
+            { type: 'object', required: ['x'], properties: { x: { type: 'number' } } },
+            { type: 'string' },
+          ],
+        },
       },
       required: ['path', 'name'],
       additionalProperties: false,
     };
-    expect(told(schema, { path: 'ab', limit: 0, mode: 'x', tags: ['a', 2], who: 1, where: { x: 'y' }, 'extra key': 1 })).toEqual([
+    expect(
+      told(schema, {
+        path: 'ab',
+        limit: 0,
+        mode: 'x',
+        tags: ['a', 2],
+        who: 1,
+        where: { x: 'y' },
+        'extra key': 1,
+      }),
+    ).toEqual([
       'name: Expected a value (it is required), got none.',
       'path: Expected at least 3 characters, got "ab" (2 characters).',
       'limit: Expected at least 1, got 0.',
@@ -351,8 +831,12 @@ describe('an answer', () => {
       'where.x: Expected number, got "y".',
       '["extra key"]: Expected only known parameters, got "extra key". Leave it out.',
     ]);
-    expect(told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 })).toEqual(['a: Expected a value that fits exactly one form, got 1, which fits 2.']);
-    expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual(['["a/b~c %"]: Expected [1], got 2.']);
+    expect(
+      told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
+    ).toEqual(['a: Expected a value that fits exactly one form, got 1, which fits 2.']);
+    expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual([
+      '["a/b~c %"]: Expected [1], got 2.',
+    ]);
   });
 
   it('does not check formats and fills in no defaults', () => {
@@ -363,14 +847,38 @@ describe('an answer', () => {
   });
 
   it('understands the drafts: bounds of draft 4, lists of items, references with neighbours, anchors', () => {
-    expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: true } } }, { a: 0 })).toBe(false);
-    expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: false } } }, { a: 0 })).toBe(true);
-    expect(fits({ properties: { a: { items: [{ type: 'string' }], additionalItems: false } } }, { a: ['x', 1] })).toBe(false);
-    expect(fits({ properties: { a: { prefixItems: [{ type: 'string' }], items: false } } }, { a: ['x', 1] })).toBe(false);
-    const neighbours = { properties: { a: { $ref: '#/definitions/any', type: 'string' } }, definitions: { any: {} } };
+    expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: true } } }, { a: 0 })).toBe(
+      false,
+    );
+    expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: false } } }, { a: 0 })).toBe(
+      true,
+    );
+    expect(
+      fits(
+        { properties: { a: { items: [{ type: 'string' }], additionalItems: false } } },
+        { a: ['x', 1] },
+      ),
+    ).toBe(false);
+    expect(
+      fits(
+        { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } },
+        { a: ['x', 1] },
+      ),
+    ).toBe(false);
+    const neighbours = {
+      properties: { a: { $ref: '#/definitions/any', type: 'string' } },
+      definitions: { any: {} },
+    };
     expect(fits(neighbours, { a: 1 })).toBe(false);
-    expect(fits({ $schema: 'http://json-schema.org/draft-07/schema#', ...neighbours }, { a: 1 })).toBe(true);
-    expect(fits({ properties: { a: { $ref: '#text' } }, $defs: { x: { $anchor: 'text', type: 'string' } } }, { a: 1 })).toBe(false);
+    expect(
+      fits({ $schema: 'http://json-schema.org/draft-07/schema#', ...neighbours }, { a: 1 }),
+    ).toBe(true);
+    expect(
+      fits(
+        { properties: { a: { $ref: '#text' } }, $defs: { x: { $anchor: 'text', type: 'string' } } },
+        { a: 1 },
+      ),
+    ).toBe(false);
   });
 
   it('keeps to the schema as it was when it was first seen', () => {
@@ -382,14 +890,38 @@ describe('an answer', () => {
 
   const name = fc.constantFrom('a', 'b', ...NAMES);
   const small = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, fc.constantFrom<unknown>(null, true, 0, 1, 1.5, '', 'a', 'bb'), fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 3 })),
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom<unknown>(null, true, 0, 1, 1.5, '', 'a', 'bb'),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+    ),
   })).value;
-  const one = <T>(keyword: string, value: fc.Arbitrary<T>) => value.map((each) => ({ [keyword]: each }));
+  const one = <T>(keyword: string, value: fc.Arbitrary<T>) =>
+    value.map((each) => ({ [keyword]: each }));
   const schemas = fc.letrec<{ schema: object | boolean; keyword: object }>((tie) => ({
     // A few keywords each: with all of them no schema would end.
-    schema: fc.oneof({ maxDepth: 4, withCrossShrink: true }, fc.boolean(), { arbitrary: fc.array(tie('keyword'), { maxLength: 3 }).map((all) => Object.assign({}, ...all) as object), weight: 4 }),
+    schema: fc.oneof({ maxDepth: 4, withCrossShrink: true }, fc.boolean(), {
+      arbitrary: fc
+        .array(tie('keyword'), { maxLength: 3 })
+        .map((all) => Object.assign({}, ...all) as object),
+      weight: 4,
+    }),
     keyword: fc.oneof(
-      one('type', fc.constantFrom<unknown>('object', 'array', 'string', 'number', 'integer', 'boolean', 'null', ['string', 'null'], ['integer', 'array', 'object'])),
+      one(
+        'type',
+        fc.constantFrom<unknown>(
+          'object',
+          'array',
+          'string',
+          'number',
+          'integer',
+          'boolean',
+          'null',
+          ['string', 'null'],
+          ['integer', 'array', 'object'],
+        ),
+      ),
       one('const', small),
       one('enum', fc.array(small, { maxLength: 3 })),
       one('required', fc.array(name, { maxLength: 2 })),
@@ -412,13 +944,20 @@ describe('an answer', () => {
     let accepted = 0;
     const runs = 5_000;
     fc.assert(
-      fc.property(schemas, fc.constantFrom<object | boolean>(true, false, { type: 'string' }, { minProperties: 1 }), small, (inner, shared, value) => {
-        const schema = { anyOf: [inner], $defs: { shared } };
-        const answer = fits(schema, value);
-        expect(answer).toBe(reference(inner, shared, boundInput(value)));
-        expect(answer).toBe(new Validator(structuredClone(schema) as Schema, '2020-12').validate(value).valid);
-        if (answer) accepted++;
-      }),
+      fc.property(
+        schemas,
+        fc.constantFrom<object | boolean>(true, false, { type: 'string' }, { minProperties: 1 }),
+        small,
+        (inner, shared, value) => {
+          const schema = { anyOf: [inner], $defs: { shared } };
+          const answer = fits(schema, value);
+          expect(answer).toBe(reference(inner, shared, boundInput(value)));
+          expect(answer).toBe(
+            new Validator(structuredClone(schema) as Schema, '2020-12').validate(value).valid,
+          );
+          if (answer) accepted++;
+        },
+      ),
       { numRuns: runs },
     );
     expect(accepted).toBeGreaterThan(runs / 10);
@@ -445,7 +984,10 @@ function reference(schema: unknown, shared: unknown, value: Json): boolean {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const members = isObject ? Object.entries(value as Readonly<Record<string, Json>>) : [];
   const items = Array.isArray(value) ? (value as readonly Json[]) : [];
-  const isType = (type: string) => (type === 'integer' ? Number.isInteger(value) : type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value));
+  const isType = (type: string) =>
+    type === 'integer'
+      ? Number.isInteger(value)
+      : type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
   const count = (key: string) => get<unknown[]>(key).filter((each) => inner(each)).length;
   if (has('$ref') && !inner(shared)) return false;
   if (has('type') && ![get<string | string[]>('type')].flat().some(isType)) return false;
@@ -455,15 +997,31 @@ function reference(schema: unknown, shared: unknown, value: Json): boolean {
   if (has('allOf') && count('allOf') < get<unknown[]>('allOf').length) return false;
   if (has('oneOf') && count('oneOf') !== 1) return false;
   if (has('not') && inner(get('not'))) return false;
-  if (isObject && has('required') && !get<string[]>('required').every((key) => Object.hasOwn(value, key))) return false;
-  if (isObject && has('minProperties') && members.length < get<number>('minProperties')) return false;
+  if (
+    isObject &&
+    has('required') &&
+    !get<string[]>('required').every((key) => Object.hasOwn(value, key))
+  )
+    return false;
+  if (isObject && has('minProperties') && members.length < get<number>('minProperties'))
+    return false;
   const properties = has('properties') ? get<Record<string, unknown>>('properties') : {};
   for (const [key, member] of members) {
-    if (Object.hasOwn(properties, key) ? !inner(properties[key], member) : has('additionalProperties') && !inner(get('additionalProperties'), member)) return false;
+    if (
+      Object.hasOwn(properties, key)
+        ? !inner(properties[key], member)
+        : has('additionalProperties') && !inner(get('additionalProperties'), member)
+    )
+      return false;
   }
   if (has('items') && !items.every((item) => inner(get('items'), item))) return false;
   if (has('maxItems') && items.length > get<number>('maxItems')) return false;
-  if (get('uniqueItems') === true && new Set(items.map(canonicalJson)).size < items.length) return false;
+  if (get('uniqueItems') === true && new Set(items.map(canonicalJson)).size < items.length)
+    return false;
   if (has('minimum') && typeof value === 'number' && value < get<number>('minimum')) return false;
-  return !(has('minLength') && typeof value === 'string' && value.length < get<number>('minLength'));
+  return !(
+    has('minLength') &&
+    typeof value === 'string' &&
+    value.length < get<number>('minLength')
+  );
 }

@@ -5,7 +5,11 @@ import { LEAST } from '../tool/sample-tools.js';
 
 const seen: unknown[] = [];
 function probe(...args: unknown[]): void {
-  seen.push(args.map((each) => (typeof each === 'object' && each !== null && 'value' in each ? typeof each : each)));
+  seen.push(
+    args.map((each) =>
+      typeof each === 'object' && each !== null && 'value' in each ? typeof each : each,
+    ),
+  );
 }
 
 @probe
@@ -181,22 +185,177 @@ describeDecorators({
   Fetch,
   Plain,
   mistakes: [
-    ['@tool without parentheses on a class', () => { @bare class Bare { execute() { return 1; } } return Bare; }, 'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).'],
-    ['@tool without parentheses on a method', () => { class Bad { @bare run() { return 1; } } return Bad; }, 'got @tool without them on run.'],
-    ['@toolkit without parentheses', () => { @bareToolkit class Bare { execute() { return 1; } } return Bare; }, 'expected @toolkit({…}) with its options, got @toolkit without them on Bare.'],
-    ['@toolkit on a method', () => { class Bad { @(toolkit({}) as Anything) run() { return 1; } } return Bad; }, 'expected @toolkit on a class'],
-    ['two @tool on one class', () => { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) class Twice { execute() { return 1; } } return Twice; }, 'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".'],
-    ['two @tool on one method', () => { class Bad { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) run() { return 1; } } return Bad; }, 'expected one @tool on method run, got a second'],
-    ['two @toolkit on one class', () => { @toolkit({}) @toolkit({}) class Twice { execute() { return 1; } } return Twice; }, 'expected one @toolkit on a class, got a second.'],
-    ['a method that contradicts its toolkit', () => { @toolkit({ accessMode: 'readonly' }) class Wrong { @tool({ ...LEAST, name: 'wrong', sideEffects: 'write' }) run() { return 1; } } return Wrong; }, 'Tool "wrong" is refused'],
-    ['a name among the defaults', () => toolkit({ name: 'notes' } as object), 'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.'],
+    [
+      '@tool without parentheses on a class',
+      () => {
+        @bare
+        class Bare {
+          execute() {
+            return 1;
+          }
+        }
+        return Bare;
+      },
+      'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).',
+    ],
+    [
+      '@tool without parentheses on a method',
+      () => {
+        class Bad {
+          @bare run() {
+            return 1;
+          }
+        }
+        return Bad;
+      },
+      'got @tool without them on run.',
+    ],
+    [
+      '@toolkit without parentheses',
+      () => {
+        @bareToolkit
+        class Bare {
+          execute() {
+            return 1;
+          }
+        }
+        return Bare;
+      },
+      'expected @toolkit({…}) with its options, got @toolkit without them on Bare.',
+    ],
+    [
+      '@toolkit on a method',
+      () => {
+        class Bad {
+          @(toolkit({}) as Anything) run() {
+            return 1;
+          }
+        }
+        return Bad;
+      },
+      'expected @toolkit on a class',
+    ],
+    [
+      'two @tool on one class',
+      () => {
+        @tool({ ...LEAST, name: 'second' })
+        @tool({ ...LEAST, name: 'first' })
+        class Twice {
+          execute() {
+            return 1;
+          }
+        }
+        return Twice;
+      },
+      'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".',
+    ],
+    [
+      'two @tool on one method',
+      () => {
+        class Bad {
+          @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) run() {
+            return 1;
+          }
+        }
+        return Bad;
+      },
+      'expected one @tool on method run, got a second',
+    ],
+    [
+      'two @toolkit on one class',
+      () => {
+        @toolkit({})
+        @toolkit({})
+        class Twice {
+          execute() {
+            return 1;
+          }
+        }
+        return Twice;
+      },
+      'expected one @toolkit on a class, got a second.',
+    ],
+    [
+      'a method that contradicts its toolkit',
+      () => {
+        @toolkit({ accessMode: 'readonly' })
+        class Wrong {
+          @tool({ ...LEAST, name: 'wrong', sideEffects: 'write' }) run() {
+            return 1;
+          }
+        }
+        return Wrong;
+      },
+      'Tool "wrong" is refused',
+    ],
+    [
+      'a name among the defaults',
+      () => toolkit({ name: 'notes' } as object),
+      'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.',
+    ],
   ],
   refused: [
-    ['a getter', () => { class Bad { @misplaced() get value() { return 1; } } return Bad; }],
-    ['a setter', () => { class Bad { @misplaced() set value(value: number) { void value; } } return Bad; }],
-    ['a static getter', () => { class Bad { @misplaced() static get value() { return 1; } } return Bad; }],
-    ['a field', () => { class Bad { @misplaced() field = 1; } return Bad; }],
-    ['a static field', () => { class Bad { @misplaced() static field = 1; } return Bad; }],
-    ['a parameter', () => { class Bad { method(@misplaced() value: number) { return value; } } return Bad; }],
+    [
+      'a getter',
+      () => {
+        class Bad {
+          @misplaced() get value() {
+            return 1;
+          }
+        }
+        return Bad;
+      },
+    ],
+    [
+      'a setter',
+      () => {
+        class Bad {
+          @misplaced() set value(value: number) {
+            void value;
+          }
+        }
+        return Bad;
+      },
+    ],
+    [
+      'a static getter',
+      () => {
+        class Bad {
+          @misplaced() static get value() {
+            return 1;
+          }
+        }
+        return Bad;
+      },
+    ],
+    [
+      'a field',
+      () => {
+        class Bad {
+          @misplaced() field = 1;
+        }
+        return Bad;
+      },
+    ],
+    [
+      'a static field',
+      () => {
+        class Bad {
+          @misplaced() static field = 1;
+        }
+        return Bad;
+      },
+    ],
+    [
+      'a parameter',
+      () => {
+        class Bad {
+          method(@misplaced() value: number) {
+            return value;
+          }
+        }
+        return Bad;
+      },
+    ],
   ],
 });

@@ -3,7 +3,8 @@ import { ToolMetadataRegistry } from '../../src/index.js';
 import { loadTools } from '../../src/load.js';
 import { cli } from '../cli/command-line.js';
 
-const toolText = (name: string) => `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => '${name}' })`;
+const toolText = (name: string) =>
+  `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => '${name}' })`;
 
 describe('loadTools', () => {
   it('returns the definitions of all files that a list of globs matches, ready to be registered, each with its file', async () => {
@@ -16,7 +17,12 @@ describe('loadTools', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(tools);
     expect(problems).toEqual([]);
-    expect([...registry].map(({ name }) => [name, fileOf.get(name)])).toEqual([['four', 'more.mjs'], ['one', 'src/a.mjs'], ['two', 'src/a.mjs'], ['three', 'src/deep/b.mjs']]);
+    expect([...registry].map(({ name }) => [name, fileOf.get(name)])).toEqual([
+      ['four', 'more.mjs'],
+      ['one', 'src/a.mjs'],
+      ['two', 'src/a.mjs'],
+      ['three', 'src/deep/b.mjs'],
+    ]);
   });
 
   it('names the file of the tool that is there, also when another of its name was refused for an alias', async () => {
@@ -30,25 +36,43 @@ describe('loadTools', () => {
   });
 
   it('says nothing of decorators where the code of a decorated file throws a SyntaxError', async () => {
-    const cwd = cli.project({ 'a.ts': `DEFINE\n@tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');` });
+    const cwd = cli.project({
+      'a.ts': `DEFINE\n@tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');`,
+    });
     const { problems } = await loadTools('a.ts', { cwd });
-    expect(problems).toEqual([{ file: 'a.ts', reason: expect.not.stringContaining('decorator') as string }]);
+    expect(problems).toEqual([
+      { file: 'a.ts', reason: expect.not.stringContaining('decorator') as string },
+    ]);
   });
 
   it('loads TypeScript with decorators through tsx', async () => {
-    const cwd = cli.project({ 'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } }` });
+    const cwd = cli.project({
+      'a.ts': `DEFINE @tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } }`,
+    });
     const { tools, problems } = await loadTools('a.ts', { cwd });
     expect([tools.map(({ name }) => name), problems]).toEqual([['greet'], []]);
   });
 
   it('reports a file that fails, a name that is taken and a glob that matches nothing, and loads the rest', async () => {
-    const cwd = cli.project({ 'a.mjs': `DEFINE export const one = ${toolText('one')};`, 'b.mjs': `throw new Error('no database');`, 'c.mjs': `DEFINE export const other = ${toolText('one')};` });
+    const cwd = cli.project({
+      'a.mjs': `DEFINE export const one = ${toolText('one')};`,
+      'b.mjs': `throw new Error('no database');`,
+      'c.mjs': `DEFINE export const other = ${toolText('one')};`,
+    });
     const { tools, problems } = await loadTools(['*.mjs', 'nothing/*.ts'], { cwd });
     expect(tools.map(({ name }) => name)).toEqual(['one']);
     expect(problems).toEqual([
-      { file: 'nothing/*.ts', reason: 'Expected a file, folder or glob that matches TypeScript or JavaScript files, got none.' },
+      {
+        file: 'nothing/*.ts',
+        reason:
+          'Expected a file, folder or glob that matches TypeScript or JavaScript files, got none.',
+      },
       { file: 'b.mjs', reason: 'Error: no database' },
-      { file: 'c.mjs', reason: 'Expected a name that no other tool has, got "one", which is the name of another tool in a.mjs. Rename one of them.' },
+      {
+        file: 'c.mjs',
+        reason:
+          'Expected a name that no other tool has, got "one", which is the name of another tool in a.mjs. Rename one of them.',
+      },
     ]);
   });
 
@@ -57,7 +81,12 @@ describe('loadTools', () => {
     [undefined, 'Expected a file, folder or glob, or a list of them, got undefined'],
     [[' '], 'Expected a file, folder or glob, or a list of them, got a list of 1.'],
   ])('refuses %j in place of a glob', async (globs, message) => {
-    await expect(loadTools(globs as string[])).rejects.toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) as string }));
+    await expect(loadTools(globs as string[])).rejects.toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining(message) as string,
+      }),
+    );
   });
 
   it('refuses options that it does not know', async () => {
@@ -68,20 +97,46 @@ describe('loadTools', () => {
 describe('a file that Node cannot parse', () => {
   const DECORATED = 'const tool = () => () => {};\n\n@tool() export class Greet {}';
   // In a process of its own: here Vite would parse the files.
-  const reasonFor = async (files: Readonly<Record<string, string>>, file: string) => (JSON.parse((await cli.run(['lint', '--json', '--tools', file], cli.project(files))).out) as { message: string }[])[0]!.message;
+  const reasonFor = async (files: Readonly<Record<string, string>>, file: string) =>
+    (
+      JSON.parse((await cli.run(['lint', '--json', '--tools', file], cli.project(files))).out) as {
+        message: string;
+      }[]
+    )[0]!.message;
 
   it.each([
     ['itself', { 'a.mjs': DECORATED }, 'a.mjs:3'],
-    ['a file that it imports', { 'a.mjs': "import './lib/b.mjs';", 'lib/b.mjs': "export * from './c.mjs';", 'lib/c.mjs': DECORATED }, 'lib/c.mjs:3'],
-    ['a CommonJS file that it requires', { 'a.cjs': "require('./b.cjs');", 'b.cjs': DECORATED.replace('export ', '') }, 'b.cjs:3'],
-  ])('because of a decorator in %s is named with the line, and what to do', async (_, files, place) => {
-    const reason = await reasonFor(files, Object.keys(files)[0]!);
-    expect(reason).toContain(`SyntaxError: Invalid or unexpected token. ${place} has a decorator (@), which Node cannot run as it stands. Name the file .ts and install tsx, compile it before`);
-    expect(reason).toContain('without decorator syntax');
-  });
+    [
+      'a file that it imports',
+      {
+        'a.mjs': "import './lib/b.mjs';",
+        'lib/b.mjs': "export * from './c.mjs';",
+        'lib/c.mjs': DECORATED,
+      },
+      'lib/c.mjs:3',
+    ],
+    [
+      'a CommonJS file that it requires',
+      { 'a.cjs': "require('./b.cjs');", 'b.cjs': DECORATED.replace('export ', '') },
+      'b.cjs:3',
+    ],
+  ])(
+    'because of a decorator in %s is named with the line, and what to do',
+    async (_, files, place) => {
+      const reason = await reasonFor(files, Object.keys(files)[0]!);
+      expect(reason).toContain(
+        `SyntaxError: Invalid or unexpected token. ${place} has a decorator (@), which Node cannot run as it stands. Name the file .ts and install tsx, compile it before`,
+      );
+      expect(reason).toContain('without decorator syntax');
+    },
+  );
 
   it('for another reason is reported as Node does, also with a decorator in a comment', async () => {
-    expect(await reasonFor({ 'a.mjs': '/**\n * @param a\n */\nconst = 1;' }, 'a.mjs')).toBe("SyntaxError: Unexpected token '='");
-    expect(await reasonFor({ 'a.mjs': "import { no } from './b.mjs';", 'b.mjs': '' }, 'a.mjs')).toBe("SyntaxError: The requested module './b.mjs' does not provide an export named 'no'");
+    expect(await reasonFor({ 'a.mjs': '/**\n * @param a\n */\nconst = 1;' }, 'a.mjs')).toBe(
+      "SyntaxError: Unexpected token '='",
+    );
+    expect(
+      await reasonFor({ 'a.mjs': "import { no } from './b.mjs';", 'b.mjs': '' }, 'a.mjs'),
+    ).toBe("SyntaxError: The requested module './b.mjs' does not provide an export named 'no'");
   });
 });

@@ -10,9 +10,20 @@ import { ROOT } from '../programs.js';
 import { sampleRegistry } from './server-tools.js';
 
 /** The proxy, as the page on operating has it. */
-const PROXY = /```js \[tls-proxy\.mjs\]\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/operating.md'), 'utf8'))![1]!;
+const PROXY = /```js \[tls-proxy\.mjs\]\n([\s\S]*?)```/.exec(
+  readFileSync(join(ROOT, 'docs/operating.md'), 'utf8'),
+)![1]!;
 const HOST = 'tools.example';
-const INITIALIZE = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } };
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  },
+};
 
 interface Answered {
   readonly status: number | undefined;
@@ -24,8 +35,24 @@ interface Answered {
 async function served() {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-proxy-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const [key, cert, program] = ['key.pem', 'cert.pem', 'tls-proxy.mjs'].map((name) => join(folder, name)) as [string, string, string];
-  const certificate = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1', '-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`];
+  const [key, cert, program] = ['key.pem', 'cert.pem', 'tls-proxy.mjs'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const certificate = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '1',
+    '-subj',
+    `/CN=${HOST}`,
+    '-addext',
+    `subjectAltName=DNS:${HOST}`,
+  ];
   execFileSync('openssl', [...certificate, '-keyout', key, '-out', cert], { stdio: 'ignore' });
   writeFileSync(program, PROXY);
   const server = createMcpServer(sampleRegistry(), {
@@ -35,22 +62,54 @@ async function served() {
   });
   onTestFinished(() => server.close());
   const running = await server.serveHttp({ port: 0 });
-  const child = spawn(process.execPath, [program], { env: { TLS_KEY: key, TLS_CERT: cert, PORT: '0', SERVER_PORT: new URL(running.url).port }, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [program], {
+    env: { TLS_KEY: key, TLS_CERT: cert, PORT: '0', SERVER_PORT: new URL(running.url).port },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   onTestFinished(() => void child.kill());
   const port = Number((await createInterface(child.stdout)[Symbol.asyncIterator]().next()).value);
-  const ask = (path: string, { method = 'GET', headers = {}, body }: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: object } = {}) =>
+  const ask = (
+    path: string,
+    {
+      method = 'GET',
+      headers = {},
+      body,
+    }: {
+      readonly method?: string;
+      readonly headers?: Record<string, string>;
+      readonly body?: object;
+    } = {},
+  ) =>
     new Promise<Answered>((resolve, reject) => {
-      const asked = request({ host: '127.0.0.1', port, path, method, ca: readFileSync(cert), servername: HOST, headers: { host: HOST, ...headers } }, (answer) => {
-        let text = '';
-        answer.on('data', (chunk: Buffer) => (text += chunk.toString())).on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body: text }));
-      });
+      const asked = request(
+        {
+          host: '127.0.0.1',
+          port,
+          path,
+          method,
+          ca: readFileSync(cert),
+          servername: HOST,
+          headers: { host: HOST, ...headers },
+        },
+        (answer) => {
+          let text = '';
+          answer
+            .on('data', (chunk: Buffer) => (text += chunk.toString()))
+            .on('end', () =>
+              resolve({ status: answer.statusCode, headers: answer.headers, body: text }),
+            );
+        },
+      );
       asked.on('error', reject);
       asked.end(body && JSON.stringify(body));
     });
   return { ask, stop: () => running.close() };
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
 const OF_ADA = { ...JSON_HEADERS, authorization: 'Bearer token-of-ada' };
 
 describe('a server behind the proxy of the page on operating', () => {
@@ -59,18 +118,46 @@ describe('a server behind the proxy of the page on operating', () => {
     const opened = await ask('/mcp', { method: 'POST', headers: OF_ADA, body: INITIALIZE });
     expect([opened.status, opened.headers['content-type']]).toEqual([200, 'text/event-stream']);
     const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
-    const called = await ask('/mcp', { method: 'POST', headers: { ...OF_ADA, ...session }, body: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'add', arguments: { a: 2, b: 3 } } } });
+    const called = await ask('/mcp', {
+      method: 'POST',
+      headers: { ...OF_ADA, ...session },
+      body: {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'add', arguments: { a: 2, b: 3 } },
+      },
+    });
     expect(called.body).toContain('"sum":5');
     expect((await ask('/healthz')).status).toBe(200);
   });
 
   it('names its public address to clients without a token, whatever they say of their own', async () => {
     const { ask } = await served();
-    const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example;proto=http' };
-    const refused = await ask('/mcp', { method: 'POST', headers: { ...JSON_HEADERS, ...forwarded }, body: INITIALIZE });
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer realm="tooldex", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"']);
-    expect(JSON.parse((await ask('/.well-known/oauth-protected-resource/mcp', { headers: forwarded })).body)).toMatchObject({ resource: 'https://tools.example/mcp' });
-    const elsewhere = await ask('/mcp', { method: 'POST', headers: { ...OF_ADA, host: 'evil.example', 'x-forwarded-host': HOST }, body: INITIALIZE });
+    const forwarded = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example;proto=http',
+    };
+    const refused = await ask('/mcp', {
+      method: 'POST',
+      headers: { ...JSON_HEADERS, ...forwarded },
+      body: INITIALIZE,
+    });
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+      401,
+      'Bearer realm="tooldex", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"',
+    ]);
+    expect(
+      JSON.parse(
+        (await ask('/.well-known/oauth-protected-resource/mcp', { headers: forwarded })).body,
+      ),
+    ).toMatchObject({ resource: 'https://tools.example/mcp' });
+    const elsewhere = await ask('/mcp', {
+      method: 'POST',
+      headers: { ...OF_ADA, host: 'evil.example', 'x-forwarded-host': HOST },
+      body: INITIALIZE,
+    });
     expect(elsewhere.status).toBe(403);
   });
 

@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { createMcpHandler, McpServer, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  McpServer,
+  type JSONRPCMessage,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
@@ -14,7 +19,10 @@ import { Demo, discover, isRunning, namesOf, NetworkServer, official } from './s
 const open: { close: () => unknown }[] = [];
 afterAll(() => open.forEach((each) => each.close()));
 
-const missing = (name: string) => () => Promise.reject(new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`));
+const missing = (name: string) => () =>
+  Promise.reject(
+    new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`),
+  );
 
 describe('a process that is talked to over stdio', () => {
   it('is discovered, called and ended', async () => {
@@ -22,11 +30,28 @@ describe('a process that is talked to over stdio', () => {
     await discovery.refresh();
     expect(namesOf(discovery)).toContain('mcp.everything.echo');
     expect(discovery.status()).toMatchObject([{ era: 'legacy', server: 'everything', tools: 13 }]);
-    expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({ status: 'ok', value: 'Echo: hi' });
-    expect(await discovery.callTool('everything', 'get-structured-content', { location: 'New York' }, {})).toMatchObject({ value: { conditions: 'Cloudy' } });
-    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as { value: string; content: readonly object[] };
+    expect(await discovery.callTool('everything', 'echo', { message: 'hi' }, {})).toMatchObject({
+      status: 'ok',
+      value: 'Echo: hi',
+    });
+    expect(
+      await discovery.callTool(
+        'everything',
+        'get-structured-content',
+        { location: 'New York' },
+        {},
+      ),
+    ).toMatchObject({ value: { conditions: 'Cloudy' } });
+    const image = (await discovery.callTool('everything', 'get-tiny-image', {}, {})) as {
+      value: string;
+      content: readonly object[];
+    };
     expect(image.value).toMatch(/^Here's the image/);
-    expect(image.content).toMatchObject([{ type: 'text' }, { type: 'image', mediaType: 'image/png' }, { type: 'text' }]);
+    expect(image.content).toMatchObject([
+      { type: 'text' },
+      { type: 'image', mediaType: 'image/png' },
+      { type: 'text' },
+    ]);
     await discovery.close();
     expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
   });
@@ -35,8 +60,13 @@ describe('a process that is talked to over stdio', () => {
     const demo = new Demo('environment');
     const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
     process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } }, { env });
-    const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as { value: Record<string, string> };
+    const discovery = discover(
+      { mcpServers: { demo: { ...demo.start, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } },
+      { env },
+    );
+    const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as {
+      value: Record<string, string>;
+    };
     delete process.env['SECRET_OF_THE_PROCESS'];
     expect(value['API_TOKEN']).toBe('Bearer abc');
     expect(value['PATH']).toBeDefined();
@@ -46,7 +76,12 @@ describe('a process that is talked to over stdio', () => {
   it('is started once for many callers, and ended with the connection', async () => {
     const demo = new Demo('pid');
     const discovery = discover({ mcpServers: { demo: demo.start } });
-    const pids = await Promise.all(Array.from({ length: 20 }, () => discovery.callTool('demo', 'pid', {}, {}) as Promise<{ value: string }>));
+    const pids = await Promise.all(
+      Array.from(
+        { length: 20 },
+        () => discovery.callTool('demo', 'pid', {}, {}) as Promise<{ value: string }>,
+      ),
+    );
     expect(new Set(pids.map(({ value }) => value)).size).toBe(1);
     // Not even to find out which protocol it speaks.
     expect(demo.log('started')).toHaveLength(1);
@@ -61,8 +96,12 @@ describe('a process that is talked to over stdio', () => {
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
     const hanging = discovery.callTool('demo', 'hang', {}, {});
-    const others = expect(hanging).rejects.toThrow('ConnectionLostError; whether the call had an effect is not known');
-    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow('Expected an answer of the MCP server demo');
+    const others = expect(hanging).rejects.toThrow(
+      'ConnectionLostError; whether the call had an effect is not known',
+    );
+    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow(
+      'Expected an answer of the MCP server demo',
+    );
     await others;
     expect(await discovery.callTool('demo', 'pid', {}, {})).toMatchObject({ status: 'ok' });
     expect(new Set(demo.log('ended')).size).toBe(1);
@@ -77,7 +116,9 @@ describe('a process that is talked to over stdio', () => {
       progress.push(each);
       controller.abort();
     };
-    await expect(discovery.callTool('demo', 'hang', {}, { signal: controller.signal, reportProgress })).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(
+      discovery.callTool('demo', 'hang', {}, { signal: controller.signal, reportProgress }),
+    ).rejects.toMatchObject({ code: 'ABORTED' });
     expect(progress).toEqual([{ progress: 1, total: 2 }]);
     await discovery.callTool('demo', 'pid', {}, {});
     expect(demo.log()).toContain('cancelled');
@@ -86,7 +127,13 @@ describe('a process that is talked to over stdio', () => {
   it('of a command that does not exist is a finding without its path', async () => {
     const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
     await discovery.refresh();
-    expect(discovery.findings()).toMatchObject([{ kind: 'unreachable', server: 'none', message: expect.stringContaining('its command or folder does not exist') as string }]);
+    expect(discovery.findings()).toMatchObject([
+      {
+        kind: 'unreachable',
+        server: 'none',
+        message: expect.stringContaining('its command or folder does not exist') as string,
+      },
+    ]);
     expect(JSON.stringify(discovery.findings())).not.toContain('private');
   });
 });
@@ -94,23 +141,40 @@ describe('a process that is talked to over stdio', () => {
 describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => {
   it('is discovered, called, killed in the middle of a call and used again when it is back', async () => {
     const server = await NetworkServer.start(kind);
-    const settings = { servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } }, enabled: true };
+    const settings = {
+      servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } },
+      enabled: true,
+    };
     const discovery = discover(settings);
     await discovery.refresh();
     // One of its tools runs only as a task.
-    expect(discovery.findings()).toMatchObject([{ kind: 'unavailable', tool: '"simulate-research-query"' }]);
+    expect(discovery.findings()).toMatchObject([
+      { kind: 'unavailable', tool: '"simulate-research-query"' },
+    ]);
     expect(discovery.status()).toMatchObject([{ era: 'legacy', tools: 13 }]);
-    expect(await discovery.callTool('remote', 'get-sum', { a: 1, b: 2 }, {})).toMatchObject({ status: 'ok', value: 'The sum of 1 and 2 is 3.' });
+    expect(await discovery.callTool('remote', 'get-sum', { a: 1, b: 2 }, {})).toMatchObject({
+      status: 'ok',
+      value: 'The sum of 1 and 2 is 3.',
+    });
     let told: () => void = () => undefined;
     const began = new Promise<void>((resolve) => (told = resolve));
-    const running = discovery.callTool('remote', 'trigger-long-running-operation', { duration: 60, steps: 600 }, { reportProgress: told });
+    const running = discovery.callTool(
+      'remote',
+      'trigger-long-running-operation',
+      { duration: 60, steps: 600 },
+      { reportProgress: told },
+    );
     const failing = expect(running).rejects.toThrow('Expected an answer of the MCP server remote');
     await began;
     await server.kill();
     await failing;
-    await expect(discovery.callTool('remote', 'echo', { message: 'x' }, {})).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' });
+    await expect(discovery.callTool('remote', 'echo', { message: 'x' }, {})).rejects.toMatchObject({
+      code: 'PROVIDER_UNAVAILABLE',
+    });
     await server.start();
-    expect(await discovery.callTool('remote', 'echo', { message: 'back' }, {})).toMatchObject({ value: 'Echo: back' });
+    expect(await discovery.callTool('remote', 'echo', { message: 'back' }, {})).toMatchObject({
+      value: 'Echo: back',
+    });
   });
 });
 
@@ -120,7 +184,9 @@ it('a server that was started again without anybody noticing knows no old sessio
   await discovery.refresh();
   await server.kill();
   await server.start();
-  expect(await discovery.callTool('remote', 'echo', { message: 'again' }, {})).toMatchObject({ value: 'Echo: again' });
+  expect(await discovery.callTool('remote', 'echo', { message: 'again' }, {})).toMatchObject({
+    value: 'Echo: again',
+  });
 });
 
 describe('a server of the 2026 protocol over HTTP', () => {
@@ -128,39 +194,68 @@ describe('a server of the 2026 protocol over HTTP', () => {
     const seen: { authorization: string | undefined }[] = [];
     const names = ['one'];
     const handler = createMcpHandler(() => {
-      const server = new McpServer({ name: 'modern', version: '1' }, { capabilities: { tools: { listChanged: true } } });
-      for (const name of names) server.registerTool(name, { description: 'Does it' }, () => ({ content: [{ type: 'text', text: name }] }));
+      const server = new McpServer(
+        { name: 'modern', version: '1' },
+        { capabilities: { tools: { listChanged: true } } },
+      );
+      for (const name of names)
+        server.registerTool(name, { description: 'Does it' }, () => ({
+          content: [{ type: 'text', text: name }],
+        }));
       return server;
     });
     const listener = getRequestListener((request) => {
       seen.push({ authorization: request.headers.get('authorization') ?? undefined });
       return handler.fetch(request);
     });
-    const server = createServer((request, response) => void listener(request, response)).listen(0, '127.0.0.1');
+    const server = createServer((request, response) => void listener(request, response)).listen(
+      0,
+      '127.0.0.1',
+    );
     open.push(closing(server));
     await once(server, 'listening');
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen, names, handler };
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+      seen,
+      names,
+      handler,
+    };
   }
 
   it('is discovered and called with its headers, and tells of changes', async () => {
     const { url, seen, names, handler } = await serveHttp();
-    const discovery = discover({ mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } }, { env: { TOKEN: 'abc' } });
+    const discovery = discover(
+      { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
+      { env: { TOKEN: 'abc' } },
+    );
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
     expect(await discovery.callTool('modern', 'one', {}, {})).toMatchObject({ value: 'one' });
-    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer abc']));
+    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(
+      new Set(['Bearer abc']),
+    );
     const changed = new Promise((resolve) => discovery.onChange(resolve));
     names.push('two');
     handler.notify.toolsChanged();
-    expect(await changed).toEqual({ server: 'modern', added: ['mcp.modern.two'], edited: [], removed: [] });
+    expect(await changed).toEqual({
+      server: 'modern',
+      added: ['mcp.modern.two'],
+      edited: [],
+      removed: [],
+    });
     expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
   });
 
   it('says which variable is missing, and not what the settings are', async () => {
     const { url } = await serveHttp();
-    const discovery = discover({ mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } }, { env: {} });
+    const discovery = discover(
+      { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
+      { env: {} },
+    );
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ state: 'backing-off', reason: expect.stringContaining('variable TOKEN') as string }]);
+    expect(discovery.status()).toMatchObject([
+      { state: 'backing-off', reason: expect.stringContaining('variable TOKEN') as string },
+    ]);
   });
 });
 
@@ -177,19 +272,43 @@ describe('a server that answers with more than 16 MiB', () => {
       request.on('end', () => {
         const { id, method } = JSON.parse(body) as { id?: number; method: string };
         if (id === undefined) return response.writeHead(202).end();
-        if (method === 'server/discover') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
-        response.writeHead(200, { 'content-type': method === 'initialize' ? 'application/json' : type });
-        if (method === 'initialize') return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'big', version: '1' } } }));
+        if (method === 'server/discover')
+          return response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
+        response.writeHead(200, {
+          'content-type': method === 'initialize' ? 'application/json' : type,
+        });
+        if (method === 'initialize')
+          return response.end(
+            JSON.stringify({
+              jsonrpc: '2.0',
+              id,
+              result: {
+                protocolVersion: '2025-06-18',
+                capabilities: { tools: {} },
+                serverInfo: { name: 'big', version: '1' },
+              },
+            }),
+          );
         const filler = 'x'.repeat(2 ** 20);
-        response.write(wrap(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"`).replace('\n\n', ''));
-        const more = (): unknown => response.destroyed || written > 200 * 2 ** 20 ? response.end() : response.write(filler, () => ((written += filler.length), more()));
+        response.write(
+          wrap(`{"jsonrpc":"2.0","id":${id},"result":{"tools":[{"name":"`).replace('\n\n', ''),
+        );
+        const more = (): unknown =>
+          response.destroyed || written > 200 * 2 ** 20
+            ? response.end()
+            : response.write(filler, () => ((written += filler.length), more()));
         return more();
       });
     });
     server.listen(0, '127.0.0.1');
     open.push(closing(server));
     await once(server, 'listening');
-    const discovery = discover({ mcpServers: { big: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } }, timeout: 5 });
+    const discovery = discover({
+      mcpServers: { big: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } },
+      timeout: 5,
+    });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ tools: 0, state: 'backing-off' }]);
     expect(written).toBeLessThan(40 * 2 ** 20);
@@ -208,7 +327,9 @@ describe('a server over a WebSocket', () => {
     }
 
     async start(): Promise<void> {
-      this.#socket.on('message', (data) => this.onmessage?.(JSON.parse((data as Buffer).toString()) as JSONRPCMessage));
+      this.#socket.on('message', (data) =>
+        this.onmessage?.(JSON.parse((data as Buffer).toString()) as JSONRPCMessage),
+      );
       this.#socket.on('close', () => this.onclose?.());
     }
 
@@ -222,7 +343,11 @@ describe('a server over a WebSocket', () => {
   }
 
   async function serveSockets() {
-    const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
+    const sockets = new WebSocketServer({
+      port: 0,
+      host: '127.0.0.1',
+      handleProtocols: () => 'mcp',
+    });
     open.push(sockets);
     const headers: unknown[] = [];
     const connected: WebSocket[] = [];
@@ -231,12 +356,16 @@ describe('a server over a WebSocket', () => {
       connected.push(socket);
       const factory = () => {
         const server = new McpServer({ name: 'socket', version: '1' });
-        server.registerTool('hello', { description: 'Says hello' }, () => ({ content: [{ type: 'text', text: 'hello' }] }));
+        server.registerTool('hello', { description: 'Says hello' }, () => ({
+          content: [{ type: 'text', text: 'hello' }],
+        }));
         server.registerTool('leave', { description: 'Hangs up' }, () => {
           socket.terminate();
           return new Promise(() => {});
         });
-        server.registerTool('shout', { description: 'Says much' }, () => ({ content: [{ type: 'text', text: 'x'.repeat(17 * 2 ** 20) }] }));
+        server.registerTool('shout', { description: 'Says much' }, () => ({
+          content: [{ type: 'text', text: 'x'.repeat(17 * 2 ** 20) }],
+        }));
         return server;
       };
       serveStdio(factory, { transport: new SocketTransport(socket) });
@@ -247,23 +376,37 @@ describe('a server over a WebSocket', () => {
 
   it('is discovered and called, sends its headers, and is connected to again after it hung up', async () => {
     const { url, headers, connected } = await serveSockets();
-    const discovery = discover({ mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } }, { env: { KEY: 'k' } });
+    const discovery = discover(
+      { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
+      { env: { KEY: 'k' } },
+    );
     await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.socket.hello', 'mcp.socket.leave', 'mcp.socket.shout']);
+    expect(namesOf(discovery)).toEqual([
+      'mcp.socket.hello',
+      'mcp.socket.leave',
+      'mcp.socket.shout',
+    ]);
     expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
-    await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow('ConnectionLostError');
+    await expect(discovery.callTool('socket', 'leave', {}, {})).rejects.toThrow(
+      'ConnectionLostError',
+    );
     expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
     expect(headers).toEqual(['k', 'k']);
-    await expect(discovery.callTool('socket', 'shout', {}, {})).rejects.toThrow('ConnectionLostError');
+    await expect(discovery.callTool('socket', 'shout', {}, {})).rejects.toThrow(
+      'ConnectionLostError',
+    );
     expect(await discovery.callTool('socket', 'hello', {}, {})).toMatchObject({ value: 'hello' });
     await discovery.close();
-    for (const socket of connected) if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
+    for (const socket of connected)
+      if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
   });
 
   it('where nobody listens is a finding', async () => {
     const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ reason: 'no program listens at its address (ECONNREFUSED)' }]);
+    expect(discovery.status()).toMatchObject([
+      { reason: 'no program listens at its address (ECONNREFUSED)' },
+    ]);
   });
 });
 
@@ -272,16 +415,28 @@ describe('a package that is not installed', () => {
 
   it('fails a refresh before any server is asked, and says what to install', async () => {
     const demo = new Demo('pid');
-    const discovery = discover({ enabled: true, servers: { demo: demo.start, socket: { url: 'ws://127.0.0.1:1' } } }, { packages: { ...MCP_PACKAGES, ws: missing('ws') } });
-    await expect(discovery.refresh()).rejects.toMatchObject({ code: 'MISSING_PACKAGE', message: expect.stringContaining('npm install ws') as string });
+    const discovery = discover(
+      { enabled: true, servers: { demo: demo.start, socket: { url: 'ws://127.0.0.1:1' } } },
+      { packages: { ...MCP_PACKAGES, ws: missing('ws') } },
+    );
+    await expect(discovery.refresh()).rejects.toMatchObject({
+      code: 'MISSING_PACKAGE',
+      message: expect.stringContaining('npm install ws') as string,
+    });
     expect(demo.log()).toEqual([]);
   });
 
   it('matters only where a transport needs it', async () => {
     const packages = { ...MCP_PACKAGES, ws: missing('ws') };
-    await expect(checkTransports(readMcpSettings(settings), packages)).rejects.toMatchObject({ code: 'MISSING_PACKAGE' });
+    await expect(checkTransports(readMcpSettings(settings), packages)).rejects.toMatchObject({
+      code: 'MISSING_PACKAGE',
+    });
     await checkTransports(readMcpSettings({ servers: { a: { command: 'node' } } }), packages);
-    await checkTransports(readMcpSettings({}), { client: missing('c'), stdio: missing('s'), ws: missing('ws') });
+    await checkTransports(readMcpSettings({}), {
+      client: missing('c'),
+      stdio: missing('s'),
+      ws: missing('ws'),
+    });
   });
 });
 

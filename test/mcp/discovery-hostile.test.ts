@@ -24,7 +24,10 @@ describe('a hostile server', () => {
   ])('(%s) is left alone, for a reason that is told', async (mode, reason) => {
     const { status, names } = await ask(mode);
     expect(names).toEqual([]);
-    expect(status).toMatchObject({ state: expect.stringMatching(/backing-off|failed/) as string, failures: 1 });
+    expect(status).toMatchObject({
+      state: expect.stringMatching(/backing-off|failed/) as string,
+      failures: 1,
+    });
     expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
   });
 
@@ -45,7 +48,11 @@ describe('a hostile server', () => {
 
   it('loses only these also where it speaks the 2026 protocol', async () => {
     const demo = new Demo();
-    demo.list({ name: 'bad', inputSchema: 'none' }, { name: 7 }, { name: 'fine', description: 'Does it', inputSchema: { type: 'object' } });
+    demo.list(
+      { name: 'bad', inputSchema: 'none' },
+      { name: 7 },
+      { name: 'fine', description: 'Does it', inputSchema: { type: 'object' } },
+    );
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ era: 'modern', state: 'ready' }]);
@@ -55,7 +62,9 @@ describe('a hostile server', () => {
   it('with a description of 10 MB has it cut or the tool refused, and loses no other', async () => {
     const { discovery, names, findings } = await ask('long description');
     expect(names).toContain('mcp.bad.fine');
-    expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(true);
+    expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(
+      true,
+    );
     expect(findings).toMatchObject([{ tool: '"long"' }]);
   });
 
@@ -77,14 +86,22 @@ describe('a hostile server', () => {
     expect(names).toContain('mcp.bad.__proto__');
     await discovery.callTool('other', 'echo', {}, {});
     expect(demo.log('call')).toEqual(['call echo']);
-    expect(await discovery.callTool('bad', '__proto__', {}, {})).toMatchObject({ status: 'ok', value: { tool: '__proto__' } });
-    await expect(discovery.callTool('bad', 'toString', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    expect(await discovery.callTool('bad', '__proto__', {}, {})).toMatchObject({
+      status: 'ok',
+      value: { tool: '__proto__' },
+    });
+    await expect(discovery.callTool('bad', 'toString', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
   });
 
   it('that announces changes all the time is asked four times a second at most', async () => {
     const clock = new ManualClock();
     let lists = 0;
-    const discovery = discover({ mcpServers: { bad: hostile('always changing') } }, { clock, onEvent: ({ type }) => (lists += type === 'listed' ? 1 : 0) });
+    const discovery = discover(
+      { mcpServers: { bad: hostile('always changing') } },
+      { clock, onEvent: ({ type }) => (lists += type === 'listed' ? 1 : 0) },
+    );
     await discovery.refresh();
     for (let round = 2; round <= 4; round++) {
       while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -105,11 +122,16 @@ describe('a hostile server', () => {
     expect(await discovery.callTool('bad', 'fine', {}, {})).toMatchObject({ status: 'ok' });
   });
 
-  it.each(['silent', 'mute listing', 'wrong id'])('(%s) is given up when its time is over', async (mode) => {
-    const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 0.6 });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ tools: 0, reason: expect.stringContaining('within 600 ms') as string }]);
-  });
+  it.each(['silent', 'mute listing', 'wrong id'])(
+    '(%s) is given up when its time is over',
+    async (mode) => {
+      const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 0.6 });
+      await discovery.refresh();
+      expect(discovery.status()).toMatchObject([
+        { tools: 0, reason: expect.stringContaining('within 600 ms') as string },
+      ]);
+    },
+  );
 
   it('whose answers are not what the protocol says fails calls, and stays in use', async () => {
     const { discovery } = await ask('odd answer');
@@ -126,13 +148,23 @@ describe('whatever a server sends', () => {
   it('its pages are read or refused, and reading them ends', async () => {
     // As pages look where they are read: most of them sound, or reading would end with the first.
     const cursor = fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue());
-    const sound = fc.record({ 'tooldex/raw-tools': fc.array(fc.jsonValue(), { maxLength: 40 }), nextCursor: cursor });
-    const page = fc.oneof({ weight: 30, arbitrary: sound }, fc.record({ 'tooldex/raw-tools': fc.jsonValue(), nextCursor: cursor }), fc.jsonValue());
+    const sound = fc.record({
+      'tooldex/raw-tools': fc.array(fc.jsonValue(), { maxLength: 40 }),
+      nextCursor: cursor,
+    });
+    const page = fc.oneof(
+      { weight: 30, arbitrary: sound },
+      fc.record({ 'tooldex/raw-tools': fc.jsonValue(), nextCursor: cursor }),
+      fc.jsonValue(),
+    );
     let deepest = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(page, { maxLength: 70 }), async (pages) => {
         let asked = 0;
-        const reading = readAllPages(() => Promise.resolve(pages[Math.min(asked++, pages.length - 1)]), { maxTools: 1_000, isWanted: () => true });
+        const reading = readAllPages(
+          () => Promise.resolve(pages[Math.min(asked++, pages.length - 1)]),
+          { maxTools: 1_000, isWanted: () => true },
+        );
         await reading.then(
           (tools) => expect(tools.length).toBeLessThanOrEqual(1_000),
           (error: unknown) => expect((error as Error).name).toBe('ListingError'),
@@ -146,43 +178,113 @@ describe('whatever a server sends', () => {
 
   it('an answer to a call becomes plain data or a failure', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), fc.record({ content: fc.array(fc.record({ type: fc.constantFrom('text', 'image', 'audio', 'resource', 'resource_link', 'other'), text: fc.jsonValue(), data: fc.jsonValue(), resource: fc.jsonValue() })), isError: fc.jsonValue() })), (result) => {
-        const outcome = callResult(result);
-        expect(['ok', 'error']).toContain(outcome.status);
-        expect(() => JSON.stringify(outcome)).not.toThrow();
-      }),
+      fc.property(
+        fc.oneof(
+          fc.jsonValue(),
+          fc.record({
+            content: fc.array(
+              fc.record({
+                type: fc.constantFrom(
+                  'text',
+                  'image',
+                  'audio',
+                  'resource',
+                  'resource_link',
+                  'other',
+                ),
+                text: fc.jsonValue(),
+                data: fc.jsonValue(),
+                resource: fc.jsonValue(),
+              }),
+            ),
+            isError: fc.jsonValue(),
+          }),
+        ),
+        (result) => {
+          const outcome = callResult(result);
+          expect(['ok', 'error']).toContain(outcome.status);
+          expect(() => JSON.stringify(outcome)).not.toThrow();
+        },
+      ),
     );
   });
 
   it('a part that is too large or cannot be read is a text that says so, and the others count', () => {
-    const answer = callResult({ content: [{ type: 'text', text: 'pictures' }, { type: 'image', mimeType: 'image/png', data: 'x'.repeat(45 * 2 ** 20) }, { type: 'image', mimeType: 'no type', data: 'eA==' }, { type: 'hologram' }] });
-    expect(answer).toMatchObject({ status: 'ok', value: 'pictures', content: [{ text: 'pictures' }, { text: expect.stringContaining('larger than 32 MiB') }, { type: 'text', text: expect.stringMatching(/^\[image/) }, { text: expect.stringMatching(/^\[hologram/) }] });
+    const answer = callResult({
+      content: [
+        { type: 'text', text: 'pictures' },
+        { type: 'image', mimeType: 'image/png', data: 'x'.repeat(45 * 2 ** 20) },
+        { type: 'image', mimeType: 'no type', data: 'eA==' },
+        { type: 'hologram' },
+      ],
+    });
+    expect(answer).toMatchObject({
+      status: 'ok',
+      value: 'pictures',
+      content: [
+        { text: 'pictures' },
+        { text: expect.stringContaining('larger than 32 MiB') },
+        { type: 'text', text: expect.stringMatching(/^\[image/) },
+        { text: expect.stringMatching(/^\[hologram/) },
+      ],
+    });
   });
 
   it('texts for the user alone are no value and no words of a failure, and keep their readers', () => {
     const mine = { type: 'text', text: 'for the user', annotations: { audience: ['user'] } };
     const open = { type: 'text', text: 'for both' };
-    expect(callResult({ content: [open, mine] })).toMatchObject({ value: 'for both', content: [{ text: 'for both' }, { text: 'for the user', audience: ['user'] }] });
-    expect(callResult({ content: [mine] })).toMatchObject({ value: null, content: [{ text: 'for the user', audience: ['user'] }] });
-    expect(callResult({ content: [mine, { type: 'image', mimeType: 'image/png', data: 'eA==' }] })).toMatchObject({ value: null });
+    expect(callResult({ content: [open, mine] })).toMatchObject({
+      value: 'for both',
+      content: [{ text: 'for both' }, { text: 'for the user', audience: ['user'] }],
+    });
+    expect(callResult({ content: [mine] })).toMatchObject({
+      value: null,
+      content: [{ text: 'for the user', audience: ['user'] }],
+    });
+    expect(
+      callResult({ content: [mine, { type: 'image', mimeType: 'image/png', data: 'eA==' }] }),
+    ).toMatchObject({ value: null });
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 
   it('a text that is the structured content as JSON, in any order of keys, is no part; every other text is one', () => {
     const structuredContent = { a: 1, b: [2] };
-    expect(callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] })).toEqual(ok(structuredContent));
-    expect(callResult({ structuredContent, content: [{ type: 'text', text: '{"a":1,"b":[2]}' }, { type: 'text', text: '{"a":1}' }] })).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
+    expect(
+      callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] }),
+    ).toEqual(ok(structuredContent));
+    expect(
+      callResult({
+        structuredContent,
+        content: [
+          { type: 'text', text: '{"a":1,"b":[2]}' },
+          { type: 'text', text: '{"a":1}' },
+        ],
+      }),
+    ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
   });
 
   it('the parts that a result cannot hold are counted in its last one', () => {
-    const partsOf = (count: number) => callResult({ content: [{ type: 'image', mimeType: 'image/png', data: 'eA==' }, ...Array.from({ length: count - 1 }, (_, at) => ({ type: 'text', text: String(at) }))] }) as { readonly content?: readonly object[] };
+    const partsOf = (count: number) =>
+      callResult({
+        content: [
+          { type: 'image', mimeType: 'image/png', data: 'eA==' },
+          ...Array.from({ length: count - 1 }, (_, at) => ({ type: 'text', text: String(at) })),
+        ],
+      }) as { readonly content?: readonly object[] };
     expect(partsOf(100).content!.at(-1)).toMatchObject({ text: '98' });
     expect(partsOf(103).content).toHaveLength(100);
-    expect(partsOf(103).content!.at(-1)).toMatchObject({ text: '[4 more parts, left out: a result has at most 100]' });
+    expect(partsOf(103).content!.at(-1)).toMatchObject({
+      text: '[4 more parts, left out: a result has at most 100]',
+    });
   });
 
   it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {
-    const answer = callResult({ isError: true, content: [{ type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' }] });
+    const answer = callResult({
+      isError: true,
+      content: [
+        { type: 'text', text: 'cannot read /home/someone/keys/a.txt\napi_key=sk-abcdefghijklmnop' },
+      ],
+    });
     expect(answer).toEqual(fail('cannot read /home/someone/keys/a.txt\napi_key=[secret]'));
   });
 });

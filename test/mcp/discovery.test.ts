@@ -5,9 +5,18 @@ import { discoverMcpTools } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import type { McpChange, McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
-import { Demo, discover, hostile, namesOf, official, rawTool, temporaryFolder } from './servers/start.js';
+import {
+  Demo,
+  discover,
+  hostile,
+  namesOf,
+  official,
+  rawTool,
+  temporaryFolder,
+} from './servers/start.js';
 
-const nextChange = (discovery: McpDiscovery) => new Promise<McpChange>((resolve) => void discovery.onChange(resolve));
+const nextChange = (discovery: McpDiscovery) =>
+  new Promise<McpChange>((resolve) => void discovery.onChange(resolve));
 const lists = (demo: Demo) => demo.log('list').length;
 
 describe('a discovery', () => {
@@ -18,21 +27,36 @@ describe('a discovery', () => {
     expect(discovery.definitions()).toEqual([]);
     expect(discovery.status()).toMatchObject([{ state: 'idle' }]);
     expect(demo.log()).toEqual([]);
-    await expect(discovery.callTool('demo', 'echo', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(discovery.callTool('demo', 'echo', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
   });
 
   it('finds the tools of several servers, under the documented names and defaults', async () => {
     const folder = temporaryFolder();
     const { definitions, findings, close } = await discoverMcpTools({
       enabled: true,
-      servers: { files: { ...official('filesystem', folder), allow_tools: ['read_text_file', 'write_file'] }, memory: { ...official('memory'), deny_tools: 'delete_entities' } },
+      servers: {
+        files: { ...official('filesystem', folder), allow_tools: ['read_text_file', 'write_file'] },
+        memory: { ...official('memory'), deny_tools: 'delete_entities' },
+      },
     });
     const names = definitions.map(({ name }) => name);
     expect(names).toEqual([...names].sort());
-    expect(names.filter((name) => name.startsWith('mcp.files.'))).toEqual(['mcp.files.read_text_file', 'mcp.files.write_file']);
+    expect(names.filter((name) => name.startsWith('mcp.files.'))).toEqual([
+      'mcp.files.read_text_file',
+      'mcp.files.write_file',
+    ]);
     expect(names).toContain('mcp.memory.read_graph');
     expect(names).not.toContain('mcp.memory.delete_entities');
-    expect(definitions[0]).toMatchObject({ sideEffects: ['network'], timeoutMs: 30_000, allowParallel: false, requiresConsent: true, idempotencyKey: false, providers: [{ name: 'mcp', config: { server: 'files', tool: 'read_text_file' } }] });
+    expect(definitions[0]).toMatchObject({
+      sideEffects: ['network'],
+      timeoutMs: 30_000,
+      allowParallel: false,
+      requiresConsent: true,
+      idempotencyKey: false,
+      providers: [{ name: 'mcp', config: { server: 'files', tool: 'read_text_file' } }],
+    });
     expect(findings).toEqual([]);
     await close();
   });
@@ -52,7 +76,10 @@ describe('a discovery', () => {
   it('asks again only after the interval, or when it is forced to, and keeps definitions that have not changed', async () => {
     const demo = new Demo('echo', 'pid');
     const clock = new ManualClock(1_000);
-    const discovery = discover({ mcpServers: { demo: demo.start }, health_check_interval: 60 }, { clock });
+    const discovery = discover(
+      { mcpServers: { demo: demo.start }, health_check_interval: 60 },
+      { clock },
+    );
     await discovery.refresh();
     const [echo, pid] = discovery.definitions();
     await discovery.refresh();
@@ -74,44 +101,84 @@ describe('a discovery', () => {
   it('asks again when a server says that its tools have changed, and tells what is different', async () => {
     const demo = new Demo('announce', 'old', 'same');
     const events: McpDiscoveryEvent[] = [];
-    const discovery = discover({ mcpServers: { demo: demo.start } }, { onEvent: (event) => events.push(event) });
+    const discovery = discover(
+      { mcpServers: { demo: demo.start } },
+      { onEvent: (event) => events.push(event) },
+    );
     await discovery.refresh();
-    demo.list(rawTool('announce', { description: 'Tells the world' }), rawTool('same'), rawTool('new'));
+    demo.list(
+      rawTool('announce', { description: 'Tells the world' }),
+      rawTool('same'),
+      rawTool('new'),
+    );
     const changed = nextChange(discovery);
     await discovery.callTool('demo', 'announce', {}, {});
-    expect(await changed).toEqual({ server: 'demo', added: ['mcp.demo.new'], edited: ['mcp.demo.announce'], removed: ['mcp.demo.old'] });
+    expect(await changed).toEqual({
+      server: 'demo',
+      added: ['mcp.demo.new'],
+      edited: ['mcp.demo.announce'],
+      removed: ['mcp.demo.old'],
+    });
     expect(namesOf(discovery)).toEqual(['mcp.demo.announce', 'mcp.demo.new', 'mcp.demo.same']);
     await discovery.refresh();
-    expect(events.map(({ type }) => type)).toEqual(['changed', 'listed', 'list-changed', 'changed', 'listed']);
-    await expect(discovery.callTool('demo', 'old', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    expect(events.map(({ type }) => type)).toEqual([
+      'changed',
+      'listed',
+      'list-changed',
+      'changed',
+      'listed',
+    ]);
+    await expect(discovery.callTool('demo', 'old', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
   });
 
   it('has the tools of quick servers while others hang, and gives those up in time', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
-    const discovery = discover({ mcpServers: { hangs: hostile('mute listing'), demo: demo.start, dead: hostile('dies') } }, { clock });
+    const discovery = discover(
+      { mcpServers: { hangs: hostile('mute listing'), demo: demo.start, dead: hostile('dies') } },
+      { clock },
+    );
     const refreshed = discovery.refresh();
     expect(await nextChange(discovery)).toMatchObject({ server: 'demo' });
     expect(namesOf(discovery)).toEqual(['mcp.demo.echo']);
-    expect(discovery.status().map(({ server, state }) => [server, state])).toContainEqual(['hangs', 'discovering']);
+    expect(discovery.status().map(({ server, state }) => [server, state])).toContainEqual([
+      'hangs',
+      'discovering',
+    ]);
     // The dead one is noticed without any time passing; only the silent one needs the clock.
     while (clock.pending > 2) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(30_000);
     await refreshed;
-    expect(discovery.status()).toMatchObject([{ server: 'dead' }, { server: 'demo', state: 'ready' }, { server: 'hangs', reason: expect.stringContaining('within 30000 ms') as string }]);
+    expect(discovery.status()).toMatchObject([
+      { server: 'dead' },
+      { server: 'demo', state: 'ready' },
+      { server: 'hangs', reason: expect.stringContaining('within 30000 ms') as string },
+    ]);
   });
 
   it('leaves a server that fails alone, longer every time, and keeps its last tools', async () => {
     const demo = new Demo('echo', 'crash');
     const clock = new ManualClock();
-    const discovery = discover({ mcpServers: { demo: demo.start }, health_check_interval: 1 }, { clock, random: () => 1 - Number.EPSILON });
+    const discovery = discover(
+      { mcpServers: { demo: demo.start }, health_check_interval: 1 },
+      { clock, random: () => 1 - Number.EPSILON },
+    );
     await discovery.refresh();
     const before = discovery.definitions();
     demo.list(...Array.from({ length: 1_001 }, (_, index) => rawTool(`t${index}`)));
     clock.advance(1_000);
     for (const wait of [1_000, 2_000, 4_000]) {
       await discovery.refresh();
-      expect(discovery.status()).toMatchObject([{ state: 'backing-off', tools: 2, nextAttemptAt: clock.now() + wait, reason: expect.stringContaining('at most 1000 tools') as string }]);
+      expect(discovery.status()).toMatchObject([
+        {
+          state: 'backing-off',
+          tools: 2,
+          nextAttemptAt: clock.now() + wait,
+          reason: expect.stringContaining('at most 1000 tools') as string,
+        },
+      ]);
       const asked = lists(demo);
       clock.advance(wait - 1);
       await discovery.refresh();
@@ -120,7 +187,12 @@ describe('a discovery', () => {
       expect(discovery.status()).toMatchObject([{ state: 'failed' }]);
     }
     expect(discovery.definitions()).toEqual(before);
-    expect(discovery.findings()).toMatchObject([{ kind: 'unreachable', message: expect.stringContaining('the 2 tools listed last stay in use') as string }]);
+    expect(discovery.findings()).toMatchObject([
+      {
+        kind: 'unreachable',
+        message: expect.stringContaining('the 2 tools listed last stay in use') as string,
+      },
+    ]);
     await discovery.refresh();
     demo.list(rawTool('echo'));
     await discovery.refresh({ force: true });
@@ -132,13 +204,17 @@ describe('a discovery', () => {
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
     const kept = discovery.definitions()[0];
-    await discovery.update({ mcpServers: { a: a.start, b: { ...b.start, deny_tools: ['two'] }, c: c.start } });
+    await discovery.update({
+      mcpServers: { a: a.start, b: { ...b.start, deny_tools: ['two'] }, c: c.start },
+    });
     expect(discovery.definitions()).toEqual([kept]);
     expect(b.log('ended')).toHaveLength(1);
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.a.one', 'mcp.b.one', 'mcp.c.one']);
     expect(lists(a)).toBe(1);
-    await expect(discovery.update({ mcpServers: { a: { transport: 'pigeon' } } })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(
+      discovery.update({ mcpServers: { a: { transport: 'pigeon' } } }),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(namesOf(discovery)).toHaveLength(3);
   });
 
@@ -150,7 +226,9 @@ describe('a discovery', () => {
     await discovery.update({ enabled: false, servers: { demo: demo.start } });
     expect(discovery.definitions()).toEqual([]);
     expect(demo.log('ended')).toHaveLength(1);
-    await expect(registered.execute!({}, {})).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' });
+    await expect(registered.execute!({}, {})).rejects.toMatchObject({
+      code: 'PROVIDER_UNAVAILABLE',
+    });
     expect(demo.log('call')).toEqual([]);
   });
 
@@ -161,7 +239,9 @@ describe('a discovery', () => {
       check: (server: string, tool: unknown) => {
         const key = `${server}/${(tool as { name: string }).name}`;
         if (!approved.has(key)) approved.set(key, JSON.stringify(tool));
-        return approved.get(key) === JSON.stringify(tool) ? ({ ok: true } as const) : ({ ok: false, reason: 'it has changed' } as const);
+        return approved.get(key) === JSON.stringify(tool)
+          ? ({ ok: true } as const)
+          : ({ ok: false, reason: 'it has changed' } as const);
       },
     };
     const discovery = discover({ mcpServers: { demo: demo.start } }, { pins });
@@ -170,9 +250,14 @@ describe('a discovery', () => {
     demo.list(rawTool('echo', { description: 'Sends your files away' }), rawTool('pid'));
     await discovery.refresh({ force: true });
     expect(namesOf(discovery)).toEqual(['mcp.demo.pid']);
-    expect(discovery.findings()).toMatchObject([{ kind: 'quarantined', server: 'demo', tool: '"echo"' }]);
+    expect(discovery.findings()).toMatchObject([
+      { kind: 'quarantined', server: 'demo', tool: '"echo"' },
+    ]);
     // Registries may still have the definition from before.
-    await expect(echo!.execute!({}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE', message: expect.stringContaining('it has changed') as string });
+    await expect(echo!.execute!({}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+      message: expect.stringContaining('it has changed') as string,
+    });
     expect(demo.log('call')).toEqual([]);
     approved.delete('demo/echo');
     await discovery.refresh();
@@ -184,12 +269,20 @@ describe('a discovery', () => {
 
   it('lists the tools of a server that was started again before it calls one', async () => {
     const demo = new Demo('echo', 'crash');
-    const pins = { check: (_: string, tool: unknown) => ((tool as { description: string }).description === 'Does echo' || (tool as { name: string }).name === 'crash' ? ({ ok: true } as const) : ({ ok: false, reason: 'it has changed' } as const)) };
+    const pins = {
+      check: (_: string, tool: unknown) =>
+        (tool as { description: string }).description === 'Does echo' ||
+        (tool as { name: string }).name === 'crash'
+          ? ({ ok: true } as const)
+          : ({ ok: false, reason: 'it has changed' } as const),
+    };
     const discovery = discover({ mcpServers: { demo: demo.start } }, { pins });
     await discovery.refresh();
     demo.list(rawTool('echo', { description: 'Sends your files away' }));
     await discovery.callTool('demo', 'crash', {}, {}).catch(() => undefined);
-    await expect(discovery.callTool('demo', 'echo', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(discovery.callTool('demo', 'echo', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
     expect(demo.log('call')).toEqual(['call crash']);
   });
 
@@ -204,14 +297,25 @@ describe('a discovery', () => {
 
   it('gives what servers sent for pins, as far as the settings allow it', async () => {
     const demo = new Demo('echo', 'secret');
-    const discovery = discover({ mcpServers: { demo: demo.start, dead: hostile('dies') }, deny_tools: ['secret'] });
-    expect(discovery.rawListings()).toEqual([{ server: 'dead', error: 'it was not asked yet' }, { server: 'demo', error: 'it was not asked yet' }]);
+    const discovery = discover({
+      mcpServers: { demo: demo.start, dead: hostile('dies') },
+      deny_tools: ['secret'],
+    });
+    expect(discovery.rawListings()).toEqual([
+      { server: 'dead', error: 'it was not asked yet' },
+      { server: 'demo', error: 'it was not asked yet' },
+    ]);
     await discovery.refresh();
-    expect(discovery.rawListings()).toMatchObject([{ server: 'dead', error: expect.any(String) as string }, { server: 'demo', tools: [{ name: 'echo', description: 'Does echo' }] }]);
+    expect(discovery.rawListings()).toMatchObject([
+      { server: 'dead', error: expect.any(String) as string },
+      { server: 'demo', tools: [{ name: 'echo', description: 'Does echo' }] },
+    ]);
   });
 
   it('refuses wrong settings and options, all of them at once', () => {
-    expect(() => discover({ mcpServers: { a: {} } })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+    expect(() => discover({ mcpServers: { a: {} } })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
     const wrong = { clock: 1, pins: {}, nonsense: true } as never;
     expect(() => discover({}, wrong)).toThrow(/clock[\s\S]*nonsense|nonsense[\s\S]*clock/);
     expect(() => discover({}, wrong)).toThrow(/pins/);
@@ -221,13 +325,22 @@ describe('a discovery', () => {
 describe('the sources of a discovery', () => {
   it('give a CapabilityRegistry the tools, a persona only those that it may have, and what is wrong', async () => {
     const [shared, own] = [new Demo('echo', 'announce'), new Demo('pid')];
-    const discovery = discover({ mcpServers: { shared: shared.start, own: { ...own.start, persona: 'Atlas' }, dead: hostile('dies') } });
+    const discovery = discover({
+      mcpServers: {
+        shared: shared.start,
+        own: { ...own.start, persona: 'Atlas' },
+        dead: hostile('dies'),
+      },
+    });
     const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
-    const seenBy = (persona?: string) => [...capabilities.registryFor(persona)].map(({ name }) => name).sort();
+    const seenBy = (persona?: string) =>
+      [...capabilities.registryFor(persona)].map(({ name }) => name).sort();
     expect(seenBy()).toEqual(['mcp.shared.announce', 'mcp.shared.echo']);
     expect(seenBy('Atlas')).toEqual(['mcp.own.pid', 'mcp.shared.announce', 'mcp.shared.echo']);
     expect(seenBy('Other')).toEqual(['mcp.shared.announce', 'mcp.shared.echo']);
-    expect(capabilities.findings).toMatchObject([{ message: expect.stringContaining('MCP server dead') as string }]);
+    expect(capabilities.findings).toMatchObject([
+      { message: expect.stringContaining('MCP server dead') as string },
+    ]);
     const registry = capabilities.registryFor();
     await capabilities.refresh();
     expect(capabilities.registryFor()).toBe(registry);
@@ -263,6 +376,9 @@ describe('the sources of a discovery', () => {
     const loading = discovery.sources()[0]!.load({ force: false });
     while (clock.pending < 3) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(10_000);
-    expect(await loading).toMatchObject({ definitions: [], issues: [expect.stringContaining('asked still, and its tools follow')] });
+    expect(await loading).toMatchObject({
+      definitions: [],
+      issues: [expect.stringContaining('asked still, and its tools follow')],
+    });
   });
 });

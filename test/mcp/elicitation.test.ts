@@ -8,72 +8,106 @@ import { Demo, discover, official } from './servers/start.js';
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-const reads = { access_mode: 'readonly', requires_consent: false, allow_parallel: true, timeout_seconds: 30 };
+const reads = {
+  access_mode: 'readonly',
+  requires_consent: false,
+  allow_parallel: true,
+  timeout_seconds: 30,
+};
 
 /** A server that asks in the middle of a call, the tool that does, and the user who is asked. */
-async function asking(start: { readonly command: string; readonly args: readonly string[] }, onElicit: OnElicit, isRouted = false) {
+async function asking(
+  start: { readonly command: string; readonly args: readonly string[] },
+  onElicit: OnElicit,
+  isRouted = false,
+) {
   const discovery = discover({ mcpServers: { asks: { ...start, ...reads } } }, { onElicit });
   await discovery.refresh();
   const registry = new ToolMetadataRegistry();
   registry.registerAll(discovery.definitions());
   const clock = new ManualClock();
-  const executor = new ToolExecutor({ registry, clock, ...(isRouted && { providers: { mcp: discovery.provider } }) });
+  const executor = new ToolExecutor({
+    registry,
+    clock,
+    ...(isRouted && { providers: { mcp: discovery.provider } }),
+  });
   closing.push(() => executor.close());
   return { clock, executor };
 }
 
 /** What the tool says of the answer that it got. */
-const answerIn = (outcome: ToolOutcome) => JSON.stringify(outcome.status === 'ok' ? [outcome.value, outcome.content] : outcome);
+const answerIn = (outcome: ToolOutcome) =>
+  JSON.stringify(outcome.status === 'ok' ? [outcome.value, outcome.content] : outcome);
 
 // The question comes as the answer to the call, or beside it.
 const SERVERS = [
   { era: '2026', tool: 'mcp.asks.ask_once', start: () => new Demo('ask_once').start },
-  { era: '2025', tool: 'mcp.asks.trigger-elicitation-request', start: () => official('everything') },
+  {
+    era: '2025',
+    tool: 'mcp.asks.trigger-elicitation-request',
+    start: () => official('everything'),
+  },
 ] as const;
 
-describe.each(SERVERS)('a server of $era that asks the user in the middle of a call', ({ era, tool, start }) => {
-  it.each([false, true])("takes none of the call's time while the user thinks (through a provider: %s)", async (isRouted) => {
-    const setUp: Awaited<ReturnType<typeof asking>> = await asking(
-      start(),
-      async () => {
-        setUp.clock.advance(3_600_000);
-        return { action: 'accept', content: { name: 'Ada' } };
+describe.each(SERVERS)(
+  'a server of $era that asks the user in the middle of a call',
+  ({ era, tool, start }) => {
+    it.each([false, true])(
+      "takes none of the call's time while the user thinks (through a provider: %s)",
+      async (isRouted) => {
+        const setUp: Awaited<ReturnType<typeof asking>> = await asking(
+          start(),
+          async () => {
+            setUp.clock.advance(3_600_000);
+            return { action: 'accept', content: { name: 'Ada' } };
+          },
+          isRouted,
+        );
+        expect(await setUp.executor.execute({ id: 'k1', name: tool, input: {} })).toMatchObject({
+          status: 'ok',
+        });
       },
-      isRouted,
     );
-    expect(await setUp.executor.execute({ id: 'k1', name: tool, input: {} })).toMatchObject({ status: 'ok' });
-  });
 
-  it('says in which call and for whom it asks, and gives the answer with the defaults of the form', async () => {
-    const heard: unknown[] = [];
-    const { executor } = await asking(start(), async (server, { message }, { signal, ...about }) => {
-      heard.push([server, typeof message, about, signal.aborted]);
-      return { action: 'accept', content: { name: 'Ada' } };
+    it('says in which call and for whom it asks, and gives the answer with the defaults of the form', async () => {
+      const heard: unknown[] = [];
+      const { executor } = await asking(
+        start(),
+        async (server, { message }, { signal, ...about }) => {
+          heard.push([server, typeof message, about, signal.aborted]);
+          return { action: 'accept', content: { name: 'Ada' } };
+        },
+      );
+      const outcome = await executor.execute(
+        { id: 'k1', name: tool, input: {} },
+        { principal: 'ada' },
+      );
+      expect(heard).toEqual([
+        ['asks', 'string', { call: { id: 'k1', toolName: tool }, principal: 'ada' }, false],
+      ]);
+      const shown = answerIn(outcome);
+      expect(shown).toContain('Ada');
+      expect(shown).toMatch(era === '2026' ? /size\\*":3/ : /It was a dark and stormy night/);
+      expect(shown).not.toContain('"note');
     });
-    const outcome = await executor.execute({ id: 'k1', name: tool, input: {} }, { principal: 'ada' });
-    expect(heard).toEqual([['asks', 'string', { call: { id: 'k1', toolName: tool }, principal: 'ada' }, false]]);
-    const shown = answerIn(outcome);
-    expect(shown).toContain('Ada');
-    expect(shown).toMatch(era === '2026' ? /size\\*":3/ : /It was a dark and stormy night/);
-    expect(shown).not.toContain('"note');
-  });
 
-  it('fires the signal of the question when the caller gives the call up', async () => {
-    const asked = signalled();
-    let heard: AbortSignal | undefined;
-    const { executor } = await asking(start(), (_server, _request, { signal }) => {
-      heard = signal;
-      asked.fire();
-      return new Promise(() => undefined);
+    it('fires the signal of the question when the caller gives the call up', async () => {
+      const asked = signalled();
+      let heard: AbortSignal | undefined;
+      const { executor } = await asking(start(), (_server, _request, { signal }) => {
+        heard = signal;
+        asked.fire();
+        return new Promise(() => undefined);
+      });
+      const caller = new AbortController();
+      const call = executor.execute({ id: 'k1', name: tool, input: {} }, { signal: caller.signal });
+      await asked.fired;
+      caller.abort();
+      expect(await call).toMatchObject({ status: 'error', code: 'ABORTED' });
+      expect(heard?.aborted).toBe(true);
     });
-    const caller = new AbortController();
-    const call = executor.execute({ id: 'k1', name: tool, input: {} }, { signal: caller.signal });
-    await asked.fired;
-    caller.abort();
-    expect(await call).toMatchObject({ status: 'error', code: 'ABORTED' });
-    expect(heard?.aborted).toBe(true);
-  });
-});
+  },
+);
 
 describe('a server of 2026 that always asks again', () => {
   it('is answered ten times, and then the call fails', async () => {
@@ -83,9 +117,14 @@ describe('a server of 2026 that always asks again', () => {
       if (questions > 20) throw new Error('asked without end');
       return { action: 'accept', content: { name: 'Ada' } };
     };
-    const discovery = discover({ mcpServers: { asks: { ...new Demo('ask').start, ...reads } } }, { onElicit });
+    const discovery = discover(
+      { mcpServers: { asks: { ...new Demo('ask').start, ...reads } } },
+      { onElicit },
+    );
     await discovery.refresh();
-    await expect(discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal })).rejects.toThrow();
+    await expect(
+      discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal }),
+    ).rejects.toThrow();
     expect(questions).toBe(10);
   });
 });
@@ -94,15 +133,23 @@ describe('a program that fails to answer', () => {
   const secret = 'connect postgres://admin:hunter2@db.internal:5432 failed at /home/me/app.js';
   it.each([
     ['throws', () => Promise.reject(new Error(secret))],
-    ['throws at once', () => { throw new Error(secret); }],
+    [
+      'throws at once',
+      () => {
+        throw new Error(secret);
+      },
+    ],
     ['answers with nothing', async () => undefined as never],
     ['answers in another form', async () => ({ action: secret }) as never],
-  ] as const satisfies readonly (readonly [string, OnElicit])[])('that %s tells the server and the model nothing of why', async (_, onElicit) => {
-    const { executor } = await asking(official('everything'), onElicit);
-    const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
-    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|db\.internal|home|destructure/);
-    expect(JSON.stringify(outcome)).toMatch(/could not be answered|Expected onElicit to return/);
-  });
+  ] as const satisfies readonly (readonly [string, OnElicit])[])(
+    'that %s tells the server and the model nothing of why',
+    async (_, onElicit) => {
+      const { executor } = await asking(official('everything'), onElicit);
+      const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
+      expect(JSON.stringify(outcome)).not.toMatch(/hunter2|db\.internal|home|destructure/);
+      expect(JSON.stringify(outcome)).toMatch(/could not be answered|Expected onElicit to return/);
+    },
+  );
 });
 
 describe('a server of 2025 with calls of two principals', () => {
@@ -112,7 +159,8 @@ describe('a server of 2025 with calls of two principals', () => {
       questions += 1;
       return { action: 'accept', content: { name: 'Ada' } };
     });
-    const call = (principal: string) => executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal });
+    const call = (principal: string) =>
+      executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal });
     const outcomes = await Promise.all([call('ada'), call('bob')]);
     expect(questions).toBe(0);
     for (const outcome of outcomes) expect(answerIn(outcome)).toMatch(/cancel/i);

@@ -15,11 +15,15 @@ describe('a server that changes a tool after it was trusted', () => {
     demo.list(rawTool('pid', { annotations: { readOnlyHint: true } }), rawTool('other'));
     await discovery.refresh({ force: true });
     expect(namesOf(discovery)).toEqual(['mcp.demo.other']);
-    await expect(discovery.callTool('demo', 'pid', {}, {})).rejects.toThrow(expect.objectContaining({ code: 'TOOL_UNAVAILABLE' }));
+    await expect(discovery.callTool('demo', 'pid', {}, {})).rejects.toThrow(
+      expect.objectContaining({ code: 'TOOL_UNAVAILABLE' }),
+    );
     expect(demo.log('call')).toHaveLength(1);
 
     const [held] = pins.quarantined();
-    expect(pins.diff('demo', held!.definition)).toEqual([{ path: '/annotations', after: { readOnlyHint: true } }]);
+    expect(pins.diff('demo', held!.definition)).toEqual([
+      { path: '/annotations', after: { readOnlyHint: true } },
+    ]);
     pins.approve(held!.server, held!.definition);
     await discovery.refresh({ force: true });
     expect(namesOf(discovery)).toEqual(['mcp.demo.other', 'mcp.demo.pid']);

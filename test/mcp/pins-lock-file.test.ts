@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,16 +43,28 @@ describe('a lock file', () => {
     const pins = await DefinitionPins.load(file);
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
     expect(pins.check('files', other)).toMatchObject({ kind: 'new' });
-    expect((await DefinitionPins.load(file, { onNew: 'trust' })).check('files', other)).toEqual({ ok: true });
+    expect((await DefinitionPins.load(file, { onNew: 'trust' })).check('files', other)).toEqual({
+      ok: true,
+    });
     expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
   });
 
   it('has the same bytes whatever the order of approval, sorted keys, and a line end at its end', async () => {
     const text = await saved(ECHO, other, { ...ECHO, name: '7' });
     rmSync(file);
-    expect(await saved({ ...ECHO, name: '7' }, other, Object.fromEntries(Object.entries(ECHO).reverse()))).toBe(text);
+    expect(
+      await saved(
+        { ...ECHO, name: '7' },
+        other,
+        Object.fromEntries(Object.entries(ECHO).reverse()),
+      ),
+    ).toBe(text);
     expect(text).toMatch(/\}\n$/);
-    expect([...text.matchAll(/^ {6}"(.*)": \{$/gm)].map(([, name]) => name)).toEqual(['7', 'echo', 'other']);
+    expect([...text.matchAll(/^ {6}"(.*)": \{$/gm)].map(([, name]) => name)).toEqual([
+      '7',
+      'echo',
+      'other',
+    ]);
     expect(DefinitionPins.fromJson(text).toJson()).toBe(text);
   });
 
@@ -63,17 +84,23 @@ describe('a lock file', () => {
   });
 
   it('is refused when it is missing, and approval says so', async () => {
-    await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected a lock file .*tooldex-pins\.json, got none\. Run tooldex mcp pins approve --all/);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(
+      /Expected a lock file .*tooldex-pins\.json, got none\. Run tooldex mcp pins approve --all/,
+    );
   });
 
   it('is refused when it is cut off, wherever', async () => {
     const text = (await saved(ECHO)).trimEnd();
-    for (let length = 0; length < text.length; length++) expect(() => DefinitionPins.fromJson(text.slice(0, length))).toThrow(REFUSED);
+    for (let length = 0; length < text.length; length++)
+      expect(() => DefinitionPins.fromJson(text.slice(0, length))).toThrow(REFUSED);
   });
 
   it('is refused when a value of a definition or a digest was edited', async () => {
     const text = await saved(ECHO);
-    const edits = [...text.matchAll(/[a-z]/g)].map(({ index }) => `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`);
+    const edits = [...text.matchAll(/[a-z]/g)].map(
+      ({ index }) =>
+        `${text.slice(0, index)}${text[index] === 'x' ? 'y' : 'x'}${text.slice(index + 1)}`,
+    );
     // The server's name is not covered: its tools are then new.
     const unnoticed = edits.filter((edit) => {
       try {
@@ -96,11 +123,20 @@ describe('a lock file', () => {
       ['{"version":1,"servers":[]}', /\/servers: Expected servers by name/],
       ['{"version":1,"servers":{},"extra":1}', /\/extra: Expected only/],
       ['{"version":1,"servers":{"a":7}}', /\/servers\/a: Expected tools by name, got 7/],
-      ['{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}', /Expected an object of "definition" and "digest"/],
+      [
+        '{"version":1,"servers":{"a":{"t":{"digest":"sha256:0"}}}}',
+        /Expected an object of "definition" and "digest"/,
+      ],
       ['{"version":1,"servers":{"a":{},"a":{}}}', /Expected every key once, got it again/],
       ['{"version":1,"version":1,"servers":{}}', /Expected every key once/],
-      ['{"version":1,"servers":{"__proto__":{"t":1}}}', /\/servers\/__proto__\/t: Expected an object/],
-      [text.replace('"Echo"', '"Ecko"'), /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: Expected the digest of the definition, got another\. The file was edited by hand/],
+      [
+        '{"version":1,"servers":{"__proto__":{"t":1}}}',
+        /\/servers\/__proto__\/t: Expected an object/,
+      ],
+      [
+        text.replace('"Echo"', '"Ecko"'),
+        /line 5, \/servers\/files\/echo\/digest|\/servers\/files\/echo\/digest: Expected the digest of the definition, got another\. The file was edited by hand/,
+      ],
       [text.replace('"echo": {', '"ecko": {'), /\/definition\/name: Expected "ecko", got "echo"/],
       [text.replace('"version"', '<<<<<<< HEAD\n"version"'), /line \d+: Expected JSON/],
       [`${text}{}`, /Expected JSON/],
@@ -116,7 +152,9 @@ describe('a lock file', () => {
     rmSync(file);
     mkdirSync(file);
     await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected a file/);
-    await expect(DefinitionPins.load(join(root, 'src'))).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining(root) }));
+    await expect(DefinitionPins.load(join(root, 'src'))).rejects.toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(root) }),
+    );
   });
 
   it('never passes as something else, whatever stands in it', () => {
@@ -154,7 +192,9 @@ describe('a lock file', () => {
     const first = a.save();
     a.approve('files', { ...ECHO, name: 'third' });
     await Promise.all([first, a.save(), b.save()]);
-    expect((await DefinitionPins.load(file)).pinned().map(({ server, tool }) => `${server}.${tool}`)).toEqual(['files.other', 'files.third', 'more.other']);
+    expect(
+      (await DefinitionPins.load(file)).pinned().map(({ server, tool }) => `${server}.${tool}`),
+    ).toEqual(['files.other', 'files.third', 'more.other']);
   });
 
   it('keeps what was approved by others when something is trusted at first sight', async () => {
@@ -164,7 +204,9 @@ describe('a lock file', () => {
     await saved(ECHO);
     await trusting.save();
     expect((await DefinitionPins.load(file)).check('files', ECHO).ok).toBe(true);
-    expect(trusting.check('files', { ...ECHO, title: 'Seen first' })).toMatchObject({ kind: 'changed' });
+    expect(trusting.check('files', { ...ECHO, title: 'Seen first' })).toMatchObject({
+      kind: 'changed',
+    });
   });
 
   it('is waited for while another process writes it, and given up in the end', async () => {
@@ -180,7 +222,12 @@ describe('a lock file', () => {
       await new Promise(setImmediate);
       clock.advance(50);
     }
-    await expect(stuck).rejects.toThrow(expect.objectContaining({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('delete') }));
+    await expect(stuck).rejects.toThrow(
+      expect.objectContaining({
+        code: 'STATE_UNAVAILABLE',
+        message: expect.stringContaining('delete'),
+      }),
+    );
     expect(existsSync(`${file}.lock`)).toBe(true);
     rmSync(`${file}.lock`);
     await pins.save();
@@ -199,9 +246,16 @@ describe('a lock file', () => {
        }`,
     );
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    const run = (id: number) => promisify(execFile)(process.execPath, ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), program, String(id)], { cwd: root });
+    const run = (id: number) =>
+      promisify(execFile)(
+        process.execPath,
+        ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), program, String(id)],
+        { cwd: root },
+      );
     await Promise.all([1, 2, 3].map(run));
     expect((await DefinitionPins.load(file)).size).toBe(30);
-    expect(readdirSync(folder).filter((name) => name.startsWith('tooldex'))).toEqual(['tooldex-pins.json']);
+    expect(readdirSync(folder).filter((name) => name.startsWith('tooldex'))).toEqual([
+      'tooldex-pins.json',
+    ]);
   });
 });

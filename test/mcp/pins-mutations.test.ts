@@ -11,12 +11,23 @@ function pinsOf(definition: unknown): DefinitionPins {
   return pins;
 }
 
-const at = (value: unknown, path: LeafPath): unknown => path.reduce<unknown>((each, step) => Object.getOwnPropertyDescriptor(each, step)?.value as unknown, value);
+const at = (value: unknown, path: LeafPath): unknown =>
+  path.reduce<unknown>(
+    (each, step) => Object.getOwnPropertyDescriptor(each, step)?.value as unknown,
+    value,
+  );
 
 /** Another value of the same type. */
 function changed(leaf: unknown, seed: number): unknown {
-  if (typeof leaf === 'string') return [`${leaf} `, `${leaf}\u0000`, leaf === '' ? 'a' : [...leaf].slice(1).join(''), `\u200b${leaf}`][seed % 4];
-  if (typeof leaf === 'number') return [leaf + 1, -leaf - 1, leaf === 0 ? 5e-324 : leaf * (1 - 2 ** -52)][seed % 3];
+  if (typeof leaf === 'string')
+    return [
+      `${leaf} `,
+      `${leaf}\u0000`,
+      leaf === '' ? 'a' : [...leaf].slice(1).join(''),
+      `\u200b${leaf}`,
+    ][seed % 4];
+  if (typeof leaf === 'number')
+    return [leaf + 1, -leaf - 1, leaf === 0 ? 5e-324 : leaf * (1 - 2 ** -52)][seed % 3];
   if (typeof leaf === 'boolean') return !leaf;
   return Array.isArray(leaf) ? [null] : leaf === null ? false : { '': null };
 }
@@ -36,18 +47,48 @@ function mutated(definition: unknown, path: LeafPath, kind: string, seed: number
   const parentPath = path.slice(0, -1);
   const parent = at(definition, parentPath) as object;
   const step = path.at(-1)!;
-  if (Array.isArray(parent)) return withLeaf(definition, parentPath, kind === 'remove' ? parent.filter((_, index) => index !== step) : parent.toSpliced(Number(step), 0, 'added'));
+  if (Array.isArray(parent))
+    return withLeaf(
+      definition,
+      parentPath,
+      kind === 'remove'
+        ? parent.filter((_, index) => index !== step)
+        : parent.toSpliced(Number(step), 0, 'added'),
+    );
   const entries = Object.entries(parent);
-  return withLeaf(definition, parentPath, Object.fromEntries(kind === 'remove' ? entries.filter(([key]) => key !== step) : [...entries, [`${step}+`, null]]));
+  return withLeaf(
+    definition,
+    parentPath,
+    Object.fromEntries(
+      kind === 'remove'
+        ? entries.filter(([key]) => key !== step)
+        : [...entries, [`${step}+`, null]],
+    ),
+  );
 }
 
 const mutations = fc
-  .record({ definition: definitions, seed: fc.nat(), kind: fc.constantFrom('change', 'retype', 'remove', 'add') })
-  .chain(({ definition, ...rest }) => fc.constantFrom(...leavesOf(definition)).map((path) => ({ definition, path, ...rest })))
-  .map(({ definition, path, kind, seed }) => ({ definition, mutant: mutated(definition, path, kind, seed) }))
+  .record({
+    definition: definitions,
+    seed: fc.nat(),
+    kind: fc.constantFrom('change', 'retype', 'remove', 'add'),
+  })
+  .chain(({ definition, ...rest }) =>
+    fc.constantFrom(...leavesOf(definition)).map((path) => ({ definition, path, ...rest })),
+  )
+  .map(({ definition, path, kind, seed }) => ({
+    definition,
+    mutant: mutated(definition, path, kind, seed),
+  }))
   .filter(({ definition, mutant }) => !isDeepStrictEqual(definition, mutant));
 
-const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withSparseArray: true });
+const anything = fc.anything({
+  withBigInt: true,
+  withDate: true,
+  withMap: true,
+  withNullPrototype: true,
+  withSparseArray: true,
+});
 
 describe('a pin', () => {
   it('breaks at every change of a single leaf, and the diff shows it', () => {
@@ -56,7 +97,11 @@ describe('a pin', () => {
         const pins = pinsOf(definition);
         expect(pins.check('server', definition)).toEqual({ ok: true });
         expect(pins.check('server', mutant).ok).toBe(false);
-        if (typeof (mutant as typeof definition).name === 'string' && (mutant as typeof definition).name !== '') expect(pins.diff('server', mutant)).not.toEqual([]);
+        if (
+          typeof (mutant as typeof definition).name === 'string' &&
+          (mutant as typeof definition).name !== ''
+        )
+          expect(pins.diff('server', mutant)).not.toEqual([]);
       }),
       { numRuns: 800 },
     );
@@ -64,7 +109,11 @@ describe('a pin', () => {
 
   it('breaks at every leaf of a usual definition, whatever is done to it', () => {
     const pins = pinsOf(ECHO);
-    const mutants = leavesOf(ECHO).flatMap((path) => ['change', 'retype', 'remove', 'add'].flatMap((kind) => [0, 1, 2, 3].map((seed) => mutated(ECHO, path, kind, seed))));
+    const mutants = leavesOf(ECHO).flatMap((path) =>
+      ['change', 'retype', 'remove', 'add'].flatMap((kind) =>
+        [0, 1, 2, 3].map((seed) => mutated(ECHO, path, kind, seed)),
+      ),
+    );
     expect(mutants.length).toBeGreaterThan(200);
     expect(mutants.filter((mutant) => pins.check('server', mutant).ok)).toEqual([]);
   });
@@ -83,23 +132,29 @@ describe('a pin', () => {
 
   it('is the same after the lock file was written and read', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', '__proto__'), definitions), { maxLength: 5 }), (tools) => {
-        const pins = new DefinitionPins();
-        for (const [server, tool] of tools) pins.approve(server, tool);
-        const read = DefinitionPins.fromJson(pins.toJson());
-        expect(read.pinned()).toEqual(pins.pinned());
-        expect(read.toJson()).toBe(pins.toJson());
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('a', 'b', '__proto__'), definitions), { maxLength: 5 }),
+        (tools) => {
+          const pins = new DefinitionPins();
+          for (const [server, tool] of tools) pins.approve(server, tool);
+          const read = DefinitionPins.fromJson(pins.toJson());
+          expect(read.pinned()).toEqual(pins.pinned());
+          expect(read.toJson()).toBe(pins.toJson());
+        },
+      ),
       { numRuns: 300 },
     );
   });
 
   it('takes any value for a definition without throwing, and lets nothing without a name pass', () => {
     fc.assert(
-      fc.property(fc.oneof(anything, fc.record({ name: fc.string(), inputSchema: anything })), (tool) => {
-        const pins = new DefinitionPins();
-        expect(pins.check('server', tool).ok).toBe(pins.size === 1);
-      }),
+      fc.property(
+        fc.oneof(anything, fc.record({ name: fc.string(), inputSchema: anything })),
+        (tool) => {
+          const pins = new DefinitionPins();
+          expect(pins.check('server', tool).ok).toBe(pins.size === 1);
+        },
+      ),
       { numRuns: 500 },
     );
   });

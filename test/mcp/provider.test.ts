@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
-import { ToolExecutor, ToolMetadataRegistry, type ToolEvent, type ToolExecutorOptions } from '../../src/index.js';
+import {
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolEvent,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
 import { McpProvider, type McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
@@ -14,7 +19,12 @@ function executorOf(registry: ToolMetadataRegistry, options: Partial<ToolExecuto
   const executor = new ToolExecutor({ registry, confirm: () => true, ...options });
   const events: ToolEvent[] = [];
   executor.on((event) => events.push(event));
-  return { executor, events, run: (name: string, input?: unknown, rest: Parameters<ToolExecutor['execute']>[1] = {}) => executor.execute(callOf(name, input), rest) };
+  return {
+    executor,
+    events,
+    run: (name: string, input?: unknown, rest: Parameters<ToolExecutor['execute']>[1] = {}) =>
+      executor.execute(callOf(name, input), rest),
+  };
 }
 
 function registryOf(discovery: McpDiscovery): ToolMetadataRegistry {
@@ -25,36 +35,72 @@ function registryOf(discovery: McpDiscovery): ToolMetadataRegistry {
 
 /** An entry of a manifest whose first provider is a server's tool. */
 const wrapper = (name: string, config: object, ...others: readonly object[]) =>
-  toolEntry(name, { side_effects: 'network', parameters: { type: 'object', properties: { text: { type: 'string' } } }, providers: [{ name: 'mcp', priority: 0, health_check_interval: 0, config }, ...others] });
+  toolEntry(name, {
+    side_effects: 'network',
+    parameters: { type: 'object', properties: { text: { type: 'string' } } },
+    providers: [{ name: 'mcp', priority: 0, health_check_interval: 0, config }, ...others],
+  });
 
-async function wrapped(discovery: McpDiscovery, entries: readonly object[], options: Partial<ToolExecutorOptions> = {}) {
-  const capabilities = await CapabilityRegistry.load({ root: new ManifestTree({ 'modules/Tools/tool_maps/functions.json': entries }).root });
+async function wrapped(
+  discovery: McpDiscovery,
+  entries: readonly object[],
+  options: Partial<ToolExecutorOptions> = {},
+) {
+  const capabilities = await CapabilityRegistry.load({
+    root: new ManifestTree({ 'modules/Tools/tool_maps/functions.json': entries }).root,
+  });
   expect(capabilities.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
-  return executorOf(capabilities.registryFor(), { ...options, providers: { mcp: discovery.provider, ...(options.providers as object | undefined) } });
+  return executorOf(capabilities.registryFor(), {
+    ...options,
+    providers: { mcp: discovery.provider, ...(options.providers as object | undefined) },
+  });
 }
 
 describe('a discovered tool in an executor', () => {
   it.each([
     ['that knows nothing of MCP', {}],
     ['that routes its calls', { routed: true }],
-  ])('%s runs with consent, and gets its arguments whatever they are called', async (_, { routed = false }: { routed?: boolean }) => {
-    const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
-    const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
-    await discovery.refresh();
-    const { run } = executorOf(registryOf(discovery), routed ? { providers: { mcp: discovery.provider } } : {});
-    const input = { server: 'b', tool: 'crash', name: 'crash', arguments: { tool: 'crash' }, payload: { server: 'b' }, config: {}, method: 'tools/list' };
-    expect(await run('mcp.a.echo', input)).toMatchObject({ status: 'ok', value: { called: 'echo', with: input } });
-    expect(b.log('call')).toEqual([]);
-    const refused = new ToolExecutor({ registry: registryOf(discovery) });
-    expect(await refused.execute(callOf('mcp.a.echo'))).toMatchObject({ status: 'approval_required' });
-  });
+  ])(
+    '%s runs with consent, and gets its arguments whatever they are called',
+    async (_, { routed = false }: { routed?: boolean }) => {
+      const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
+      const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
+      await discovery.refresh();
+      const { run } = executorOf(
+        registryOf(discovery),
+        routed ? { providers: { mcp: discovery.provider } } : {},
+      );
+      const input = {
+        server: 'b',
+        tool: 'crash',
+        name: 'crash',
+        arguments: { tool: 'crash' },
+        payload: { server: 'b' },
+        config: {},
+        method: 'tools/list',
+      };
+      expect(await run('mcp.a.echo', input)).toMatchObject({
+        status: 'ok',
+        value: { called: 'echo', with: input },
+      });
+      expect(b.log('call')).toEqual([]);
+      const refused = new ToolExecutor({ registry: registryOf(discovery) });
+      expect(await refused.execute(callOf('mcp.a.echo'))).toMatchObject({
+        status: 'approval_required',
+      });
+    },
+  );
 
   it('fails when its server dies in the middle of a call, and answers the next one', async () => {
     const demo = new Demo('crash', 'echo');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
     const { run } = executorOf(registryOf(discovery));
-    expect(await run('mcp.demo.crash')).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', attempts: 1 });
+    expect(await run('mcp.demo.crash')).toMatchObject({
+      status: 'error',
+      code: 'EXECUTION_FAILED',
+      attempts: 1,
+    });
     expect(await run('mcp.demo.echo')).toMatchObject({ status: 'ok' });
     expect(demo.log('call')).toEqual(['call crash', 'call echo']);
   });
@@ -66,9 +112,14 @@ describe('a discovered tool in an executor', () => {
     const { executor, events, run } = executorOf(registryOf(discovery));
     const controller = new AbortController();
     const stop = executor.on((event) => event.type === 'call-progress' && controller.abort());
-    expect(await run('mcp.demo.hang', {}, { signal: controller.signal })).toMatchObject({ status: 'error', code: 'ABORTED' });
+    expect(await run('mcp.demo.hang', {}, { signal: controller.signal })).toMatchObject({
+      status: 'error',
+      code: 'ABORTED',
+    });
     stop();
-    expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([{ progress: { progress: 1, total: 2 } }]);
+    expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([
+      { progress: { progress: 1, total: 2 } },
+    ]);
     expect(await run('mcp.demo.hang', {})).toMatchObject({ status: 'error', code: 'TIMEOUT' });
     await run('mcp.demo.echo');
     expect(demo.log('cancelled')).toHaveLength(2);
@@ -78,11 +129,20 @@ describe('a discovered tool in an executor', () => {
     const demo = new Demo('fails', 'breaks', 'ask', 'gone');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
-    const { executor, run } = executorOf(registryOf(discovery), { providers: { mcp: discovery.provider } });
-    expect(await run('mcp.demo.fails')).toMatchObject({ status: 'error', message: 'no such file\nlook elsewhere' });
-    expect(await run('mcp.demo.breaks')).toMatchObject({ status: 'error', message: expect.stringContaining('refused the call') as string });
+    const { executor, run } = executorOf(registryOf(discovery), {
+      providers: { mcp: discovery.provider },
+    });
+    expect(await run('mcp.demo.fails')).toMatchObject({
+      status: 'error',
+      message: 'no such file\nlook elsewhere',
+    });
+    expect(await run('mcp.demo.breaks')).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('refused the call') as string,
+    });
     expect(await run('mcp.demo.ask')).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
-    for (const name of ['mcp.demo.fails', 'mcp.demo.breaks']) expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
+    for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
+      expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
 
   it('may ask the user where the program answers for it', async () => {
@@ -107,52 +167,110 @@ describe('a manifest entry whose provider is mcp', () => {
   it('is run by the server and tool it names', async () => {
     const demo = new Demo('deep.find');
     const discovery = discover({ mcpServers: { browser: demo.start } });
-    const { run, executor } = await wrapped(discovery, [wrapper('browser_lookup', { server: 'browser', tool: 'deep.find' })]);
-    expect(await run('browser_lookup', { text: 'x' })).toMatchObject({ status: 'ok', provider: 'mcp', value: { called: 'deep.find', with: { text: 'x' } } });
+    const { run, executor } = await wrapped(discovery, [
+      wrapper('browser_lookup', { server: 'browser', tool: 'deep.find' }),
+    ]);
+    expect(await run('browser_lookup', { text: 'x' })).toMatchObject({
+      status: 'ok',
+      provider: 'mcp',
+      value: { called: 'deep.find', with: { text: 'x' } },
+    });
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
   it('means the default server, or the only one, where it names none', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
-    expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({ status: 'ok' });
+    expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
+      status: 'ok',
+    });
     const one = discover({ mcpServers: { b: b.start } });
-    expect(await new McpProvider(one, { tool: 'echo' }).call({}, {})).toMatchObject({ status: 'ok' });
+    expect(await new McpProvider(one, { tool: 'echo' }).call({}, {})).toMatchObject({
+      status: 'ok',
+    });
     const none = discover({ mcpServers: { a: a.start, b: b.start } });
-    await expect(none.callTool(undefined, 'echo', {}, {})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('"a", "b"') as string });
+    await expect(none.callTool(undefined, 'echo', {}, {})).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('"a", "b"') as string,
+    });
   });
 
   it('says which servers there are when it names another', async () => {
     const demo = new Demo('echo');
-    const { run } = await wrapped(discover({ mcpServers: { demo: demo.start } }), [wrapper('t', { server: 'constructor', tool: 'echo' })]);
-    expect(await run('t')).toMatchObject({ status: 'error', code: 'INVALID_ARGUMENT', message: expect.stringContaining('("demo"), got "constructor"') as string });
+    const { run } = await wrapped(discover({ mcpServers: { demo: demo.start } }), [
+      wrapper('t', { server: 'constructor', tool: 'echo' }),
+    ]);
+    expect(await run('t')).toMatchObject({
+      status: 'error',
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('("demo"), got "constructor"') as string,
+    });
     expect(() => new McpProvider(discover({}), { server: 'demo' })).toThrow(/name a tool/);
   });
 
   it('cannot call what the settings deny, what the server does not list, and what is withheld', async () => {
     const demo = new Demo('denied', 'changed', 'echo');
-    const pins = { check: (_: string, tool: unknown) => ((tool as { name: string }).name === 'changed' ? ({ ok: false, reason: 'it has changed' } as const) : ({ ok: true } as const)) };
-    const discovery = discover({ mcpServers: { demo: demo.start }, deny_tools: ['denied'] }, { pins });
-    const { run } = await wrapped(discovery, ['denied', 'changed', 'unlisted'].map((tool) => wrapper(tool, { server: 'demo', tool })));
-    expect(await run('denied')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: expect.stringContaining('that the settings allow') as string });
-    expect(await run('changed')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: expect.stringContaining('it has changed') as string });
-    expect(await run('unlisted')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: expect.stringContaining('lists') as string });
+    const pins = {
+      check: (_: string, tool: unknown) =>
+        (tool as { name: string }).name === 'changed'
+          ? ({ ok: false, reason: 'it has changed' } as const)
+          : ({ ok: true } as const),
+    };
+    const discovery = discover(
+      { mcpServers: { demo: demo.start }, deny_tools: ['denied'] },
+      { pins },
+    );
+    const { run } = await wrapped(
+      discovery,
+      ['denied', 'changed', 'unlisted'].map((tool) => wrapper(tool, { server: 'demo', tool })),
+    );
+    expect(await run('denied')).toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+      message: expect.stringContaining('that the settings allow') as string,
+    });
+    expect(await run('changed')).toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+      message: expect.stringContaining('it has changed') as string,
+    });
+    expect(await run('unlisted')).toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+      message: expect.stringContaining('lists') as string,
+    });
     expect(demo.log('call')).toEqual([]);
   });
 
   it('is passed over for the next provider while its server cannot be reached', async () => {
     const other = new FakeProvider(() => 'from elsewhere');
     const discovery = discover({ mcpServers: { dead: hostile('dies') } });
-    const { run, executor } = await wrapped(discovery, [wrapper('t', { server: 'dead', tool: 'echo' }, { name: 'other', priority: 10 })], { providers: { other: other.factory }, random: () => 1 - Number.EPSILON });
-    expect(await run('t', { text: 'x' })).toMatchObject({ status: 'ok', value: 'from elsewhere', provider: 'other', attempts: 2 });
-    expect(executor.providers('t')).toMatchObject([{ provider: 'mcp', state: 'backing-off' }, { provider: 'other', state: 'available' }]);
-    expect(await run('t', { text: 'y' })).toMatchObject({ status: 'ok', provider: 'other', attempts: 1 });
+    const { run, executor } = await wrapped(
+      discovery,
+      [wrapper('t', { server: 'dead', tool: 'echo' }, { name: 'other', priority: 10 })],
+      { providers: { other: other.factory }, random: () => 1 - Number.EPSILON },
+    );
+    expect(await run('t', { text: 'x' })).toMatchObject({
+      status: 'ok',
+      value: 'from elsewhere',
+      provider: 'other',
+      attempts: 2,
+    });
+    expect(executor.providers('t')).toMatchObject([
+      { provider: 'mcp', state: 'backing-off' },
+      { provider: 'other', state: 'available' },
+    ]);
+    expect(await run('t', { text: 'y' })).toMatchObject({
+      status: 'ok',
+      provider: 'other',
+      attempts: 1,
+    });
   });
 
   it('is checked by a ping', async () => {
     const demo = new Demo('echo');
-    const discovery = discover({ mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') } });
-    const check = (server: string) => new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
+    const discovery = discover({
+      mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
+    });
+    const check = (server: string) =>
+      new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
     expect(await check('demo')).toBe(true);
     await expect(check('dead')).rejects.toThrow();
     // A server that does not know pings answers with an error, and is there.
@@ -173,16 +291,28 @@ describe('a manifest entry whose provider is mcp', () => {
 describe('an answer of a server', () => {
   it('that breaks the output schema of its tool is a failure; one that keeps it is an answer', async () => {
     const demo = new Demo();
-    const promise = (called: object) => ({ outputSchema: { type: 'object', properties: { called }, required: ['called'] } });
-    demo.list(rawTool('keeps', promise({ type: 'string' })), rawTool('breaks_it', promise({ type: 'number' })), rawTool('announce', promise({ type: 'string' })));
+    const promise = (called: object) => ({
+      outputSchema: { type: 'object', properties: { called }, required: ['called'] },
+    });
+    demo.list(
+      rawTool('keeps', promise({ type: 'string' })),
+      rawTool('breaks_it', promise({ type: 'number' })),
+      rawTool('announce', promise({ type: 'string' })),
+    );
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
     const registry = new ToolMetadataRegistry();
     registry.registerAll(discovery.definitions());
     const executor = new ToolExecutor({ registry, confirm: () => true });
-    const run = (tool: string) => executor.execute({ id: tool, name: `mcp.demo.${tool}`, input: {} });
+    const run = (tool: string) =>
+      executor.execute({ id: tool, name: `mcp.demo.${tool}`, input: {} });
     expect(await run('keeps')).toMatchObject({ status: 'ok', value: { called: 'keeps' } });
-    expect(await run('breaks_it')).toMatchObject({ status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: { called: 'breaks_it' } });
+    expect(await run('breaks_it')).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      details: { ran: true },
+      value: { called: 'breaks_it' },
+    });
     // Text alone is not what was promised.
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
@@ -193,7 +323,14 @@ describe('an answer of a server', () => {
     await discovery.refresh();
     for (let round = 0; round < 10; round += 1) {
       const told: unknown[] = [];
-      expect(await discovery.callTool('demo', 'steps', {}, { reportProgress: (progress) => told.push(progress) })).toMatchObject({ value: 'three steps' });
+      expect(
+        await discovery.callTool(
+          'demo',
+          'steps',
+          {},
+          { reportProgress: (progress) => told.push(progress) },
+        ),
+      ).toMatchObject({ value: 'three steps' });
       expect(told).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }]);
     }
   });

@@ -9,26 +9,38 @@ import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-opti
 import { Demo, discover, here, namesOf, official, temporaryFolder } from './servers/start.js';
 
 /** The server with resources and prompts, under settings of its own. */
-async function start(settings: object, { modes = [], ...options }: McpDiscoveryOptions & { readonly modes?: readonly string[] } = {}) {
+async function start(
+  settings: object,
+  { modes = [], ...options }: McpDiscoveryOptions & { readonly modes?: readonly string[] } = {},
+) {
   const log = join(temporaryFolder(), 'log.txt');
   const { command, args } = here('resource-server.ts');
-  const discovery = discover({ mcpServers: { docs: { command, args: [...args, log, ...modes], ...settings } } }, options);
+  const discovery = discover(
+    { mcpServers: { docs: { command, args: [...args, log, ...modes], ...settings } } },
+    options,
+  );
   await discovery.refresh();
   const registry = new ToolMetadataRegistry();
   discovery.follow(registry);
   const executor = new ToolExecutor({ registry });
-  const call = (name: string, input: object) => executor.execute({ id: '1', name: `mcp.docs.${name}`, input });
+  const call = (name: string, input: object) =>
+    executor.execute({ id: '1', name: `mcp.docs.${name}`, input });
   return { discovery, registry, call, log: () => readFileSync(log, 'utf8') };
 }
 
 const BOTH = { resources: true, prompts: true };
 const OPEN = { ...BOTH, consent: false };
-const OURS = ['get_prompt', 'list_prompts', 'list_resources', 'read_resource'].map((name) => `mcp.docs.${name}`);
+const OURS = ['get_prompt', 'list_prompts', 'list_resources', 'read_resource'].map(
+  (name) => `mcp.docs.${name}`,
+);
 
 describe('resources and prompts of a server', () => {
   it('are offered as tools only where the settings enable them', async () => {
     expect(namesOf((await start({})).discovery)).toEqual([]);
-    expect(namesOf((await start({ resources: true })).discovery)).toEqual(['mcp.docs.list_resources', 'mcp.docs.read_resource']);
+    expect(namesOf((await start({ resources: true })).discovery)).toEqual([
+      'mcp.docs.list_resources',
+      'mcp.docs.read_resource',
+    ]);
     const { discovery } = await start(BOTH);
     expect(namesOf(discovery)).toEqual(OURS);
     expect(discovery.findings()).toEqual([]);
@@ -37,61 +49,178 @@ describe('resources and prompts of a server', () => {
 
   it('are reached by tools that read, which need approval until the settings or the trust in the server say otherwise', async () => {
     const { registry, call, log } = await start(BOTH);
-    for (const name of OURS) expect(registry.require(name)).toMatchObject({ accessMode: 'readonly', sideEffects: ['read_external_service'], requiresConsent: true });
-    expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({ status: 'approval_required' });
+    for (const name of OURS)
+      expect(registry.require(name)).toMatchObject({
+        accessMode: 'readonly',
+        sideEffects: ['read_external_service'],
+        requiresConsent: true,
+      });
+    expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
+      status: 'approval_required',
+    });
     expect(log).toThrow();
-    expect((await start(OPEN)).registry.require('mcp.docs.read_resource')).toMatchObject({ accessMode: 'readonly', requiresConsent: false });
-    expect((await start({ ...BOTH, trusted: true })).registry.require('mcp.docs.read_resource')).toMatchObject({ accessMode: 'readonly', requiresConsent: false });
-    expect((await start({ ...BOTH, side_effects: 'write' })).registry.require('mcp.docs.read_resource')).toMatchObject({ accessMode: 'write' });
+    expect((await start(OPEN)).registry.require('mcp.docs.read_resource')).toMatchObject({
+      accessMode: 'readonly',
+      requiresConsent: false,
+    });
+    expect(
+      (await start({ ...BOTH, trusted: true })).registry.require('mcp.docs.read_resource'),
+    ).toMatchObject({ accessMode: 'readonly', requiresConsent: false });
+    expect(
+      (await start({ ...BOTH, side_effects: 'write' })).registry.require('mcp.docs.read_resource'),
+    ).toMatchObject({ accessMode: 'write' });
   });
 
   it('are listed with their templates and arguments, all or those that contain a text', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
-    expect(all).toMatchObject({ status: 'ok', value: { resources: [{ uri: 'docs://guide', name: 'guide', description: 'About guide', mimeType: 'text/plain' }, { uri: 'docs://pixel' }, { uri: 'docs://archive' }, { uri: 'docs://folder' }], resourceTemplates: [{ uriTemplate: 'users://{id}/profile', name: 'users', description: 'Profiles' }] } });
-    expect(await call('list_resources', { contains: 'GUIDE' })).toMatchObject({ value: { resources: [{ uri: 'docs://guide' }], resourceTemplates: [] } });
-    expect(await call('list_prompts', {})).toMatchObject({ value: { prompts: [{ name: 'review', description: 'Reviews code', arguments: [{ name: 'code', required: true }] }, { name: 'talk' }] } });
+    expect(all).toMatchObject({
+      status: 'ok',
+      value: {
+        resources: [
+          {
+            uri: 'docs://guide',
+            name: 'guide',
+            description: 'About guide',
+            mimeType: 'text/plain',
+          },
+          { uri: 'docs://pixel' },
+          { uri: 'docs://archive' },
+          { uri: 'docs://folder' },
+        ],
+        resourceTemplates: [
+          { uriTemplate: 'users://{id}/profile', name: 'users', description: 'Profiles' },
+        ],
+      },
+    });
+    expect(await call('list_resources', { contains: 'GUIDE' })).toMatchObject({
+      value: { resources: [{ uri: 'docs://guide' }], resourceTemplates: [] },
+    });
+    expect(await call('list_prompts', {})).toMatchObject({
+      value: {
+        prompts: [
+          {
+            name: 'review',
+            description: 'Reviews code',
+            arguments: [{ name: 'code', required: true }],
+          },
+          { name: 'talk' },
+        ],
+      },
+    });
   });
 
   it('arrive as what they are: texts, images, files, and several parts with their URIs', async () => {
     const { call } = await start(OPEN);
-    expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({ status: 'ok', value: 'Read me first.' });
-    expect(await call('read_resource', { uri: 'docs://pixel' })).toMatchObject({ value: null, content: [{ type: 'image', mediaType: 'image/png' }] });
-    expect(await call('read_resource', { uri: 'docs://archive' })).toMatchObject({ content: [{ type: 'file', mediaType: 'application/zip', name: 'docs://archive' }] });
-    expect(await call('read_resource', { uri: 'docs://folder' })).toMatchObject({ value: 'docs://folder/a:\ntext of a\ndocs://folder/b:\ntext of b' });
-    expect(await call('get_prompt', { name: 'review', arguments: { code: 'x = 1' } })).toMatchObject({ value: 'Review x = 1' });
-    expect(await call('get_prompt', { name: 'talk' })).toMatchObject({ value: 'user: Look\nassistant: I see a pixel.', content: [{ text: 'user: Look' }, { type: 'image' }, { text: 'assistant: I see a pixel.' }] });
+    expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
+      status: 'ok',
+      value: 'Read me first.',
+    });
+    expect(await call('read_resource', { uri: 'docs://pixel' })).toMatchObject({
+      value: null,
+      content: [{ type: 'image', mediaType: 'image/png' }],
+    });
+    expect(await call('read_resource', { uri: 'docs://archive' })).toMatchObject({
+      content: [{ type: 'file', mediaType: 'application/zip', name: 'docs://archive' }],
+    });
+    expect(await call('read_resource', { uri: 'docs://folder' })).toMatchObject({
+      value: 'docs://folder/a:\ntext of a\ndocs://folder/b:\ntext of b',
+    });
+    expect(
+      await call('get_prompt', { name: 'review', arguments: { code: 'x = 1' } }),
+    ).toMatchObject({ value: 'Review x = 1' });
+    expect(await call('get_prompt', { name: 'talk' })).toMatchObject({
+      value: 'user: Look\nassistant: I see a pixel.',
+      content: [{ text: 'user: Look' }, { type: 'image' }, { text: 'assistant: I see a pixel.' }],
+    });
   });
 
   it('are read only under URIs and names that the server lists, or that its templates make', async () => {
     const { call, discovery, log } = await start(OPEN);
-    expect(await call('read_resource', { uri: 'users://ada/profile' })).toMatchObject({ value: 'profile of ada' });
-    for (const uri of ['file:///etc/passwd', 'docs://guide/', 'users://a/b/profile', 'users://ada/profile?x', 'docs://folder/a']) {
-      expect(await call('read_resource', { uri })).toMatchObject({ status: 'error', message: expect.stringContaining('Expected a URI that the server lists, or one made by a template that it lists') as string });
+    expect(await call('read_resource', { uri: 'users://ada/profile' })).toMatchObject({
+      value: 'profile of ada',
+    });
+    for (const uri of [
+      'file:///etc/passwd',
+      'docs://guide/',
+      'users://a/b/profile',
+      'users://ada/profile?x',
+      'docs://folder/a',
+    ]) {
+      expect(await call('read_resource', { uri })).toMatchObject({
+        status: 'error',
+        message: expect.stringContaining(
+          'Expected a URI that the server lists, or one made by a template that it lists',
+        ) as string,
+      });
     }
-    expect(await discovery.callTool('docs', 'read_resource', { uri: ['docs://guide'] }, {})).toMatchObject({ status: 'error' });
-    expect(await call('get_prompt', { name: 'other' })).toMatchObject({ status: 'error', message: expect.stringContaining('Expected the name of a prompt that the server lists, got "other"') as string });
-    expect(await call('get_prompt', { name: 'review' })).toMatchObject({ status: 'error', message: expect.stringContaining('refused the call') as string });
-    expect(await call('read_resource', { uri: 'docs://guide', more: 1 })).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(
+      await discovery.callTool('docs', 'read_resource', { uri: ['docs://guide'] }, {}),
+    ).toMatchObject({ status: 'error' });
+    expect(await call('get_prompt', { name: 'other' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining(
+        'Expected the name of a prompt that the server lists, got "other"',
+      ) as string,
+    });
+    expect(await call('get_prompt', { name: 'review' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('refused the call') as string,
+    });
+    expect(await call('read_resource', { uri: 'docs://guide', more: 1 })).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+    });
     expect(log).toThrow();
   });
 
   it('take no name of the server’s own tools', async () => {
     const { discovery, call } = await start(OPEN, { modes: ['tools'] });
-    expect(namesOf(discovery)).toEqual(['mcp.docs.echo', 'mcp.docs.get_prompt', 'mcp.docs.list_prompts', 'mcp.docs.list_resources', 'mcp.docs.mcp_read_resource', 'mcp.docs.read_resource']);
-    expect(await discovery.callTool('docs', 'read_resource', {}, {})).toMatchObject({ value: 'own read_resource' });
-    expect(await call('mcp_read_resource', { uri: 'docs://guide' })).toMatchObject({ value: 'Read me first.' });
+    expect(namesOf(discovery)).toEqual([
+      'mcp.docs.echo',
+      'mcp.docs.get_prompt',
+      'mcp.docs.list_prompts',
+      'mcp.docs.list_resources',
+      'mcp.docs.mcp_read_resource',
+      'mcp.docs.read_resource',
+    ]);
+    expect(await discovery.callTool('docs', 'read_resource', {}, {})).toMatchObject({
+      value: 'own read_resource',
+    });
+    expect(await call('mcp_read_resource', { uri: 'docs://guide' })).toMatchObject({
+      value: 'Read me first.',
+    });
   });
 
   it('follow the lists and settings of single tools, and a finding says where those leave none', async () => {
-    const { registry, discovery } = await start({ ...BOTH, tools: { read_resource: { consent: false, keywords: ['manual'] }, list_prompts: { disabled: true } } });
-    expect(registry.require('mcp.docs.read_resource')).toMatchObject({ requiresConsent: false, keywords: ['manual'] });
+    const { registry, discovery } = await start({
+      ...BOTH,
+      tools: {
+        read_resource: { consent: false, keywords: ['manual'] },
+        list_prompts: { disabled: true },
+      },
+    });
+    expect(registry.require('mcp.docs.read_resource')).toMatchObject({
+      requiresConsent: false,
+      keywords: ['manual'],
+    });
     expect(registry.has('mcp.docs.list_prompts')).toBe(false);
-    await expect(discovery.callTool('docs', 'list_prompts', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(discovery.callTool('docs', 'list_prompts', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
     expect(discovery.findings()).toEqual([]);
-    const narrow = await start({ ...BOTH, allow_tools: ['echo', 'get_prompt'] }, { modes: ['tools'] });
+    const narrow = await start(
+      { ...BOTH, allow_tools: ['echo', 'get_prompt'] },
+      { modes: ['tools'] },
+    );
     expect(namesOf(narrow.discovery)).toEqual(['mcp.docs.echo', 'mcp.docs.get_prompt']);
-    expect(narrow.discovery.findings()).toMatchObject([{ kind: 'settings', message: 'Expected a tool beside "resources": true that the settings allow, got none of "list_resources", "read_resource". Name them in "allow_tools".' }]);
+    expect(narrow.discovery.findings()).toMatchObject([
+      {
+        kind: 'settings',
+        message:
+          'Expected a tool beside "resources": true that the settings allow, got none of "list_resources", "read_resource". Name them in "allow_tools".',
+      },
+    ]);
   });
 
   it('are a finding where the server has none', async () => {
@@ -99,29 +228,57 @@ describe('resources and prompts of a server', () => {
     const discovery = discover({ mcpServers: { demo: { ...demo.start, resources: true } } });
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.demo.echo']);
-    expect(discovery.findings()).toMatchObject([{ kind: 'settings', message: 'Expected a server that offers resources beside "resources": true, got one that does not. Leave the setting out.' }]);
+    expect(discovery.findings()).toMatchObject([
+      {
+        kind: 'settings',
+        message:
+          'Expected a server that offers resources beside "resources": true, got one that does not. Leave the setting out.',
+      },
+    ]);
   });
 
   it('are pinned as the tools that read them: a resource that is added changes no approved tool, one of the server that takes a name does', async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());
-    expect(pins.pinned().map(({ tool }) => tool)).toEqual(OURS.map((name) => name.slice('mcp.docs.'.length)));
+    expect(pins.pinned().map(({ tool }) => tool)).toEqual(
+      OURS.map((name) => name.slice('mcp.docs.'.length)),
+    );
     const more = await start(OPEN, { pins: approved, modes: ['more'] });
     expect(namesOf(more.discovery)).toEqual(OURS);
     expect(JSON.stringify(more.discovery.definitions())).not.toContain('secret plans');
     const taken = await start(OPEN, { pins: approved, modes: ['tools'] });
-    expect(namesOf(taken.discovery)).toEqual(OURS.filter((name) => !name.endsWith('read_resource')));
-    expect(taken.discovery.findings().filter(({ kind }) => kind === 'quarantined').map(({ tool }) => tool)).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
+    expect(namesOf(taken.discovery)).toEqual(
+      OURS.filter((name) => !name.endsWith('read_resource')),
+    );
+    expect(
+      taken.discovery
+        .findings()
+        .filter(({ kind }) => kind === 'quarantined')
+        .map(({ tool }) => tool),
+    ).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
   });
 
   it('of the official server with every feature, and of several servers, are read without findings', async () => {
-    const discovery = discover({ mcpServers: { a: { ...official('everything'), ...BOTH, tools: ['*_resource*', '*_prompt*'] }, b: { ...here('resource-server.ts'), args: [...here('resource-server.ts').args, join(temporaryFolder(), 'log')], ...BOTH } } });
+    const discovery = discover({
+      mcpServers: {
+        a: { ...official('everything'), ...BOTH, tools: ['*_resource*', '*_prompt*'] },
+        b: {
+          ...here('resource-server.ts'),
+          args: [...here('resource-server.ts').args, join(temporaryFolder(), 'log')],
+          ...BOTH,
+        },
+      },
+    });
     await discovery.refresh();
     expect(discovery.findings()).toEqual([]);
-    const { value } = (await discovery.callTool('a', 'list_resources', {}, {})) as { value: { resources: readonly { uri: string }[]; resourceTemplates: readonly object[] } };
+    const { value } = (await discovery.callTool('a', 'list_resources', {}, {})) as {
+      value: { resources: readonly { uri: string }[]; resourceTemplates: readonly object[] };
+    };
     expect(value.resourceTemplates.length).toBeGreaterThan(0);
-    expect(await discovery.callTool('a', 'read_resource', { uri: value.resources[0]!.uri }, {})).toMatchObject({ status: 'ok', value: expect.any(String) as string });
+    expect(
+      await discovery.callTool('a', 'read_resource', { uri: value.resources[0]!.uri }, {}),
+    ).toMatchObject({ status: 'ok', value: expect.any(String) as string });
     expect(await discovery.callTool('a', 'list_prompts', {}, {})).toMatchObject({ status: 'ok' });
   });
 });
@@ -143,8 +300,15 @@ describe('a template of URIs', () => {
 
   it('makes every URI that has its texts around values without separators', () => {
     const word = fc.stringMatching(/^[a-z%~.]{0,8}$/);
-    fc.assert(fc.property(fc.array(fc.tuple(word, word), { maxLength: 8 }), word, (parts, end) => {
-      expect(isMadeBy(parts.map(([literal], index) => `${literal}{v${index}}`).join('') + end, parts.map(([literal, value]) => literal + value).join('') + end)).toBe(true);
-    }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, word), { maxLength: 8 }), word, (parts, end) => {
+        expect(
+          isMadeBy(
+            parts.map(([literal], index) => `${literal}{v${index}}`).join('') + end,
+            parts.map(([literal, value]) => literal + value).join('') + end,
+          ),
+        ).toBe(true);
+      }),
+    );
   });
 });

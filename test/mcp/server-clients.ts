@@ -1,16 +1,29 @@
-import { Client, InMemoryTransport, StreamableHTTPClientTransport, type CallToolResult, type Tool, type Transport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  InMemoryTransport,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as FirstStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstHttpTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport as FirstTransport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ElicitRequestSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import type { McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 
 export interface Elicited {
   readonly message: string;
-  readonly requestedSchema: { readonly properties: Readonly<Record<string, unknown>>; readonly required?: readonly string[] };
+  readonly requestedSchema: {
+    readonly properties: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[];
+  };
 }
 
 export interface Elicitation {
@@ -35,7 +48,11 @@ export interface Told {
 export interface TestClient {
   tools(): Promise<Tool[]>;
   page(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>;
-  call(name: string, input?: Record<string, unknown>, options?: { readonly signal?: AbortSignal; readonly onProgress?: (told: Told) => void }): Promise<CallToolResult>;
+  call(
+    name: string,
+    input?: Record<string, unknown>,
+    options?: { readonly signal?: AbortSignal; readonly onProgress?: (told: Told) => void },
+  ): Promise<CallToolResult>;
   readonly instructions: string | undefined;
   /** The revision of the protocol that both agreed on. */
   readonly version: string | undefined;
@@ -44,21 +61,35 @@ export interface TestClient {
 
 type Mode = 'auto' | 'legacy';
 
-async function currentClient(transport: Transport, mode: Mode, { answer, onListChanged }: ClientOptions): Promise<TestClient> {
+async function currentClient(
+  transport: Transport,
+  mode: Mode,
+  { answer, onListChanged }: ClientOptions,
+): Promise<TestClient> {
   const client = new Client(
     { name: 'test', version: '1.0.0' },
     {
       versionNegotiation: { mode },
       capabilities: answer === undefined ? {} : { elicitation: { form: {} } },
-      ...(onListChanged && { listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } } }),
+      ...(onListChanged && {
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+      }),
     },
   );
-  if (answer !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => ({ ...(await answer(params as unknown as Elicited)) }));
+  if (answer !== undefined)
+    client.setRequestHandler('elicitation/create', async ({ params }) => ({
+      ...(await answer(params as unknown as Elicited)),
+    }));
   await client.connect(transport);
   return {
     tools: async () => (await client.listTools()).tools,
-    page: (cursor) => client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }),
-    call: (name, input = {}, { signal, onProgress } = {}) => client.callTool({ name, arguments: input }, { ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) }),
+    page: (cursor) =>
+      client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }),
+    call: (name, input = {}, { signal, onProgress } = {}) =>
+      client.callTool(
+        { name, arguments: input },
+        { ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) },
+      ),
     get instructions() {
       return client.getInstructions();
     },
@@ -69,12 +100,26 @@ async function currentClient(transport: Transport, mode: Mode, { answer, onListC
   };
 }
 
-async function firstClient(transport: unknown, { answer, onListChanged }: ClientOptions): Promise<TestClient> {
-  const client = new FirstClient({ name: 'test', version: '1.0.0' }, { capabilities: answer === undefined ? {} : { elicitation: {} } });
-  if (answer !== undefined) client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await answer(params as unknown as Elicited)) }));
-  if (onListChanged !== undefined) client.setNotificationHandler(ToolListChangedNotificationSchema, () => onListChanged());
+async function firstClient(
+  transport: unknown,
+  { answer, onListChanged }: ClientOptions,
+): Promise<TestClient> {
+  const client = new FirstClient(
+    { name: 'test', version: '1.0.0' },
+    { capabilities: answer === undefined ? {} : { elicitation: {} } },
+  );
+  if (answer !== undefined)
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({
+      ...(await answer(params as unknown as Elicited)),
+    }));
+  if (onListChanged !== undefined)
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => onListChanged());
   await client.connect(transport as FirstTransport);
-  const page = async (cursor?: string) => (await client.listTools(cursor === undefined ? {} : { cursor })) as { tools: Tool[]; nextCursor?: string };
+  const page = async (cursor?: string) =>
+    (await client.listTools(cursor === undefined ? {} : { cursor })) as {
+      tools: Tool[];
+      nextCursor?: string;
+    };
   return {
     async tools() {
       const tools: Tool[] = [];
@@ -87,7 +132,10 @@ async function firstClient(transport: unknown, { answer, onListChanged }: Client
     },
     page,
     call: async (name, input = {}, { signal, onProgress } = {}) =>
-      (await client.callTool({ name, arguments: input }, undefined, { ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) })) as CallToolResult,
+      (await client.callTool({ name, arguments: input }, undefined, {
+        ...(signal && { signal }),
+        ...(onProgress && { onprogress: onProgress }),
+      })) as CallToolResult,
     get instructions() {
       return client.getInstructions();
     },
@@ -103,29 +151,97 @@ async function throughMemory(server: McpToolServer): Promise<InMemoryTransport> 
 }
 
 const URL_OF_SERVER = new URL('http://localhost/mcp');
-const throughFetch = (server: McpToolServer) => ({ fetch: (url: string | URL, init?: RequestInit) => server.fetch(new Request(url, init)) });
+const throughFetch = (server: McpToolServer) => ({
+  fetch: (url: string | URL, init?: RequestInit) => server.fetch(new Request(url, init)),
+});
 
 /** Every way in which the official clients reach a server in the same process. */
-export const WAYS: readonly { readonly way: string; readonly open: (server: McpToolServer, options?: ClientOptions) => Promise<TestClient> }[] = [
-  { way: 'the client of 2026, connected', open: async (server, options = {}) => finished(await currentClient(await throughMemory(server), 'auto', options)) },
-  { way: 'the client of 2026 as one of 2025, connected', open: async (server, options = {}) => finished(await currentClient(await throughMemory(server), 'legacy', options)) },
-  { way: 'the first client, connected', open: async (server, options = {}) => finished(await firstClient(await throughMemory(server), options)) },
-  { way: 'the client of 2026 over HTTP', open: async (server, options = {}) => finished(await currentClient(new StreamableHTTPClientTransport(URL_OF_SERVER, throughFetch(server)), 'auto', options)) },
-  { way: 'the client of 2026 as one of 2025, over HTTP', open: async (server, options = {}) => finished(await currentClient(new StreamableHTTPClientTransport(URL_OF_SERVER, throughFetch(server)), 'legacy', options)) },
-  { way: 'the first client over HTTP', open: async (server, options = {}) => finished(await firstClient(new FirstHttpTransport(URL_OF_SERVER, throughFetch(server)), options)) },
+export const WAYS: readonly {
+  readonly way: string;
+  readonly open: (server: McpToolServer, options?: ClientOptions) => Promise<TestClient>;
+}[] = [
+  {
+    way: 'the client of 2026, connected',
+    open: async (server, options = {}) =>
+      finished(await currentClient(await throughMemory(server), 'auto', options)),
+  },
+  {
+    way: 'the client of 2026 as one of 2025, connected',
+    open: async (server, options = {}) =>
+      finished(await currentClient(await throughMemory(server), 'legacy', options)),
+  },
+  {
+    way: 'the first client, connected',
+    open: async (server, options = {}) =>
+      finished(await firstClient(await throughMemory(server), options)),
+  },
+  {
+    way: 'the client of 2026 over HTTP',
+    open: async (server, options = {}) =>
+      finished(
+        await currentClient(
+          new StreamableHTTPClientTransport(URL_OF_SERVER, throughFetch(server)),
+          'auto',
+          options,
+        ),
+      ),
+  },
+  {
+    way: 'the client of 2026 as one of 2025, over HTTP',
+    open: async (server, options = {}) =>
+      finished(
+        await currentClient(
+          new StreamableHTTPClientTransport(URL_OF_SERVER, throughFetch(server)),
+          'legacy',
+          options,
+        ),
+      ),
+  },
+  {
+    way: 'the first client over HTTP',
+    open: async (server, options = {}) =>
+      finished(
+        await firstClient(new FirstHttpTransport(URL_OF_SERVER, throughFetch(server)), options),
+      ),
+  },
 ];
 
 /** A server that listens elsewhere, over HTTP. */
-export async function overHttp(url: string, kind: Mode | 'first', options: ClientOptions = {}, headers: Record<string, string> = {}): Promise<TestClient> {
+export async function overHttp(
+  url: string,
+  kind: Mode | 'first',
+  options: ClientOptions = {},
+  headers: Record<string, string> = {},
+): Promise<TestClient> {
   const at = new URL(url);
   const init = { requestInit: { headers } };
-  return finished(kind === 'first' ? await firstClient(new FirstHttpTransport(at, init), options) : await currentClient(new StreamableHTTPClientTransport(at, init), kind, options));
+  return finished(
+    kind === 'first'
+      ? await firstClient(new FirstHttpTransport(at, init), options)
+      : await currentClient(new StreamableHTTPClientTransport(at, init), kind, options),
+  );
 }
 
 /** A program that serves on its standard input and output. */
-export async function overStdio(command: string, args: string[], cwd: string, kind: Mode | 'first', options: ClientOptions = {}): Promise<TestClient> {
-  const program = { command, args, cwd, stderr: 'ignore' as const, env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1' } };
-  return finished(kind === 'first' ? await firstClient(new FirstStdioTransport(program), options) : await currentClient(new StdioClientTransport(program), kind, options));
+export async function overStdio(
+  command: string,
+  args: string[],
+  cwd: string,
+  kind: Mode | 'first',
+  options: ClientOptions = {},
+): Promise<TestClient> {
+  const program = {
+    command,
+    args,
+    cwd,
+    stderr: 'ignore' as const,
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', NO_COLOR: '1' },
+  };
+  return finished(
+    kind === 'first'
+      ? await firstClient(new FirstStdioTransport(program), options)
+      : await currentClient(new StdioClientTransport(program), kind, options),
+  );
 }
 
 function finished(client: TestClient): TestClient {
@@ -135,11 +251,16 @@ function finished(client: TestClient): TestClient {
 
 /** The texts of an answer. */
 export function textOf(result: CallToolResult): string {
-  return result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+  return result.content
+    .map((block) => (block.type === 'text' ? block.text : `[${block.type}]`))
+    .join('\n');
 }
 
 /** A promise that a test settles, and a promise of its settling. */
-export function signalled<T = void>(): { readonly fire: (value: T) => void; readonly fired: Promise<T> } {
+export function signalled<T = void>(): {
+  readonly fire: (value: T) => void;
+  readonly fired: Promise<T>;
+} {
   let fire!: (value: T) => void;
   const fired = new Promise<T>((resolve) => (fire = resolve));
   return { fire, fired };

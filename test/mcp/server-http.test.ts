@@ -1,6 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { ManualClock } from '../../src/testing.js';
@@ -15,11 +21,34 @@ function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): 
 
 const KINDS = ['auto', 'legacy', 'first'] as const;
 const URL_OF_SERVER = 'http://localhost/mcp';
-const INITIALIZE = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'raw', version: '1' } } };
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: { elicitation: {} },
+    clientInfo: { name: 'raw', version: '1' },
+  },
+};
 
-function post(server: McpToolServer, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+function post(
+  server: McpToolServer,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return server.fetch(new Request(URL_OF_SERVER, { method: 'POST', body: text, headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers } }));
+  return server.fetch(
+    new Request(URL_OF_SERVER, {
+      method: 'POST',
+      body: text,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+    }),
+  );
 }
 
 async function openSession(server: McpToolServer): Promise<string> {
@@ -30,19 +59,31 @@ async function openSession(server: McpToolServer): Promise<string> {
 }
 
 const ping = async (server: McpToolServer, session: string) => {
-  const response = await post(server, { jsonrpc: '2.0', id: 2, method: 'ping' }, { 'mcp-session-id': session });
+  const response = await post(
+    server,
+    { jsonrpc: '2.0', id: 2, method: 'ping' },
+    { 'mcp-session-id': session },
+  );
   await response.text();
   return response.status;
 };
 
 describe('a server that listens', () => {
-  it.each(KINDS)('is used by a %s client through the network, with progress, an approval and the list', async (kind) => {
-    const running = await serverOf().serveHttp({ port: 0 });
-    expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-    const client = await overHttp(running.url, kind, { answer: () => ({ action: 'accept', content: {} }) });
-    expect((await client.tools()).length).toBe(13);
-    expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({ path: 'a', length: 0 });
-  });
+  it.each(KINDS)(
+    'is used by a %s client through the network, with progress, an approval and the list',
+    async (kind) => {
+      const running = await serverOf().serveHttp({ port: 0 });
+      expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+      const client = await overHttp(running.url, kind, {
+        answer: () => ({ action: 'accept', content: {} }),
+      });
+      expect((await client.tools()).length).toBe(13);
+      expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
+        path: 'a',
+        length: 0,
+      });
+    },
+  );
 
   it.each(KINDS)('stops the work of a %s client that cancels', async (kind) => {
     const [started, gone] = [signalled(), signalled()];
@@ -53,10 +94,11 @@ describe('a server that listens', () => {
         description: 'Waits',
         inputSchema: z.object({}),
         accessMode: AccessMode.READONLY,
-        execute: (_, { signal }) => new Promise(() => {
-          signal!.addEventListener('abort', () => gone.fire());
-          started.fire();
-        }),
+        execute: (_, { signal }) =>
+          new Promise(() => {
+            signal!.addEventListener('abort', () => gone.fire());
+            started.fire();
+          }),
       }),
     );
     const running = await serverOf({}, registry).serveHttp({ port: 0 });
@@ -75,27 +117,62 @@ describe('a server that listens', () => {
     for (const kind of KINDS) {
       const client = await overHttp(running.url, kind, {}, { authorization: `Bearer ${token}` });
       expect(textOf(await client.call('say', { text: 'in' }))).toBe('in');
-      for (const headers of [{}, { authorization: 'Bearer correct-horse-batterz' }] as Record<string, string>[]) await expect(overHttp(running.url, kind, {}, headers)).rejects.toThrow();
+      for (const headers of [{}, { authorization: 'Bearer correct-horse-batterz' }] as Record<
+        string,
+        string
+      >[])
+        await expect(overHttp(running.url, kind, {}, headers)).rejects.toThrow();
     }
-    const refused = await fetch(running.url, { method: 'POST', body: JSON.stringify(INITIALIZE), headers: { 'content-type': 'application/json' } });
-    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Bearer')]);
+    const refused = await fetch(running.url, {
+      method: 'POST',
+      body: JSON.stringify(INITIALIZE),
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('Bearer'),
+    ]);
     expect(await refused.text()).not.toContain(token);
   });
 
   it('answers pages of allowed hosts on every port, and at its own path only', async () => {
     const { url } = await serverOf().serveHttp({ port: 0 });
     const statusFor = async (server: string, headers: Record<string, string> = {}) => {
-      const response = await fetch(server, { method: 'POST', body: JSON.stringify(INITIALIZE), headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers } });
+      const response = await fetch(server, {
+        method: 'POST',
+        body: JSON.stringify(INITIALIZE),
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+      });
       await response.text();
       return response.status;
     };
     expect(await statusFor(url)).toBe(200);
     expect(await statusFor(url, { origin: 'http://localhost:3000' })).toBe(200);
     expect(await statusFor(new URL('/', url).href)).toBe(404);
-    const chosen = await serverOf({ allowedOrigins: ['tools.example', 'https://other.example:8443'] }).serveHttp({ port: 0 });
-    const statuses = async (...origins: string[]) => Promise.all(origins.map((origin) => statusFor(chosen.url, { origin })));
-    expect(await statuses('https://tools.example', 'http://tools.example:3000', 'https://other.example:8443')).toEqual([200, 200, 200]);
-    expect(await statuses('http://localhost:3000', 'https://other.example', 'http://other.example:8443', 'https://tools.example.evil.com')).toEqual([403, 403, 403, 403]);
+    const chosen = await serverOf({
+      allowedOrigins: ['tools.example', 'https://other.example:8443'],
+    }).serveHttp({ port: 0 });
+    const statuses = async (...origins: string[]) =>
+      Promise.all(origins.map((origin) => statusFor(chosen.url, { origin })));
+    expect(
+      await statuses(
+        'https://tools.example',
+        'http://tools.example:3000',
+        'https://other.example:8443',
+      ),
+    ).toEqual([200, 200, 200]);
+    expect(
+      await statuses(
+        'http://localhost:3000',
+        'https://other.example',
+        'http://other.example:8443',
+        'https://tools.example.evil.com',
+      ),
+    ).toEqual([403, 403, 403, 403]);
   });
 });
 
@@ -103,11 +180,22 @@ describe('hostile requests', () => {
   it('with huge bodies, no JSON or other types are refused in both eras', async () => {
     const server = serverOf();
     const session = await openSession(server);
-    const huge = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'say', arguments: { text: 'x'.repeat(5_000_000) } } };
-    for (const headers of [{}, { 'mcp-session-id': session }, { 'mcp-protocol-version': '2026-07-28' }] as Record<string, string>[]) {
+    const huge = {
+      jsonrpc: '2.0',
+      id: 3,
+      method: 'tools/call',
+      params: { name: 'say', arguments: { text: 'x'.repeat(5_000_000) } },
+    };
+    for (const headers of [
+      {},
+      { 'mcp-session-id': session },
+      { 'mcp-protocol-version': '2026-07-28' },
+    ] as Record<string, string>[]) {
       expect((await post(server, huge, headers)).status).toBe(413);
       expect((await post(server, '{"jsonrpc": ', headers)).status).toBe(400);
-      expect((await post(server, INITIALIZE, { ...headers, 'content-type': 'text/plain' })).status).toBe(415);
+      expect(
+        (await post(server, INITIALIZE, { ...headers, 'content-type': 'text/plain' })).status,
+      ).toBe(415);
     }
     expect(await ping(server, session)).toBe(200);
   });
@@ -125,7 +213,11 @@ describe('hostile requests', () => {
     const session = await openSession(server);
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     for (const headers of [{ 'mcp-session-id': session }, {}] as Record<string, string>[]) {
-      const response = await post(server, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"say","arguments":{"text":${deep}}}}`, headers);
+      const response = await post(
+        server,
+        `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"say","arguments":{"text":${deep}}}}`,
+        headers,
+      );
       expect(await response.text()).toMatch(/error/i);
     }
     expect(await ping(server, session)).toBe(200);
@@ -134,8 +226,15 @@ describe('hostile requests', () => {
   it('with names of prototypes reach nothing', async () => {
     const server = serverOf();
     const session = await openSession(server);
-    const call = async (params: string) => (await post(server, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":${params}}`, { 'mcp-session-id': session })).text();
-    expect(await call('{"name":"say","arguments":{"text":"a","__proto__":{"text":"b"}}}')).toContain('"text":"a"');
+    const call = async (params: string) =>
+      (
+        await post(server, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":${params}}`, {
+          'mcp-session-id': session,
+        })
+      ).text();
+    expect(
+      await call('{"name":"say","arguments":{"text":"a","__proto__":{"text":"b"}}}'),
+    ).toContain('"text":"a"');
     expect(await call('{"name":"__proto__","arguments":{}}')).toContain('-32602');
     expect(await call('{"name":"say","arguments":[]}')).toContain('"error"');
     expect(await call('{"name":5}')).toContain('"error"');
@@ -144,23 +243,55 @@ describe('hostile requests', () => {
 });
 
 describe('what travels through a client between question and answer', () => {
-  const meta = (capabilities: object) => ({ 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': capabilities });
-  async function call(server: McpToolServer, name: string, input: object, more: object = {}): Promise<Record<string, never>> {
-    const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name, arguments: input, _meta: meta({ elicitation: { form: {} } }), ...more } };
-    return (await (await post(server, body, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name })).json()) as Record<string, never>;
+  const meta = (capabilities: object) => ({
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  });
+  async function call(
+    server: McpToolServer,
+    name: string,
+    input: object,
+    more: object = {},
+  ): Promise<Record<string, never>> {
+    const body = {
+      jsonrpc: '2.0',
+      id: 7,
+      method: 'tools/call',
+      params: { name, arguments: input, _meta: meta({ elicitation: { form: {} } }), ...more },
+    };
+    return (await (
+      await post(server, body, {
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': name,
+      })
+    ).json()) as Record<string, never>;
   }
   const yes = { tooldex: { action: 'accept', content: {} } };
 
   it('approves the call that was shown, once, and no other', async () => {
     const server = serverOf();
     const first = await call(server, 'files.write', { path: 'a' });
-    expect(first).toMatchObject({ result: { resultType: 'input_required', inputRequests: { tooldex: { method: 'elicitation/create' } } } });
+    expect(first).toMatchObject({
+      result: {
+        resultType: 'input_required',
+        inputRequests: { tooldex: { method: 'elicitation/create' } },
+      },
+    });
     const { requestState } = first['result']!;
-    const again = (input: object, state: string = requestState, name = 'files.write') => call(server, name, input, { requestState: state, inputResponses: yes });
+    const again = (input: object, state: string = requestState, name = 'files.write') =>
+      call(server, name, input, { requestState: state, inputResponses: yes });
     expect(await again({ path: 'b' })).toMatchObject({ result: { isError: true } });
-    expect(await again({ text: 'a' }, requestState, 'say')).toMatchObject({ result: { isError: true } });
-    expect(await again({ path: 'a' }, `${String(requestState)}x`)).toMatchObject({ error: { code: -32602 } });
-    expect(await again({ path: 'a' })).toMatchObject({ result: { structuredContent: { path: 'a' } } });
+    expect(await again({ text: 'a' }, requestState, 'say')).toMatchObject({
+      result: { isError: true },
+    });
+    expect(await again({ path: 'a' }, `${String(requestState)}x`)).toMatchObject({
+      error: { code: -32602 },
+    });
+    expect(await again({ path: 'a' })).toMatchObject({
+      result: { structuredContent: { path: 'a' } },
+    });
     expect(await again({ path: 'a' })).toMatchObject({ result: { isError: true } });
   });
 
@@ -169,24 +300,97 @@ describe('what travels through a client between question and answer', () => {
     let principal = 'ada';
     const server = serverOf({ approvalKey, context: () => ({ principal }) });
     const { requestState } = (await call(server, 'files.write', { path: 'a' }))['result']!;
-    for (const inputResponses of [{}, { tooldex: { action: 'decline' } }]) expect(await call(server, 'files.write', { path: 'a' }, { requestState, inputResponses })).toMatchObject({ result: { isError: true } });
+    for (const inputResponses of [{}, { tooldex: { action: 'decline' } }])
+      expect(
+        await call(server, 'files.write', { path: 'a' }, { requestState, inputResponses }),
+      ).toMatchObject({ result: { isError: true } });
     const { requestState: second } = (await call(server, 'files.write', { path: 'a' }))['result']!;
     principal = 'eve';
-    expect(await call(server, 'files.write', { path: 'a' }, { requestState: second, inputResponses: yes })).toMatchObject({ error: { code: -32602 } });
-    expect(await call(serverOf(), 'files.write', { path: 'a' }, { requestState: second, inputResponses: yes })).toMatchObject({ error: { code: -32602 } });
+    expect(
+      await call(
+        server,
+        'files.write',
+        { path: 'a' },
+        { requestState: second, inputResponses: yes },
+      ),
+    ).toMatchObject({ error: { code: -32602 } });
+    expect(
+      await call(
+        serverOf(),
+        'files.write',
+        { path: 'a' },
+        { requestState: second, inputResponses: yes },
+      ),
+    ).toMatchObject({ error: { code: -32602 } });
   });
 
   it('holds the answers of a question to what was offered', async () => {
     const server = serverOf();
     const { requestState } = (await call(server, 'asks', {}))['result']!;
-    const answer = (content: object) => call(server, 'asks', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content } } });
-    expect(await answer({ answer: 'red' })).toMatchObject({ result: { content: [{ text: 'red' }] } });
-    expect(await call(server, 'asks', { other: 1 }, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { isError: true } });
-    expect(await call(server, 'asks_anything', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { isError: true } });
-    for (const content of [{ answer: 'green' }, { answer: 5 }, {}, { __proto__: { answer: 'red' } }]) {
+    const answer = (content: object) =>
+      call(
+        server,
+        'asks',
+        {},
+        { requestState, inputResponses: { tooldex: { action: 'accept', content } } },
+      );
+    expect(await answer({ answer: 'red' })).toMatchObject({
+      result: { content: [{ text: 'red' }] },
+    });
+    expect(
+      await call(
+        server,
+        'asks',
+        { other: 1 },
+        {
+          requestState,
+          inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
+        },
+      ),
+    ).toMatchObject({ result: { isError: true } });
+    expect(
+      await call(
+        server,
+        'asks_anything',
+        {},
+        {
+          requestState,
+          inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
+        },
+      ),
+    ).toMatchObject({ result: { isError: true } });
+    for (const content of [
+      { answer: 'green' },
+      { answer: 5 },
+      {},
+      { __proto__: { answer: 'red' } },
+    ]) {
       const again = await answer(content);
-      expect(again).toMatchObject({ result: { resultType: 'input_required', inputRequests: { tooldex: { params: { message: expect.stringMatching(/^Expected one of "red", "blue" as the answer, got .*\n\nasks asks: Which colour\?$/) as string } } } } });
-      expect(await call(server, 'asks', {}, { requestState: again['result']!['requestState'], inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } } })).toMatchObject({ result: { content: [{ text: 'red' }] } });
+      expect(again).toMatchObject({
+        result: {
+          resultType: 'input_required',
+          inputRequests: {
+            tooldex: {
+              params: {
+                message: expect.stringMatching(
+                  /^Expected one of "red", "blue" as the answer, got .*\n\nasks asks: Which colour\?$/,
+                ) as string,
+              },
+            },
+          },
+        },
+      });
+      expect(
+        await call(
+          server,
+          'asks',
+          {},
+          {
+            requestState: again['result']!['requestState'],
+            inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
+          },
+        ),
+      ).toMatchObject({ result: { content: [{ text: 'red' }] } });
     }
   });
 
@@ -194,33 +398,95 @@ describe('what travels through a client between question and answer', () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
-    registry.register(defineTool({ name: 'asks', description: 'Asks', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: () => { runs += 1; return askUser('Which?', { choices: ['a'], timeoutMs: 1_000 }); } }));
+    registry.register(
+      defineTool({
+        name: 'asks',
+        description: 'Asks',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        execute: () => {
+          runs += 1;
+          return askUser('Which?', { choices: ['a'], timeoutMs: 1_000 });
+        },
+      }),
+    );
     const server = serverOf({ executor: new ToolExecutor({ registry, clock }), clock }, registry);
-    const answered = (requestState: unknown, answer: string) => call(server, 'asks', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer } } } });
+    const answered = (requestState: unknown, answer: string) =>
+      call(
+        server,
+        'asks',
+        {},
+        { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer } } } },
+      );
     const first = (await call(server, 'asks', {}))['result']!['requestState'] as unknown;
     let last: Record<string, never> = await answered(first, 'b');
-    for (let times = 0; times < 3; times += 1) last = await answered(last['result']!['requestState'], 'b');
+    for (let times = 0; times < 3; times += 1)
+      last = await answered(last['result']!['requestState'], 'b');
     expect(last).toMatchObject({ result: { resultType: 'input_required' } });
-    expect(await answered(last['result']!['requestState'], 'b')).toMatchObject({ result: { isError: true } });
+    expect(await answered(last['result']!['requestState'], 'b')).toMatchObject({
+      result: { isError: true },
+    });
     clock.advance(1_000);
-    expect(await answered(first, 'a')).toMatchObject({ result: { isError: true, content: [{ text: expect.stringContaining('did not answer in time') as string }] } });
+    expect(await answered(first, 'a')).toMatchObject({
+      result: {
+        isError: true,
+        content: [{ text: expect.stringContaining('did not answer in time') as string }],
+      },
+    });
     expect(runs).toBe(1);
   });
 
   it('does not run a tool again whose question was answered', async () => {
     let runs = 0;
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'asks', description: 'Asks', inputSchema: z.object({}), accessMode: AccessMode.WRITE, execute: () => { runs += 1; return askUser('Sure?'); } }));
-    const server = serverOf({ executor: new ToolExecutor({ registry, confirm: () => true }) }, registry);
+    registry.register(
+      defineTool({
+        name: 'asks',
+        description: 'Asks',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.WRITE,
+        execute: () => {
+          runs += 1;
+          return askUser('Sure?');
+        },
+      }),
+    );
+    const server = serverOf(
+      { executor: new ToolExecutor({ registry, confirm: () => true }) },
+      registry,
+    );
     const { requestState } = (await call(server, 'asks', {}))['result']!;
-    await call(server, 'asks', {}, { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer: 'yes' } } } });
+    await call(
+      server,
+      'asks',
+      {},
+      {
+        requestState,
+        inputResponses: { tooldex: { action: 'accept', content: { answer: 'yes' } } },
+      },
+    );
     expect(runs).toBe(1);
   });
 
   it('is not asked of a client that cannot show forms', async () => {
     const server = serverOf();
-    const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'files.write', arguments: { path: 'a' }, _meta: meta({ elicitation: { url: {} } }) } };
-    const answer = await (await post(server, body, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'files.write' })).text();
+    const body = {
+      jsonrpc: '2.0',
+      id: 7,
+      method: 'tools/call',
+      params: {
+        name: 'files.write',
+        arguments: { path: 'a' },
+        _meta: meta({ elicitation: { url: {} } }),
+      },
+    };
+    const answer = await (
+      await post(server, body, {
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'files.write',
+      })
+    ).text();
     expect(answer).toContain('files.write was not run yet: this call needs approval');
   });
 });
@@ -248,13 +514,21 @@ describe('sessions of 2025', () => {
     const [first, second] = [await openSession(server), await openSession(server)];
     expect(await ping(server, first)).toBe(200);
     const third = await openSession(server);
-    expect([await ping(server, first), await ping(server, second), await ping(server, third)]).toEqual([200, 404, 200]);
+    expect([
+      await ping(server, first),
+      await ping(server, second),
+      await ping(server, third),
+    ]).toEqual([200, 404, 200]);
   });
 
   it('with an open stream are kept, and new clients are asked to come again', async () => {
     const server = serverOf({ maxSessions: 1 });
     const session = await openSession(server);
-    const stream = await server.fetch(new Request(URL_OF_SERVER, { headers: { accept: 'text/event-stream', 'mcp-session-id': session } }));
+    const stream = await server.fetch(
+      new Request(URL_OF_SERVER, {
+        headers: { accept: 'text/event-stream', 'mcp-session-id': session },
+      }),
+    );
     expect(stream.status).toBe(200);
     expect((await post(server, INITIALIZE)).status).toBe(503);
     await stream.body!.cancel();
@@ -268,14 +542,28 @@ describe('sessions of 2025', () => {
     clock.advance(1_000);
     const ended = await openSession(server);
     expect(await ping(server, idle)).toBe(404);
-    const response = await server.fetch(new Request(URL_OF_SERVER, { method: 'DELETE', headers: { 'mcp-session-id': ended } }));
+    const response = await server.fetch(
+      new Request(URL_OF_SERVER, { method: 'DELETE', headers: { 'mcp-session-id': ended } }),
+    );
     expect([response.status, await ping(server, ended)]).toEqual([200, 404]);
   });
 
   it('are opened by initialize and by nothing else', async () => {
     const server = serverOf({ maxSessions: 1 });
-    for (const body of [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { jsonrpc: '2.0', method: 'notifications/initialized' }]) expect((await post(server, body)).status).toBe(400);
-    expect((await post(server, { jsonrpc: '2.0', id: 1, method: 'ping' }, { 'mcp-session-id': 'never-given' })).status).toBe(404);
+    for (const body of [
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+    ])
+      expect((await post(server, body)).status).toBe(400);
+    expect(
+      (
+        await post(
+          server,
+          { jsonrpc: '2.0', id: 1, method: 'ping' },
+          { 'mcp-session-id': 'never-given' },
+        )
+      ).status,
+    ).toBe(404);
     expect(await ping(server, await openSession(server))).toBe(200);
   });
 });

@@ -1,14 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AccessMode, DangerLevel, defineTool, ExecutionCategory, ToolMetadataRegistry, type ToolOptions } from '../../src/index.js';
+import {
+  AccessMode,
+  DangerLevel,
+  defineTool,
+  ExecutionCategory,
+  ToolMetadataRegistry,
+  type ToolOptions,
+} from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { signalled, textOf, WAYS } from './server-clients.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const reads = { accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.COMPUTE, description: 'Tells its name', inputSchema: { type: 'object' } } as const;
+const reads = {
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+  description: 'Tells its name',
+  inputSchema: { type: 'object' },
+} as const;
 /** A tool that answers with its own name. */
-const named = (name: string, options: Partial<ToolOptions> = {}) => defineTool({ ...reads, ...options, name, execute: () => name });
+const named = (name: string, options: Partial<ToolOptions> = {}) =>
+  defineTool({ ...reads, ...options, name, execute: () => name });
 
 function registryOf(...tools: readonly ReturnType<typeof named>[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
@@ -27,7 +41,15 @@ const [memory] = WAYS;
 
 describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
   it('fit what model APIs take, carry the own name along, and are called by', async () => {
-    const client = await open(serverOf(registryOf(named('mcp.files.edit_file', { aliases: ['edit'] }), named('plain'), named(LONG))));
+    const client = await open(
+      serverOf(
+        registryOf(
+          named('mcp.files.edit_file', { aliases: ['edit'] }),
+          named('plain'),
+          named(LONG),
+        ),
+      ),
+    );
     const tools = await client.tools();
     expect(tools.map(({ name, _meta }) => [name, _meta?.['tooldex/name']])).toEqual([
       ['mcp__files__edit_file', 'mcp.files.edit_file'],
@@ -38,21 +60,36 @@ describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
       expect(name).toMatch(MODEL_NAME);
       expect(textOf(await client.call(name))).toBe(_meta?.['tooldex/name'] ?? name);
     }
-    for (const name of ['mcp.files.edit_file', 'edit']) expect(textOf(await client.call(name))).toBe('mcp.files.edit_file');
+    for (const name of ['mcp.files.edit_file', 'edit'])
+      expect(textOf(await client.call(name))).toBe('mcp.files.edit_file');
   });
 
   it('are the own ones where the server is told so', async () => {
     const client = await open(serverOf(registryOf(named('a.b')), { names: 'original' }));
-    expect((await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']])).toEqual([['a.b', undefined]]);
+    expect(
+      (await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']]),
+    ).toEqual([['a.b', undefined]]);
     expect(textOf(await client.call('a.b'))).toBe('a.b');
     await expect(client.call('a__b')).rejects.toThrow(/name of a tool/);
   });
 
   it('are used by find_tools and call_tool, too', async () => {
-    const client = await open(serverOf(registryOf(named('mcp.a.read', { keywords: ['violin'] }), named('mcp.b.write')), { search: true }));
-    const { found, tools, unknown } = (await client.call('find_tools', { query: 'violin', names: ['mcp__b__write', 'mcp__c__none'] })).structuredContent as Record<string, readonly { name: string }[]>;
-    expect([found!.map(({ name }) => name), tools!.map(({ name }) => name), unknown]).toEqual([['mcp__a__read'], ['mcp__b__write'], ['mcp__c__none']]);
-    expect(textOf(await client.call('call_tool', { name: 'mcp__a__read', input: {} }))).toBe('mcp.a.read');
+    const client = await open(
+      serverOf(registryOf(named('mcp.a.read', { keywords: ['violin'] }), named('mcp.b.write')), {
+        search: true,
+      }),
+    );
+    const { found, tools, unknown } = (
+      await client.call('find_tools', { query: 'violin', names: ['mcp__b__write', 'mcp__c__none'] })
+    ).structuredContent as Record<string, readonly { name: string }[]>;
+    expect([found!.map(({ name }) => name), tools!.map(({ name }) => name), unknown]).toEqual([
+      ['mcp__a__read'],
+      ['mcp__b__write'],
+      ['mcp__c__none'],
+    ]);
+    expect(textOf(await client.call('call_tool', { name: 'mcp__a__read', input: {} }))).toBe(
+      'mcp.a.read',
+    );
   });
 });
 
@@ -62,8 +99,11 @@ describe('names on the wire', () => {
     const listings = await Promise.all(
       [tools, tools.toReversed()].map(async (order) => {
         const client = await memory!.open(serverOf(registryOf(...order)));
-        for (const alias of ['a__b', 'c__d']) expect(textOf(await client.call(alias))).toBe(alias === 'a__b' ? 'a__b' : 'e');
-        return Promise.all((await client.tools()).map(async ({ name }) => [name, textOf(await client.call(name))]));
+        for (const alias of ['a__b', 'c__d'])
+          expect(textOf(await client.call(alias))).toBe(alias === 'a__b' ? 'a__b' : 'e');
+        return Promise.all(
+          (await client.tools()).map(async ({ name }) => [name, textOf(await client.call(name))]),
+        );
       }),
     );
     expect(listings[0]).toEqual(listings[1]);
@@ -76,7 +116,11 @@ describe('names on the wire', () => {
   });
 
   it('of all tools fit and lead back to them', async () => {
-    const name = fc.string({ unit: fc.constantFrom('a', 'B', '1', '.', '_', '-'), minLength: 1, maxLength: 90 });
+    const name = fc.string({
+      unit: fc.constantFrom('a', 'B', '1', '.', '_', '-'),
+      minLength: 1,
+      maxLength: 90,
+    });
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(name, { minLength: 1, maxLength: 12 }), async (names) => {
         const server = createMcpServer(registryOf(...names.map((each) => named(each))));
@@ -108,30 +152,52 @@ describe('names on the wire', () => {
 });
 
 describe.each(WAYS)('the tools of personas, asked by $way', ({ open }) => {
-  const registry = () => registryOf(named('shared'), named('of.ada', { personaAllowlist: ['Ada'], aliases: ['hers'] }), named('of.bob', { personaAllowlist: ['Bob'] }));
-  const namesOf = async (client: Awaited<ReturnType<typeof open>>) => (await client.tools()).map(({ name }) => name);
+  const registry = () =>
+    registryOf(
+      named('shared'),
+      named('of.ada', { personaAllowlist: ['Ada'], aliases: ['hers'] }),
+      named('of.bob', { personaAllowlist: ['Bob'] }),
+    );
+  const namesOf = async (client: Awaited<ReturnType<typeof open>>) =>
+    (await client.tools()).map(({ name }) => name);
 
   it('are listed to and called by their persona only', async () => {
     const ada = await open(serverOf(registry(), { persona: 'ada' }));
     expect(await namesOf(ada)).toEqual(['of__ada', 'shared']);
     expect(textOf(await ada.call('hers'))).toBe('of.ada');
-    for (const name of ['of__bob', 'of.bob']) await expect(ada.call(name)).rejects.toThrow(/name of a tool/);
+    for (const name of ['of__bob', 'of.bob'])
+      await expect(ada.call(name)).rejects.toThrow(/name of a tool/);
     const nobody = await open(serverOf(registry()));
     expect(await namesOf(nobody)).toEqual(['shared']);
-    for (const name of ['of__ada', 'hers']) await expect(nobody.call(name)).rejects.toThrow(/name of a tool/);
+    for (const name of ['of__ada', 'hers'])
+      await expect(nobody.call(name)).rejects.toThrow(/name of a tool/);
   });
 
   it('follow the persona that the context of a request names', async () => {
-    const client = await open(serverOf(registry(), { persona: 'Ada', context: ({ client: asking }) => (asking?.name === 'test' ? { persona: 'Bob' } : {}) }));
+    const client = await open(
+      serverOf(registry(), {
+        persona: 'Ada',
+        context: ({ client: asking }) => (asking?.name === 'test' ? { persona: 'Bob' } : {}),
+      }),
+    );
     expect(await namesOf(client)).toEqual(['of__bob', 'shared']);
-    expect(await namesOf(await open(serverOf(registry(), { persona: 'Ada', context: { persona: 'Bob' } })))).toEqual(['of__bob', 'shared']);
+    expect(
+      await namesOf(
+        await open(serverOf(registry(), { persona: 'Ada', context: { persona: 'Bob' } })),
+      ),
+    ).toEqual(['of__bob', 'shared']);
   });
 
   it('are neither found nor explained to others', async () => {
     const client = await open(serverOf(registry(), { persona: 'Ada', search: true }));
-    const answer = (await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })).structuredContent as Record<string, readonly { name: string }[]>;
+    const answer = (
+      await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })
+    ).structuredContent as Record<string, readonly { name: string }[]>;
     expect(answer['found']!.map(({ name }) => name).sort()).toEqual(['of__ada', 'shared']);
-    expect([answer['tools']!.map(({ name }) => name), answer['unknown']]).toEqual([['of__ada'], ['of__bob']]);
+    expect([answer['tools']!.map(({ name }) => name), answer['unknown']]).toEqual([
+      ['of__ada'],
+      ['of__bob'],
+    ]);
     expect(textOf(await client.call('call_tool', { name: 'of__bob' }))).toMatch(/name of a tool/);
   });
 });

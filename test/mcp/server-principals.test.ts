@@ -12,8 +12,22 @@ const PRINCIPALS = new Map([
   ['token-of-eve', { principal: 'eve' }],
 ]);
 const verify = async (token: string) => Promise.resolve(PRINCIPALS.get(token));
-const INITIALIZE = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'raw', version: '1' } } };
-const call = (id: number, name: string, input: object = {}) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } });
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: { elicitation: {} },
+    clientInfo: { name: 'raw', version: '1' },
+  },
+};
+const call = (id: number, name: string, input: object = {}) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: input },
+});
 
 function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
   const server = createMcpServer(registry, options);
@@ -30,10 +44,22 @@ interface Sent {
   readonly authInfo?: McpAuthInfo;
 }
 
-function send(server: McpToolServer, { method = 'POST', token, session, body, headers, authInfo }: Sent): Promise<Response> {
+function send(
+  server: McpToolServer,
+  { method = 'POST', token, session, body, headers, authInfo }: Sent,
+): Promise<Response> {
   const request = new Request('http://localhost/mcp', {
     method,
-    headers: { 'content-type': 'application/json', accept: method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream', ...(token !== undefined && { authorization: `Bearer ${token}` }), ...(session !== undefined && { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }), ...headers },
+    headers: {
+      'content-type': 'application/json',
+      accept: method === 'GET' ? 'text/event-stream' : 'application/json, text/event-stream',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(session !== undefined && {
+        'mcp-session-id': session,
+        'mcp-protocol-version': '2025-11-25',
+      }),
+      ...headers,
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return server.fetch(request, authInfo && { authInfo });
@@ -48,7 +74,12 @@ async function open(server: McpToolServer, sent: Sent): Promise<string> {
 
 interface Event {
   readonly id: string;
-  readonly data?: { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, never>; readonly result?: Record<string, unknown> };
+  readonly data?: {
+    readonly id?: number | string;
+    readonly method?: string;
+    readonly params?: Record<string, never>;
+    readonly result?: Record<string, unknown>;
+  };
 }
 
 /** The events of a stream, as they come. */
@@ -59,8 +90,16 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
       const lines = text.slice(0, end).split('\n');
       text = text.slice(end + 2);
-      const field = (name: string) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trim() ?? '';
-      if (field('id') !== '') yield { id: field('id'), ...(field('data') !== '' && { data: JSON.parse(field('data')) as never }) };
+      const field = (name: string) =>
+        lines
+          .find((line) => line.startsWith(`${name}:`))
+          ?.slice(name.length + 1)
+          .trim() ?? '';
+      if (field('id') !== '')
+        yield {
+          id: field('id'),
+          ...(field('data') !== '' && { data: JSON.parse(field('data')) as never }),
+        };
     }
   }
 }
@@ -70,29 +109,64 @@ describe('a session', () => {
     const server = serverOf({ verify });
     const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
     const eve = { token: 'token-of-eve', session: ada.session };
-    const stream = eventsOf(await send(server, { ...ada, body: call(2, 'files.write', { path: 'a' }) }));
+    const stream = eventsOf(
+      await send(server, { ...ada, body: call(2, 'files.write', { path: 'a' }) }),
+    );
     await stream.next(); // The first event gives an id to go on from.
     const { data: asked, id } = (await stream.next()).value as Event;
     expect(asked).toMatchObject({ method: 'elicitation/create' });
     const answer = { jsonrpc: '2.0', id: asked!.id, result: { action: 'accept', content: {} } };
     const statuses = async (who: Sent) => {
-      const tries: Sent[] = [{ body: call(3, 'say', { text: 'x' }) }, { body: answer }, { method: 'GET' }, { method: 'GET', headers: { 'last-event-id': id } }, { method: 'DELETE' }];
-      return Promise.all(tries.map(async (each) => (await send(server, { ...who, ...each })).status));
+      const tries: Sent[] = [
+        { body: call(3, 'say', { text: 'x' }) },
+        { body: answer },
+        { method: 'GET' },
+        { method: 'GET', headers: { 'last-event-id': id } },
+        { method: 'DELETE' },
+      ];
+      return Promise.all(
+        tries.map(async (each) => (await send(server, { ...who, ...each })).status),
+      );
     };
     expect(await statuses(eve)).toEqual([404, 404, 404, 404, 404]);
     // What eve said was no answer: the call waits until ada gives one, with a newer token.
-    expect((await send(server, { ...ada, token: 'next-token-of-ada', body: { ...answer, result: { action: 'decline' } } })).status).toBe(202);
-    expect((await stream.next()).value).toMatchObject({ data: { id: 2, result: { isError: true, content: [{ text: expect.stringContaining('denied') as string }] } } });
+    expect(
+      (
+        await send(server, {
+          ...ada,
+          token: 'next-token-of-ada',
+          body: { ...answer, result: { action: 'decline' } },
+        })
+      ).status,
+    ).toBe(202);
+    expect((await stream.next()).value).toMatchObject({
+      data: {
+        id: 2,
+        result: { isError: true, content: [{ text: expect.stringContaining('denied') as string }] },
+      },
+    });
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
 
   it('belongs to the principal of the context, and without one to the token', async () => {
-    const infoOf = (token: string, user: string): McpAuthInfo => ({ token, clientId: 'the same app', scopes: [], extra: { user } });
-    const named = serverOf({ context: ({ authInfo }) => ({ principal: String(authInfo?.extra?.['user']) }) });
+    const infoOf = (token: string, user: string): McpAuthInfo => ({
+      token,
+      clientId: 'the same app',
+      scopes: [],
+      extra: { user },
+    });
+    const named = serverOf({
+      context: ({ authInfo }) => ({ principal: String(authInfo?.extra?.['user']) }),
+    });
     const unnamed = serverOf();
-    for (const [server, status] of [[named, 200], [unnamed, 404]] as const) {
+    for (const [server, status] of [
+      [named, 200],
+      [unnamed, 404],
+    ] as const) {
       const session = await open(server, { authInfo: infoOf('1', 'ada') });
-      const ping = async (authInfo: McpAuthInfo) => (await send(server, { session, authInfo, body: { jsonrpc: '2.0', id: 5, method: 'ping' } })).status;
+      const ping = async (authInfo: McpAuthInfo) =>
+        (await send(server, { session, authInfo, body: { jsonrpc: '2.0', id: 5, method: 'ping' } }))
+          .status;
       expect(await ping(infoOf('1', 'ada'))).toBe(200);
       expect(await ping(infoOf('2', 'ada'))).toBe(status);
       expect(await ping(infoOf('3', 'eve'))).toBe(404);
@@ -124,9 +198,13 @@ describe('a session', () => {
     await lost.return(undefined);
     released.fire();
     const resumed = await send(server, { ...ada, method: 'GET', headers: { 'last-event-id': id } });
-    expect((await eventsOf(resumed).next()).value).toMatchObject({ data: { id: 2, result: { content: [{ text: 'done' }] } } });
+    expect((await eventsOf(resumed).next()).value).toMatchObject({
+      data: { id: 2, result: { content: [{ text: 'done' }] } },
+    });
     const other = { token: 'token-of-eve', session: await open(server, { token: 'token-of-eve' }) };
-    expect((await send(server, { ...other, method: 'GET', headers: { 'last-event-id': id } })).status).toBe(400);
+    expect(
+      (await send(server, { ...other, method: 'GET', headers: { 'last-event-id': id } })).status,
+    ).toBe(400);
   });
 });
 
@@ -135,10 +213,26 @@ describe('a server with verify', () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
-      defineTool({ name: 'whoami', description: 'Who calls', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: (_, { principal }: ToolContext) => seen.push(principal) }),
-      defineTool({ name: 'upload', description: 'Uploads', inputSchema: z.object({}), accessMode: AccessMode.READONLY, auth: { required: true, scopes: ['files:write'] }, execute: () => 'uploaded' }),
+      defineTool({
+        name: 'whoami',
+        description: 'Who calls',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        execute: (_, { principal }: ToolContext) => seen.push(principal),
+      }),
+      defineTool({
+        name: 'upload',
+        description: 'Uploads',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        auth: { required: true, scopes: ['files:write'] },
+        execute: () => 'uploaded',
+      }),
     ]);
-    const { url } = await serverOf({ verify, policy: new SafetyPolicy({ registry }) }, registry).serveHttp({ port: 0 });
+    const { url } = await serverOf(
+      { verify, policy: new SafetyPolicy({ registry }) },
+      registry,
+    ).serveHttp({ port: 0 });
     for (const kind of ['auto', 'legacy', 'first'] as const) {
       const ada = await overHttp(url, kind, {}, { authorization: 'Bearer token-of-ada' });
       const eve = await overHttp(url, kind, {}, { authorization: 'Bearer token-of-eve' });
@@ -146,23 +240,52 @@ describe('a server with verify', () => {
       await eve.call('whoami');
       expect(textOf(await ada.call('upload'))).toBe('uploaded');
       expect(textOf(await eve.call('upload'))).toContain('needs the scopes files:write');
-      await expect(overHttp(url, kind, {}, { authorization: 'Bearer token-of-nobody' })).rejects.toThrow();
+      await expect(
+        overHttp(url, kind, {}, { authorization: 'Bearer token-of-nobody' }),
+      ).rejects.toThrow();
     }
     expect(seen).toEqual(['ada', 'eve', 'ada', 'eve', 'ada', 'eve']);
   });
 
   it('tells clients without a token where to get one, and says of itself that it lives', async () => {
-    const resource = { url: 'https://tools.example/mcp', authorizationServers: ['https://login.example'], scopes: ['files:read', 'files:write'], name: 'Files' };
+    const resource = {
+      url: 'https://tools.example/mcp',
+      authorizationServers: ['https://login.example'],
+      scopes: ['files:read', 'files:write'],
+      name: 'Files',
+    };
     const { url } = await serverOf({ verify, resource }).serveHttp({ port: 0 });
-    const post = (headers: Record<string, string>) => fetch(url, { method: 'POST', body: JSON.stringify(INITIALIZE), headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers } });
-    const challenge = (error = '') => `Bearer realm="tooldex"${error}, scope="files:read files:write", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"`;
+    const post = (headers: Record<string, string>) =>
+      fetch(url, {
+        method: 'POST',
+        body: JSON.stringify(INITIALIZE),
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...headers,
+        },
+      });
+    const challenge = (error = '') =>
+      `Bearer realm="tooldex"${error}, scope="files:read files:write", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"`;
     const unknown = await post({});
     expect([unknown.status, unknown.headers.get('www-authenticate')]).toEqual([401, challenge()]);
     const wrong = await post({ authorization: 'Bearer secret-of-nobody' });
-    expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, challenge(', error="invalid_token"')]);
+    expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([
+      401,
+      challenge(', error="invalid_token"'),
+    ]);
     expect(await wrong.text()).not.toContain('secret-of-nobody');
-    for (const path of ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource']) {
-      const metadata = { resource: 'https://tools.example/mcp', authorization_servers: ['https://login.example'], scopes_supported: ['files:read', 'files:write'], bearer_methods_supported: ['header'], resource_name: 'Files' };
+    for (const path of [
+      '/.well-known/oauth-protected-resource/mcp',
+      '/.well-known/oauth-protected-resource',
+    ]) {
+      const metadata = {
+        resource: 'https://tools.example/mcp',
+        authorization_servers: ['https://login.example'],
+        scopes_supported: ['files:read', 'files:write'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'Files',
+      };
       expect(await (await fetch(new URL(path, url))).json()).toEqual(metadata);
     }
     expect((await fetch(new URL('/healthz', url))).status).toBe(200);
@@ -173,12 +296,21 @@ describe('a server with verify', () => {
     const { url } = await serverOf({ verify }).serveHttp({ port: 0 });
     const origin = new URL(url).origin;
     const refused = await fetch(url, { method: 'POST' });
-    expect(refused.headers.get('www-authenticate')).toBe(`Bearer realm="tooldex", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
-    expect(await (await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)).json()).toEqual({ resource: url, bearer_methods_supported: ['header'] });
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer realm="tooldex", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+    );
+    expect(
+      await (await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)).json(),
+    ).toEqual({ resource: url, bearer_methods_supported: ['header'] });
   });
 
   it.each([
-    ['throws', () => { throw new Error('no key at /etc/secret'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('no key at /etc/secret');
+      },
+    ],
     ['rejects', () => Promise.reject(new Error('no key at /etc/secret'))],
     ['gives no principal', () => ({ scopes: ['all'] }) as never],
     ['gives an empty principal', () => ({ principal: '' })],
@@ -191,25 +323,61 @@ describe('a server with verify', () => {
 
   it('lets its principal hold over a context that is the same for all', async () => {
     const registry = sampleRegistry();
-    registry.register(defineTool({ name: 'whoami', description: 'Who calls', inputSchema: z.object({}), accessMode: AccessMode.READONLY, execute: (_, { principal }: ToolContext) => principal }));
-    const { url } = await serverOf({ verify, context: { principal: 'service', persona: 'helper' } }, registry).serveHttp({ port: 0 });
+    registry.register(
+      defineTool({
+        name: 'whoami',
+        description: 'Who calls',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        execute: (_, { principal }: ToolContext) => principal,
+      }),
+    );
+    const { url } = await serverOf(
+      { verify, context: { principal: 'service', persona: 'helper' } },
+      registry,
+    ).serveHttp({ port: 0 });
     const client = await overHttp(url, 'auto', {}, { authorization: 'Bearer token-of-eve' });
     expect(textOf(await client.call('whoami'))).toBe('eve');
   });
 
   it('does not take a token beside it, and may listen where others connect', async () => {
-    expect(() => serverOf({ verify, token: 'correct-horse-battery' })).toThrow(/either a token or verify/);
-    for (const resource of [{ url: 'tools.example' }, { url: 'https://tools.example/#a' }, { scopes: ['a b'] }, { authorizationServers: ['login.example'] }, { unknown: 1 }]) expect(() => serverOf({ verify, resource })).toThrow(/resource/);
+    expect(() => serverOf({ verify, token: 'correct-horse-battery' })).toThrow(
+      /either a token or verify/,
+    );
+    for (const resource of [
+      { url: 'tools.example' },
+      { url: 'https://tools.example/#a' },
+      { scopes: ['a b'] },
+      { authorizationServers: ['login.example'] },
+      { unknown: 1 },
+    ])
+      expect(() => serverOf({ verify, resource })).toThrow(/resource/);
     await (await serverOf({ verify }).serveHttp({ port: 0, host: '0.0.0.0' })).close();
   });
 });
 
 describe('pages of other sites', () => {
   const ask = async (server: McpToolServer, origin: string) => {
-    const preflight = await send(server, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization, mcp-session-id' } });
+    const preflight = await send(server, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization, mcp-session-id',
+      },
+    });
     const answer = await send(server, { headers: { origin }, body: INITIALIZE });
-    const names = ['access-control-allow-origin', 'access-control-allow-headers', 'access-control-expose-headers'];
-    return { preflight: [preflight.status, preflight.headers.get(names[0]!)], allowed: preflight.headers.get(names[1]!), answer: [answer.status, answer.headers.get(names[0]!)], exposed: answer.headers.get(names[2]!) };
+    const names = [
+      'access-control-allow-origin',
+      'access-control-allow-headers',
+      'access-control-expose-headers',
+    ];
+    return {
+      preflight: [preflight.status, preflight.headers.get(names[0]!)],
+      allowed: preflight.headers.get(names[1]!),
+      answer: [answer.status, answer.headers.get(names[0]!)],
+      exposed: answer.headers.get(names[2]!),
+    };
   };
 
   it('read answers, also that a token is needed, where their origin is allowed', async () => {
@@ -218,8 +386,15 @@ describe('pages of other sites', () => {
     expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
     expect(asked.allowed).toMatch(/authorization.*mcp-session-id/);
     expect(asked.exposed).toBe('mcp-session-id, www-authenticate');
-    expect(await ask(serverOf({ verify, allowedOrigins: [origin] }), 'https://evil.example')).toMatchObject({ preflight: [403, null], answer: [403, null] });
-    expect(await ask(serverOf({ allowedOrigins: ['app.example'] }), 'http://app.example:3000')).toMatchObject({ preflight: [204, 'http://app.example:3000'], answer: [200, 'http://app.example:3000'] });
+    expect(
+      await ask(serverOf({ verify, allowedOrigins: [origin] }), 'https://evil.example'),
+    ).toMatchObject({ preflight: [403, null], answer: [403, null] });
+    expect(
+      await ask(serverOf({ allowedOrigins: ['app.example'] }), 'http://app.example:3000'),
+    ).toMatchObject({
+      preflight: [204, 'http://app.example:3000'],
+      answer: [200, 'http://app.example:3000'],
+    });
   });
 
   it('of this machine do not read what was not allowed to them', async () => {

@@ -8,8 +8,18 @@ import { sampleRegistry } from './server-tools.js';
 const registry = sampleRegistry();
 let release!: () => void;
 const released = new Promise<void>((resolve) => (release = resolve));
-const reads = { accessMode: AccessMode.READONLY, executionCategory: ExecutionCategory.COMPUTE } as const;
-const named = (name: string) => defineTool({ ...reads, name, description: 'New', inputSchema: z.object({}), execute: () => name });
+const reads = {
+  accessMode: AccessMode.READONLY,
+  executionCategory: ExecutionCategory.COMPUTE,
+} as const;
+const named = (name: string) =>
+  defineTool({
+    ...reads,
+    name,
+    description: 'New',
+    inputSchema: z.object({}),
+    execute: () => name,
+  });
 
 registry.registerAll([
   defineTool({
@@ -36,7 +46,13 @@ registry.registerAll([
       return 'printed';
     },
   }),
-  defineTool({ ...reads, name: 'release', description: 'Lets tools grow', inputSchema: z.object({}), execute: () => release() }),
+  defineTool({
+    ...reads,
+    name: 'release',
+    description: 'Lets tools grow',
+    inputSchema: z.object({}),
+    execute: () => release(),
+  }),
   defineTool({
     ...reads,
     name: 'wait',

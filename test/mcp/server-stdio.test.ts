@@ -7,48 +7,74 @@ import { program, ROOT } from '../programs.js';
 
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
-describe.each(['auto', 'legacy', 'first'] as const)('a program that serves on its standard streams, used by a %s client', (kind) => {
-  it('lists, calls, tells progress, asks and hears of changes', async () => {
-    const changed = signalled();
-    const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, { answer: () => ({ action: 'accept', content: {} }), onListChanged: () => changed.fire() });
-    expect((await client.tools()).map(({ name }) => name)).toContain('add');
-    expect((await client.call('add', { a: 2, b: 3 })).structuredContent).toEqual({ sum: 5 });
-    expect((await client.call('files.write', { path: 'x' })).structuredContent).toEqual({ path: 'x', length: 0 });
-    const heard: Told[] = [];
-    // It goes on when its progress was heard: the first client drops what arrives together with the answer.
-    const onProgress = (told: Told) => {
-      heard.push(told);
-      void client.call('release');
-    };
-    expect(textOf(await client.call('grow', { name: 'grown' }, { onProgress }))).toBe('grown');
-    expect(heard).toEqual([{ progress: 1, message: 'growing' }]);
-    await changed.fired;
-    expect((await client.tools()).map(({ name }) => name)).toContain('grown');
-  });
+describe.each(['auto', 'legacy', 'first'] as const)(
+  'a program that serves on its standard streams, used by a %s client',
+  (kind) => {
+    it('lists, calls, tells progress, asks and hears of changes', async () => {
+      const changed = signalled();
+      const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
+        answer: () => ({ action: 'accept', content: {} }),
+        onListChanged: () => changed.fire(),
+      });
+      expect((await client.tools()).map(({ name }) => name)).toContain('add');
+      expect((await client.call('add', { a: 2, b: 3 })).structuredContent).toEqual({ sum: 5 });
+      expect((await client.call('files.write', { path: 'x' })).structuredContent).toEqual({
+        path: 'x',
+        length: 0,
+      });
+      const heard: Told[] = [];
+      // It goes on when its progress was heard: the first client drops what arrives together with the answer.
+      const onProgress = (told: Told) => {
+        heard.push(told);
+        void client.call('release');
+      };
+      expect(textOf(await client.call('grow', { name: 'grown' }, { onProgress }))).toBe('grown');
+      expect(heard).toEqual([{ progress: 1, message: 'growing' }]);
+      await changed.fired;
+      expect((await client.tools()).map(({ name }) => name)).toContain('grown');
+    });
 
-  it('stops the work of a cancelled call', async () => {
-    const [started, stopped] = [signalled(), signalled()];
-    const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, { onListChanged: () => stopped.fire() });
-    const cancel = new AbortController();
-    const call = client.call('wait', {}, { signal: cancel.signal, onProgress: () => started.fire() });
-    call.catch(() => undefined);
-    await started.fired;
-    cancel.abort();
-    await expect(call).rejects.toThrow();
-    await stopped.fired; // The tool registers another one when it is stopped.
-    expect((await client.tools()).map(({ name }) => name)).toContain('stopped');
-  });
-});
+    it('stops the work of a cancelled call', async () => {
+      const [started, stopped] = [signalled(), signalled()];
+      const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
+        onListChanged: () => stopped.fire(),
+      });
+      const cancel = new AbortController();
+      const call = client.call(
+        'wait',
+        {},
+        { signal: cancel.signal, onProgress: () => started.fire() },
+      );
+      call.catch(() => undefined);
+      await started.fired;
+      cancel.abort();
+      await expect(call).rejects.toThrow();
+      await stopped.fired; // The tool registers another one when it is stopped.
+      expect((await client.tools()).map(({ name }) => name)).toContain('stopped');
+    });
+  },
+);
 
 describe('a program that serves on its standard streams', () => {
   it('survives lines that are no messages, and ends with its input', async () => {
-    const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, ARGUMENTS, {
+      cwd: ROOT,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     child.stdin.write('no json\n{"jsonrpc":"2.0"}\n[]\n');
-    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })}\n`);
-    const answer = JSON.parse((await lines.next()).value as string) as { id: number; result: { protocolVersion: string; serverInfo: object } };
-    expect(answer).toMatchObject({ id: 1, result: { protocolVersion: '2025-06-18', serverInfo: { name: 'sample' } } });
+    child.stdin.write(
+      `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })}\n`,
+    );
+    const answer = JSON.parse((await lines.next()).value as string) as {
+      id: number;
+      result: { protocolVersion: string; serverInfo: object };
+    };
+    expect(answer).toMatchObject({
+      id: 1,
+      result: { protocolVersion: '2025-06-18', serverInfo: { name: 'sample' } },
+    });
     child.stdin.end();
     const [code] = (await once(child, 'exit')) as [number];
     expect(code).toBe(0);
@@ -58,17 +84,40 @@ describe('a program that serves on its standard streams', () => {
     const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: 'pipe' });
     onTestFinished(() => void child.kill('SIGKILL'));
     const [out, err] = [signalled<string>(), signalled<string>()];
-    for (const [stream, whole] of [[child.stdout, out], [child.stderr, err]] as const) {
+    for (const [stream, whole] of [
+      [child.stdout, out],
+      [child.stderr, err],
+    ] as const) {
       let text = '';
-      stream.on('data', (chunk: Buffer) => (text += chunk.toString())).on('end', () => whole.fire(text));
+      stream
+        .on('data', (chunk: Buffer) => (text += chunk.toString()))
+        .on('end', () => whole.fire(text));
     }
-    const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } });
+    const send = (message: object) =>
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    send({
+      id: 1,
+      method: 'initialize',
+      params: {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name: 'raw', version: '1' },
+      },
+    });
     send({ method: 'notifications/initialized' });
     send({ id: 2, method: 'tools/call', params: { name: 'prints', arguments: {} } });
-    child.stdout.on('data', (chunk: Buffer) => void (chunk.includes('"id":2') && child.stdin.end()));
-    const messages = (await out.fired).trim().split('\n').map((line) => JSON.parse(line) as { readonly id?: number; readonly result?: object });
-    expect(messages.find(({ id }) => id === 2)).toMatchObject({ result: { content: [{ text: 'printed' }] } });
-    for (const text of ['printed by console.log', 'printed on stdout', 'printed by console.error']) expect(await err.fired).toContain(text);
+    child.stdout.on(
+      'data',
+      (chunk: Buffer) => void (chunk.includes('"id":2') && child.stdin.end()),
+    );
+    const messages = (await out.fired)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly id?: number; readonly result?: object });
+    expect(messages.find(({ id }) => id === 2)).toMatchObject({
+      result: { content: [{ text: 'printed' }] },
+    });
+    for (const text of ['printed by console.log', 'printed on stdout', 'printed by console.error'])
+      expect(await err.fired).toContain(text);
   });
 });

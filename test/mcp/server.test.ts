@@ -1,34 +1,87 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, askUser, DangerLevel, defineTool, isToolError, SafetyPolicy, ToolExecutor, type AskUserOptions, type ToolContext, type ToolEvent, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  DangerLevel,
+  defineTool,
+  isToolError,
+  SafetyPolicy,
+  ToolExecutor,
+  type AskUserOptions,
+  type ToolContext,
+  type ToolEvent,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { createDefaultTools } from '../../tools/index.js';
 import { manyTools, sampleRegistry } from './server-tools.js';
-import { signalled, textOf, WAYS, type Elicitation, type Elicited, type Told } from './server-clients.js';
+import {
+  signalled,
+  textOf,
+  WAYS,
+  type Elicitation,
+  type Elicited,
+  type Told,
+} from './server-clients.js';
 
-function serverOf(registry: ToolMetadataRegistry = sampleRegistry(), options: McpServerOptions = {}): McpToolServer {
+function serverOf(
+  registry: ToolMetadataRegistry = sampleRegistry(),
+  options: McpServerOptions = {},
+): McpToolServer {
   const server = createMcpServer(registry, options);
   onTestFinished(() => server.close());
   return server;
 }
 
-const accept = (content: Record<string, string> = {}) => (): Elicitation => ({ action: 'accept', content });
+const accept =
+  (content: Record<string, string> = {}) =>
+  (): Elicitation => ({ action: 'accept', content });
 
 describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   describe('its list', () => {
     it('has every available tool with title, schemas and all four annotations, in the order of names', async () => {
       const client = await open(serverOf());
       const tools = await client.tools();
-      expect(tools.map(({ name }) => name)).toEqual(['add', 'asks', 'asks_anything', 'by_hand', 'circular', 'fails', 'files__write', 'halts', 'lies', 'list', 'nothing', 'say', 'throws']);
+      expect(tools.map(({ name }) => name)).toEqual([
+        'add',
+        'asks',
+        'asks_anything',
+        'by_hand',
+        'circular',
+        'fails',
+        'files__write',
+        'halts',
+        'lies',
+        'list',
+        'nothing',
+        'say',
+        'throws',
+      ]);
       expect(tools[0]).toMatchObject({
         description: 'Adds two numbers',
-        inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+        inputSchema: {
+          type: 'object',
+          properties: { a: { type: 'number' }, b: { type: 'number' } },
+          required: ['a', 'b'],
+        },
         outputSchema: { type: 'object', properties: { sum: { type: 'number' } } },
         annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
       });
-      for (const { annotations } of tools) expect(Object.keys(annotations!)).toEqual(expect.arrayContaining(['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']));
-      expect(tools.find(({ name }) => name === 'files__write')!.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+      for (const { annotations } of tools)
+        expect(Object.keys(annotations!)).toEqual(
+          expect.arrayContaining([
+            'readOnlyHint',
+            'destructiveHint',
+            'idempotentHint',
+            'openWorldHint',
+          ]),
+        );
+      expect(tools.find(({ name }) => name === 'files__write')!.annotations).toMatchObject({
+        readOnlyHint: false,
+        destructiveHint: true,
+      });
     });
 
     it('comes in pages, which tools that come and go neither shift nor repeat', async () => {
@@ -39,7 +92,14 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       registry.unregister('tool_004');
       registry.register(manyTools(1, {}).require('tool_000').definition, { replace: true });
       const second = await client.page(first.nextCursor);
-      expect([...first.tools, ...second.tools].map(({ name }) => name)).toEqual(['tool_000', 'tool_001', 'tool_002', 'tool_003', 'tool_005', 'tool_006']);
+      expect([...first.tools, ...second.tools].map(({ name }) => name)).toEqual([
+        'tool_000',
+        'tool_001',
+        'tool_002',
+        'tool_003',
+        'tool_005',
+        'tool_006',
+      ]);
       expect(second.nextCursor).toBeUndefined();
       await expect(client.page('nonsense!')).rejects.toThrow(/cursor/);
       expect((await client.tools()).length).toBe(5);
@@ -47,9 +107,19 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
 
     it('is whole also where the names on the wire are in another order', async () => {
       const registry = new ToolMetadataRegistry();
-      for (const name of ['a.x', 'a.y', 'a0', 'aa', 'a_b', 'b.x']) registry.register(defineTool({ name, description: 'A tool', inputSchema: z.object({}), execute: () => 1 }));
+      for (const name of ['a.x', 'a.y', 'a0', 'aa', 'a_b', 'b.x'])
+        registry.register(
+          defineTool({ name, description: 'A tool', inputSchema: z.object({}), execute: () => 1 }),
+        );
       const client = await open(serverOf(registry, { pageSize: 1 }));
-      expect((await client.tools()).map(({ name }) => name).sort()).toEqual(['a0', 'a__x', 'a__y', 'a_b', 'aa', 'b__x']);
+      expect((await client.tools()).map(({ name }) => name).sort()).toEqual([
+        'a0',
+        'a__x',
+        'a__y',
+        'a_b',
+        'aa',
+        'b__x',
+      ]);
     });
 
     it('is told to be another one when tools come and go', async () => {
@@ -67,9 +137,16 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
     it('answers with text, and with structured content where the answer is an object', async () => {
       const client = await open(serverOf());
       await client.tools();
-      expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({ content: [{ type: 'text', text: '{"sum":3}' }], structuredContent: { sum: 3 } });
+      expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({
+        content: [{ type: 'text', text: '{"sum":3}' }],
+        structuredContent: { sum: 3 },
+      });
       const said = await client.call('say', { text: 'hello' });
-      expect([textOf(said), said.structuredContent, said.isError ?? false]).toEqual(['hello', undefined, false]);
+      expect([textOf(said), said.structuredContent, said.isError ?? false]).toEqual([
+        'hello',
+        undefined,
+        false,
+      ]);
       expect(textOf(await client.call('list'))).toBe('[1,2]');
       expect(textOf(await client.call('nothing'))).toBe('null');
     });
@@ -80,30 +157,49 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const result = await client.call('lies');
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
-      expect(textOf(result)).toBe('lies ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.');
+      expect(textOf(result)).toBe(
+        'lies ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.',
+      );
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 
     it('says what went wrong, without paths and secrets', async () => {
       const client = await open(serverOf());
-      expect(await client.call('fails')).toMatchObject({ isError: true, content: [{ text: 'no luck today' }] });
+      expect(await client.call('fails')).toMatchObject({
+        isError: true,
+        content: [{ text: 'no luck today' }],
+      });
       const thrown = textOf(await client.call('throws'));
       expect(thrown).toContain('keys.txt');
       expect(thrown).not.toMatch(/ada|abcdefgh/);
       expect(textOf(await client.call('add', { a: 'one' }))).toMatch(/a: Expected/);
       expect(textOf(await client.call('by_hand'))).toMatch(/answered by a user or another program/);
       expect(textOf(await client.call('absent'))).toMatch(/available/);
-      expect(textOf(await client.call('halts'))).toBe('{"left":0}\nThe tool asks to end here: all is done');
+      expect(textOf(await client.call('halts'))).toBe(
+        '{"left":0}\nThe tool asks to end here: all is done',
+      );
     });
 
     it('of an unknown tool is refused, whatever its name', async () => {
       const client = await open(serverOf());
-      for (const name of ['nowhere', 'constructor', '__proto__', 'toString', 'find_tools', 'call_tool', '']) await expect(client.call(name)).rejects.toThrow(/name of a tool/);
+      for (const name of [
+        'nowhere',
+        'constructor',
+        '__proto__',
+        'toString',
+        'find_tools',
+        'call_tool',
+        '',
+      ])
+        await expect(client.call(name)).rejects.toThrow(/name of a tool/);
     });
 
     it('takes an alias for its tool', async () => {
       const client = await open(serverOf(), { answer: accept() });
-      expect((await client.call('write', { path: 'a' })).structuredContent).toEqual({ path: 'a', length: 0 });
+      expect((await client.call('write', { path: 'a' })).structuredContent).toEqual({
+        path: 'a',
+        length: 0,
+      });
     });
 
     it('passes on progress that rises, to those who asked for it', async () => {
@@ -115,15 +211,33 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
           inputSchema: z.object({}),
           accessMode: AccessMode.READONLY,
           execute: (_, { reportProgress }) => {
-            for (const told of [0, 0.5, { progress: 2, total: 4, message: 'half' }, 1, 'still at it', { progress: 4, total: 4 }, { done: true }]) reportProgress?.(told);
+            for (const told of [
+              0,
+              0.5,
+              { progress: 2, total: 4, message: 'half' },
+              1,
+              'still at it',
+              { progress: 4, total: 4 },
+              { done: true },
+            ])
+              reportProgress?.(told);
             return 'counted';
           },
         }),
       );
       const client = await open(serverOf(registry));
       const heard: Told[] = [];
-      expect(textOf(await client.call('counts', {}, { onProgress: (told) => heard.push(told) }))).toBe('counted');
-      expect(heard).toEqual([{ progress: 0 }, { progress: 0.5 }, { progress: 2, total: 4, message: 'half' }, { progress: 3, message: 'still at it' }, { progress: 4, total: 4 }, { progress: 5 }]);
+      expect(
+        textOf(await client.call('counts', {}, { onProgress: (told) => heard.push(told) })),
+      ).toBe('counted');
+      expect(heard).toEqual([
+        { progress: 0 },
+        { progress: 0.5 },
+        { progress: 2, total: 4, message: 'half' },
+        { progress: 3, message: 'still at it' },
+        { progress: 4, total: 4 },
+        { progress: 5 },
+      ]);
       expect(textOf(await client.call('counts'))).toBe('counted');
     });
 
@@ -136,13 +250,14 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
           description: 'Waits',
           inputSchema: z.object({}),
           accessMode: AccessMode.READONLY,
-          execute: (_, { signal }) => new Promise((_resolve, reject) => {
-            signal!.addEventListener('abort', () => {
-              gone.fire();
-              reject(new Error('gone'));
-            });
-            started.fire();
-          }),
+          execute: (_, { signal }) =>
+            new Promise((_resolve, reject) => {
+              signal!.addEventListener('abort', () => {
+                gone.fire();
+                reject(new Error('gone'));
+              });
+              started.fire();
+            }),
         }),
       );
       const client = await open(serverOf(registry));
@@ -170,34 +285,54 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
           return { action: 'accept', content: {} };
         },
       });
-      expect((await client.call('files.write', { path: 'a.txt', text: 'hi\u202e' })).structuredContent).toEqual({ path: 'a.txt', length: 3 });
+      expect(
+        (await client.call('files.write', { path: 'a.txt', text: 'hi\u202e' })).structuredContent,
+      ).toEqual({ path: 'a.txt', length: 3 });
       expect(asked).toHaveLength(1);
-      expect(asked[0]).toMatch(/Run files\.write\? Danger: medium\.[^]*"path": "a\.txt"[^]*"text": "hi\\u202e"/);
-      expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual(['requested', 'granted', 'redeemed']);
+      expect(asked[0]).toMatch(
+        /Run files\.write\? Danger: medium\.[^]*"path": "a\.txt"[^]*"text": "hi\\u202e"/,
+      );
+      expect(events.flatMap((event) => (event.type === 'approval' ? [event.state] : []))).toEqual([
+        'requested',
+        'granted',
+        'redeemed',
+      ]);
     });
 
-    it.each(['decline', 'cancel'] as const)('is not run when the user answers with %s', async (action) => {
-      const events: ToolEvent[] = [];
-      const registry = sampleRegistry();
-      const executor = new ToolExecutor({ registry });
-      executor.on((event) => void events.push(event));
-      const client = await open(serverOf(registry, { executor }), { answer: () => ({ action }) });
-      const result = await client.call('files.write', { path: 'a.txt' });
-      expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/the user denied this call/);
-      expect(events.some(({ type }) => type === 'call-started')).toBe(false);
-    });
+    it.each(['decline', 'cancel'] as const)(
+      'is not run when the user answers with %s',
+      async (action) => {
+        const events: ToolEvent[] = [];
+        const registry = sampleRegistry();
+        const executor = new ToolExecutor({ registry });
+        executor.on((event) => void events.push(event));
+        const client = await open(serverOf(registry, { executor }), { answer: () => ({ action }) });
+        const result = await client.call('files.write', { path: 'a.txt' });
+        expect(result.isError).toBe(true);
+        expect(textOf(result)).toMatch(/the user denied this call/);
+        expect(events.some(({ type }) => type === 'call-started')).toBe(false);
+      },
+    );
 
     it('is refused with the reason where the client cannot ask', async () => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
-      expect(textOf(result)).toMatch(/files\.write was not run yet: this call needs approval\. .*write/);
+      expect(textOf(result)).toMatch(
+        /files\.write was not run yet: this call needs approval\. .*write/,
+      );
     });
 
-    it('is asked of the executor\'s own user, when it has one', async () => {
+    it("is asked of the executor's own user, when it has one", async () => {
       const registry = sampleRegistry();
-      const client = await open(serverOf(registry, { executor: new ToolExecutor({ registry, confirm: ({ toolName }) => toolName === 'files.write' }) }));
+      const client = await open(
+        serverOf(registry, {
+          executor: new ToolExecutor({
+            registry,
+            confirm: ({ toolName }) => toolName === 'files.write',
+          }),
+        }),
+      );
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
     });
 
@@ -227,7 +362,11 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(textOf(await client.call('asks'))).toBe('blue');
       expect(textOf(await client.call('asks_anything'))).toBe('blue');
       expect(forms).toEqual([
-        ['asks asks: Which colour?', { type: 'string', title: 'Answer', enum: ['red', 'blue'] }, ['answer']],
+        [
+          'asks asks: Which colour?',
+          { type: 'string', title: 'Answer', enum: ['red', 'blue'] },
+          ['answer'],
+        ],
         ['asks_anything asks: Your name?', { type: 'string', title: 'Answer' }, ['answer']],
       ]);
     });
@@ -236,48 +375,133 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const forms: unknown[] = [];
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const registry = sampleRegistry();
-      const ask = (name: string, options: AskUserOptions) => registry.register(defineTool({ name, description: 'Asks', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => askUser('Which?', options) }));
+      const ask = (name: string, options: AskUserOptions) =>
+        registry.register(
+          defineTool({
+            name,
+            description: 'Asks',
+            inputSchema: { type: 'object' },
+            accessMode: 'readonly',
+            execute: () => askUser('Which?', options),
+          }),
+        );
       ask('one', { choices });
       ask('several', { choices, multiple: true });
       ask('plain', { choices: ['red'], multiple: true });
       ask('other', { choices, multiple: true, allowOther: true });
-      const contents = [{ answer: 'b' }, { answer: ['b', 'red'] }, { answer: ['red'] }, { answer: ['b'], other: 'pink' }];
-      const client = await open(serverOf(registry), { answer: ({ requestedSchema }) => ({ action: 'accept', content: contents[forms.push([requestedSchema.properties, requestedSchema.required]) - 1] as never }) });
+      const contents = [
+        { answer: 'b' },
+        { answer: ['b', 'red'] },
+        { answer: ['red'] },
+        { answer: ['b'], other: 'pink' },
+      ];
+      const client = await open(serverOf(registry), {
+        answer: ({ requestedSchema }) => ({
+          action: 'accept',
+          content: contents[
+            forms.push([requestedSchema.properties, requestedSchema.required]) - 1
+          ] as never,
+        }),
+      });
       const texts: string[] = [];
-      for (const name of ['one', 'several', 'plain', 'other']) texts.push(textOf(await client.call(name)));
+      for (const name of ['one', 'several', 'plain', 'other'])
+        texts.push(textOf(await client.call(name)));
       expect(texts).toEqual(['b', '["b","red"]', '["red"]', '["b","pink"]']);
-      const titled = [{ const: 'red', title: 'red' }, { const: 'b', title: 'Blue' }];
+      const titled = [
+        { const: 'red', title: 'red' },
+        { const: 'b', title: 'Blue' },
+      ];
       expect(forms).toEqual([
         [{ answer: { type: 'string', title: 'Answer', oneOf: titled } }, ['answer']],
-        [{ answer: { type: 'array', title: 'Answer', minItems: 1, items: { anyOf: titled } } }, ['answer']],
-        [{ answer: { type: 'array', title: 'Answer', minItems: 1, items: { type: 'string', enum: ['red'] } } }, ['answer']],
-        [{ answer: { type: 'array', title: 'Answer', items: { anyOf: titled } }, other: { type: 'string', title: 'Another answer' } }, undefined],
+        [
+          { answer: { type: 'array', title: 'Answer', minItems: 1, items: { anyOf: titled } } },
+          ['answer'],
+        ],
+        [
+          {
+            answer: {
+              type: 'array',
+              title: 'Answer',
+              minItems: 1,
+              items: { type: 'string', enum: ['red'] },
+            },
+          },
+          ['answer'],
+        ],
+        [
+          {
+            answer: { type: 'array', title: 'Answer', items: { anyOf: titled } },
+            other: { type: 'string', title: 'Another answer' },
+          },
+          undefined,
+        ],
       ]);
     });
 
     it('is a form of several fields, whose answer is an object with defaults, checked by the form and the output schema', async () => {
       const registry = sampleRegistry();
-      const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } }, required: ['name'] } as const;
-      const ask = (name: string, outputSchema?: Record<string, unknown>) => registry.register(defineTool({ name, description: 'Asks', inputSchema: { type: 'object' }, ...(outputSchema && { outputSchema }), accessMode: 'readonly', execute: () => askUser('Who?', { form }) }));
+      const form = {
+        type: 'object',
+        properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
+        required: ['name'],
+      } as const;
+      const ask = (name: string, outputSchema?: Record<string, unknown>) =>
+        registry.register(
+          defineTool({
+            name,
+            description: 'Asks',
+            inputSchema: { type: 'object' },
+            ...(outputSchema && { outputSchema }),
+            accessMode: 'readonly',
+            execute: () => askUser('Who?', { form }),
+          }),
+        );
       ask('who');
       ask('promised', { type: 'object', required: ['name'] });
       ask('other', { type: 'object', required: ['street'] });
       const asked: Elicited[] = [];
       const contents = [{ age: 5 }, { name: 'Ada' }];
-      const client = await open(serverOf(registry), { answer: (form) => ({ action: 'accept', content: contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 } }) });
+      const client = await open(serverOf(registry), {
+        answer: (form) => ({
+          action: 'accept',
+          content: contents[asked.push(form) - 1] ?? { name: 'Eve', age: 7 },
+        }),
+      });
       // A client may hold its user to the form; the others are asked again.
       const who = await client.call('who').catch(() => client.call('who'));
-      expect(who).toMatchObject({ structuredContent: { name: 'Ada', age: 30 }, content: [{ text: '{"name":"Ada","age":30}' }] });
+      expect(who).toMatchObject({
+        structuredContent: { name: 'Ada', age: 30 },
+        content: [{ text: '{"name":"Ada","age":30}' }],
+      });
       expect(asked[0]).toMatchObject({ message: 'who asks: Who?', requestedSchema: form });
-      expect(await client.call('promised')).toMatchObject({ structuredContent: { name: 'Eve', age: 7 } });
+      expect(await client.call('promised')).toMatchObject({
+        structuredContent: { name: 'Eve', age: 7 },
+      });
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
     it('ends as an error that shows the answer where the tool promises an object', async () => {
       const registry = sampleRegistry();
-      registry.register(defineTool({ name: 'form', description: 'Asks', inputSchema: { type: 'object' }, outputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => askUser('Which?') }));
+      registry.register(
+        defineTool({
+          name: 'form',
+          description: 'Asks',
+          inputSchema: { type: 'object' },
+          outputSchema: { type: 'object' },
+          accessMode: 'readonly',
+          execute: () => askUser('Which?'),
+        }),
+      );
       const client = await open(serverOf(registry), { answer: accept({ answer: 'blue' }) });
-      expect(await client.call('form')).toMatchObject({ isError: true, content: [{ text: 'form ran, but its answer is not what its output schema promises: Expected an object, got "blue". It answered:' }, { text: 'blue' }] });
+      expect(await client.call('form')).toMatchObject({
+        isError: true,
+        content: [
+          {
+            text: 'form ran, but its answer is not what its output schema promises: Expected an object, got "blue". It answered:',
+          },
+          { text: 'blue' },
+        ],
+      });
     });
 
     it('ends as an error where no user answers, or none can be asked', async () => {
@@ -294,7 +518,17 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   describe('the policy', () => {
     it('holds for calls of tools that are not listed, too', async () => {
       const registry = sampleRegistry();
-      const policy = new SafetyPolicy({ registry, rules: [{ name: 'no-adding', tools: ['add', 'absent'], verdict: 'deny', reason: 'sums are forbidden' }] as never });
+      const policy = new SafetyPolicy({
+        registry,
+        rules: [
+          {
+            name: 'no-adding',
+            tools: ['add', 'absent'],
+            verdict: 'deny',
+            reason: 'sums are forbidden',
+          },
+        ] as never,
+      });
       const client = await open(serverOf(registry, { policy }), { answer: accept() });
       for (const name of ['add', 'absent']) {
         const result = await client.call(name, name === 'add' ? { a: 1, b: 2 } : {});
@@ -309,7 +543,10 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const heard: (string | undefined)[] = [];
       const executor = new ToolExecutor({ registry });
       executor.on((event) => void (event.type === 'call-started' && heard.push(event.principal)));
-      const client = await open(serverOf(registry, { executor, context: () => ({ principal: 'ada' }) }), { answer: accept() });
+      const client = await open(
+        serverOf(registry, { executor, context: () => ({ principal: 'ada' }) }),
+        { answer: accept() },
+      );
       await client.call('files.write', { path: 'a' });
       expect(heard).toEqual(['ada']);
     });
@@ -322,38 +559,89 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const db = new Database();
       const seen: ToolContext<{ readonly db: Database; readonly request: McpRequestInfo }>[] = [];
       const registry = new ToolMetadataRegistry();
-      registry.register(defineTool({
-        name: 'find', description: 'Finds a name', inputSchema: z.looseObject({ id: z.string() }), accessMode: AccessMode.READONLY,
-        execute: ({ id }, context: (typeof seen)[number]) => (seen.push(context), context.context.db.find(id)),
-      }));
-      const client = await open(serverOf(registry, { context: (request) => ({ principal: 'ada', conversationId: 'k1', context: { db, request } }) }));
-      expect(textOf(await client.call('find', { id: '1', principal: 'eve', context: { db: 'none' } }))).toBe('Ada');
-      expect(seen).toMatchObject([{ toolName: 'find', principal: 'ada', conversationId: 'k1', context: { request: { client: { name: 'test', version: '1.0.0' } } } }]);
+      registry.register(
+        defineTool({
+          name: 'find',
+          description: 'Finds a name',
+          inputSchema: z.looseObject({ id: z.string() }),
+          accessMode: AccessMode.READONLY,
+          execute: ({ id }, context: (typeof seen)[number]) => (
+            seen.push(context),
+            context.context.db.find(id)
+          ),
+        }),
+      );
+      const client = await open(
+        serverOf(registry, {
+          context: (request) => ({
+            principal: 'ada',
+            conversationId: 'k1',
+            context: { db, request },
+          }),
+        }),
+      );
+      expect(
+        textOf(await client.call('find', { id: '1', principal: 'eve', context: { db: 'none' } })),
+      ).toBe('Ada');
+      expect(seen).toMatchObject([
+        {
+          toolName: 'find',
+          principal: 'ada',
+          conversationId: 'k1',
+          context: { request: { client: { name: 'test', version: '1.0.0' } } },
+        },
+      ]);
       expect(seen[0]!.context.db).toBe(db);
       expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
 
     it('does not let a filtered tool be seen or called', async () => {
-      const client = await open(serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }), { answer: accept() });
+      const client = await open(
+        serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
+        { answer: accept() },
+      );
       expect((await client.tools()).map(({ name }) => name)).not.toContain('files__write');
-      for (const name of ['files__write', 'files.write', 'write']) await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
+      for (const name of ['files__write', 'files.write', 'write'])
+        await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
     });
   });
 
   describe('a large catalogue', () => {
     it('is searched: what is found can be called, and what is not known stays unknown', async () => {
       const registry = manyTools(20);
-      registry.register(defineTool({ name: 'main', description: 'Always needed', inputSchema: z.object({}), priority: 0, accessMode: AccessMode.READONLY, execute: () => 'main' }));
+      registry.register(
+        defineTool({
+          name: 'main',
+          description: 'Always needed',
+          inputSchema: z.object({}),
+          priority: 0,
+          accessMode: AccessMode.READONLY,
+          execute: () => 'main',
+        }),
+      );
       const client = await open(serverOf(registry, { maxTools: 10 }));
-      expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'main']);
+      expect((await client.tools()).map(({ name }) => name)).toEqual([
+        'call_tool',
+        'find_tools',
+        'main',
+      ]);
       expect(client.instructions).toMatch(/find_tools/);
       const result = await client.call('find_tools', { query: 'thing17' });
       const { found } = result.structuredContent as { found: { name: string }[] };
       expect(found[0]!.name).toBe('tool_017');
-      expect((await client.call('call_tool', { name: 'tool_017', input: { x: 1 } })).structuredContent).toEqual({ name: 'tool_017', x: 1 });
-      expect((await client.call('tool_017', { x: 2 })).structuredContent).toEqual({ name: 'tool_017', x: 2 });
-      expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(/name of a tool/);
-      expect(await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } })).toMatchObject({ isError: true });
+      expect(
+        (await client.call('call_tool', { name: 'tool_017', input: { x: 1 } })).structuredContent,
+      ).toEqual({ name: 'tool_017', x: 1 });
+      expect((await client.call('tool_017', { x: 2 })).structuredContent).toEqual({
+        name: 'tool_017',
+        x: 2,
+      });
+      expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(
+        /name of a tool/,
+      );
+      expect(
+        await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } }),
+      ).toMatchObject({ isError: true });
       expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
       expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
     });
@@ -366,29 +654,54 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
           return { action: 'accept', content: {} };
         },
       });
-      expect((await client.call('call_tool', { name: 'files.write', input: { path: 'b' } })).structuredContent).toEqual({ path: 'b', length: 0 });
+      expect(
+        (await client.call('call_tool', { name: 'files.write', input: { path: 'b' } }))
+          .structuredContent,
+      ).toEqual({ path: 'b', length: 0 });
       expect(asked[0]).toContain('Run files.write?');
     });
   });
 });
 
-describe.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))('a large catalogue, asked by $way', ({ open }) => {
-  it('lists what was found from then on, at most maxTools of it', async () => {
-    const changed = signalled();
-    const client = await open(serverOf(manyTools(20), { maxTools: 3 }), { onListChanged: () => changed.fire() });
-    await client.call('find_tools', { names: ['tool_004'] });
-    await changed.fired;
-    expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'tool_004']);
-    await client.call('find_tools', { names: ['tool_005', 'tool_006', 'tool_007'] });
-    expect((await client.tools()).map(({ name }) => name)).toEqual(['call_tool', 'find_tools', 'tool_005', 'tool_006', 'tool_007']);
-  });
-});
+describe.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
+  'a large catalogue, asked by $way',
+  ({ open }) => {
+    it('lists what was found from then on, at most maxTools of it', async () => {
+      const changed = signalled();
+      const client = await open(serverOf(manyTools(20), { maxTools: 3 }), {
+        onListChanged: () => changed.fire(),
+      });
+      await client.call('find_tools', { names: ['tool_004'] });
+      await changed.fired;
+      expect((await client.tools()).map(({ name }) => name)).toEqual([
+        'call_tool',
+        'find_tools',
+        'tool_004',
+      ]);
+      await client.call('find_tools', { names: ['tool_005', 'tool_006', 'tool_007'] });
+      expect((await client.tools()).map(({ name }) => name)).toEqual([
+        'call_tool',
+        'find_tools',
+        'tool_005',
+        'tool_006',
+        'tool_007',
+      ]);
+    });
+  },
+);
 
 describe('clients', () => {
   it('of 2026 and of 2025 are spoken to in their own protocol', async () => {
     const server = serverOf();
     const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
-    expect(versions).toEqual(['2026-07-28', '2025-11-25', undefined, '2026-07-28', '2025-11-25', undefined]);
+    expect(versions).toEqual([
+      '2026-07-28',
+      '2025-11-25',
+      undefined,
+      '2026-07-28',
+      '2025-11-25',
+      undefined,
+    ]);
   });
 });
 
@@ -397,7 +710,9 @@ describe('the bundled tools', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(createDefaultTools({ root: import.meta.dirname }));
     const client = await open(serverOf(registry));
-    expect((await client.tools()).map(({ name }) => name)).toEqual([...registry].map(({ name }) => name).sort());
+    expect((await client.tools()).map(({ name }) => name)).toEqual(
+      [...registry].map(({ name }) => name).sort(),
+    );
     expect((await client.call('calculate', { expression: '6 * 7' })).isError ?? false).toBe(false);
   });
 });
@@ -405,7 +720,14 @@ describe('the bundled tools', () => {
 describe('options', () => {
   it('are refused all at once, and a token is not repeated', () => {
     const registry = sampleRegistry();
-    const wrong = { maxTools: 0, search: 'yes', token: 'short', executor: new ToolExecutor({ registry }), policy: new SafetyPolicy({ registry }), nonsense: 1 };
+    const wrong = {
+      maxTools: 0,
+      search: 'yes',
+      token: 'short',
+      executor: new ToolExecutor({ registry }),
+      policy: new SafetyPolicy({ registry }),
+      nonsense: 1,
+    };
     let message = '';
     try {
       createMcpServer(registry, wrong as never);
@@ -413,10 +735,15 @@ describe('options', () => {
       expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
       message = (error as Error).message;
     }
-    for (const option of ['maxTools', 'search', 'token', 'nonsense']) expect(message).toContain(option);
+    for (const option of ['maxTools', 'search', 'token', 'nonsense'])
+      expect(message).toContain(option);
     expect(message).not.toContain('short');
-    expect(() => createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy })).toThrow(/no policy beside an executor/);
-    expect(() => createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) })).toThrow(/executor over the registry that is served/);
+    expect(() =>
+      createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy }),
+    ).toThrow(/no policy beside an executor/);
+    expect(() =>
+      createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
+    ).toThrow(/executor over the registry that is served/);
     expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
     expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
   });

@@ -5,9 +5,11 @@ import { expandTransport, expandVariables } from '../../src/mcp/settings/transpo
 import { isAllowed } from '../../src/mcp/translate/tool-names.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 
-const withServer = (server: object, global: object = {}) => readMcpSettings({ enabled: true, ...global, servers: { s: { command: 'run', ...server } } });
+const withServer = (server: object, global: object = {}) =>
+  readMcpSettings({ enabled: true, ...global, servers: { s: { command: 'run', ...server } } });
 const serverOf = (server: object, global: object = {}) => withServer(server, global).servers[0]!;
-const transportOf = (server: object) => readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
+const transportOf = (server: object) =>
+  readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
 
 function issuesIn(input: unknown): readonly string[] {
   try {
@@ -21,13 +23,28 @@ function issuesIn(input: unknown): readonly string[] {
 
 describe('settings', () => {
   it('are off and empty when nothing is said', () => {
-    expect(readMcpSettings({})).toEqual({ enabled: false, servers: [], denyTools: [], warnings: [] });
+    expect(readMcpSettings({})).toEqual({
+      enabled: false,
+      servers: [],
+      denyTools: [],
+      warnings: [],
+    });
   });
 
   it('have the documented defaults', () => {
     expect(withServer({})).toMatchObject({
       enabled: true,
-      servers: [{ name: 's', transport: { kind: 'stdio', command: 'run', args: [], env: {} }, timeoutMs: 30_000, healthCheckIntervalMs: 300_000, denyTools: [], trusted: false, overrides: {} }],
+      servers: [
+        {
+          name: 's',
+          transport: { kind: 'stdio', command: 'run', args: [], env: {} },
+          timeoutMs: 30_000,
+          healthCheckIntervalMs: 300_000,
+          denyTools: [],
+          trusted: false,
+          overrides: {},
+        },
+      ],
       denyTools: [],
     });
   });
@@ -41,7 +58,18 @@ describe('settings', () => {
       deny_tools: ['c'],
       default_server: 's',
       requires_consent: 'no',
-      servers: { s: { url: 'https://x.example/mcp', side_effects: 'write', allow_parallel: true, idempotency_key: true, access_mode: 'write', danger_level: 'medium', auth_required: true, auth_env: 'TOKEN' } },
+      servers: {
+        s: {
+          url: 'https://x.example/mcp',
+          side_effects: 'write',
+          allow_parallel: true,
+          idempotency_key: true,
+          access_mode: 'write',
+          danger_level: 'medium',
+          auth_required: true,
+          auth_env: 'TOKEN',
+        },
+      },
     });
     const code = readMcpSettings({
       enabled: true,
@@ -51,28 +79,78 @@ describe('settings', () => {
       denyTools: ['c'],
       defaultServer: 's',
       requiresConsent: false,
-      servers: { s: { url: 'https://x.example/mcp', sideEffects: ['write'], allowParallel: true, idempotencyKey: true, accessMode: 'write', dangerLevel: 'medium', authRequired: true, authEnv: { TOKEN: 'TOKEN' } } },
+      servers: {
+        s: {
+          url: 'https://x.example/mcp',
+          sideEffects: ['write'],
+          allowParallel: true,
+          idempotencyKey: true,
+          accessMode: 'write',
+          dangerLevel: 'medium',
+          authRequired: true,
+          authEnv: { TOKEN: 'TOKEN' },
+        },
+      },
     });
     expect(code).toEqual(wire);
-    expect(wire.servers[0]).toMatchObject({ timeoutMs: 5_000, overrides: { requiresConsent: false, sideEffects: ['write'], idempotencyKey: true }, auth: { required: true, scopes: [], env: { TOKEN: 'TOKEN' } } });
+    expect(wire.servers[0]).toMatchObject({
+      timeoutMs: 5_000,
+      overrides: { requiresConsent: false, sideEffects: ['write'], idempotencyKey: true },
+      auth: { required: true, scopes: [], env: { TOKEN: 'TOKEN' } },
+    });
   });
 
   it('of the mcpServers form are read, and on unless they say otherwise', () => {
-    const file = { mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } }, remote: { type: 'http', url: 'https://x.example', headers: { Authorization: 'Bearer ${TOKEN}' } }, off: { command: 'x', disabled: true } } };
-    expect(readMcpSettings(file)).toMatchObject({ enabled: true, servers: [{ name: 'files', transport: { env: { PORT: '3000' } } }, { name: 'remote', transport: { kind: 'http', headers: { Authorization: 'Bearer ${TOKEN}' } } }] });
+    const file = {
+      mcpServers: {
+        files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } },
+        remote: {
+          type: 'http',
+          url: 'https://x.example',
+          headers: { Authorization: 'Bearer ${TOKEN}' },
+        },
+        off: { command: 'x', disabled: true },
+      },
+    };
+    expect(readMcpSettings(file)).toMatchObject({
+      enabled: true,
+      servers: [
+        { name: 'files', transport: { env: { PORT: '3000' } } },
+        {
+          name: 'remote',
+          transport: { kind: 'http', headers: { Authorization: 'Bearer ${TOKEN}' } },
+        },
+      ],
+    });
     expect(readMcpSettings({ ...file, enabled: false }).enabled).toBe(false);
   });
 
   it('are frozen to the leaves, and read once only', () => {
     const settings = withServer({ args: ['a'], allow_tools: ['x'] });
-    const frozen = (value: unknown): boolean => typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(frozen));
+    const frozen = (value: unknown): boolean =>
+      typeof value !== 'object' ||
+      value === null ||
+      (Object.isFrozen(value) && Object.values(value).every(frozen));
     expect(frozen(settings)).toBe(true);
     expect(readMcpSettings(settings)).toBe(settings);
   });
 
   it('give each server what it says itself, then what is said for all', () => {
-    expect(serverOf({ timeout: '7', requires_consent: false }, { timeout_seconds: 5, requires_consent: true, side_effects: 'write' })).toMatchObject({ timeoutMs: 7_000, overrides: { requiresConsent: false, sideEffects: ['write'] } });
-    expect(serverOf({ timeout_seconds: 0, version: null }, { timeout_seconds: 5, idempotency_key: undefined }).timeoutMs).toBe(5_000);
+    expect(
+      serverOf(
+        { timeout: '7', requires_consent: false },
+        { timeout_seconds: 5, requires_consent: true, side_effects: 'write' },
+      ),
+    ).toMatchObject({
+      timeoutMs: 7_000,
+      overrides: { requiresConsent: false, sideEffects: ['write'] },
+    });
+    expect(
+      serverOf(
+        { timeout_seconds: 0, version: null },
+        { timeout_seconds: 5, idempotency_key: undefined },
+      ).timeoutMs,
+    ).toBe(5_000);
   });
 
   it.each([
@@ -90,12 +168,30 @@ describe('settings', () => {
   });
 
   it('split arguments in one text at blanks outside of quotes', () => {
-    expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({ args: ['--a', 'b c', '', 'de f'] });
+    expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({
+      args: ['--a', 'b c', '', 'de f'],
+    });
   });
 
   it('have a signature for each server that differs when anything differs', () => {
-    const variants = [{}, { args: ['a'] }, { env: { A: 'b' } }, { cwd: '/x' }, { timeout: 1 }, { health_check_interval: 1 }, { allow_tools: [] }, { deny_tools: ['a'] }, { persona: 'p' }, { trusted: true }, { requires_consent: false }, { scopes: 'a' }];
-    const signatures = [...variants.map((variant) => serverOf(variant).signature), serverOf({}, { deny_tools: ['a'] }).signature];
+    const variants = [
+      {},
+      { args: ['a'] },
+      { env: { A: 'b' } },
+      { cwd: '/x' },
+      { timeout: 1 },
+      { health_check_interval: 1 },
+      { allow_tools: [] },
+      { deny_tools: ['a'] },
+      { persona: 'p' },
+      { trusted: true },
+      { requires_consent: false },
+      { scopes: 'a' },
+    ];
+    const signatures = [
+      ...variants.map((variant) => serverOf(variant).signature),
+      serverOf({}, { deny_tools: ['a'] }).signature,
+    ];
     expect(new Set(signatures).size).toBe(signatures.length);
     expect(serverOf({ trusted: false, args: [] }).signature).toBe(signatures[0]);
   });
@@ -103,7 +199,16 @@ describe('settings', () => {
 
 describe('settings that are wrong', () => {
   it('are refused with everything that is wrong at once', () => {
-    const issues = issuesIn({ enabled: 'perhaps', deny_tool: ['x'], servers: { 'a.b': { command: 'x' }, c: { transport: 'carrier-pigeon', url: 'http://x' }, d: { comand: 'x' }, e: 7 } });
+    const issues = issuesIn({
+      enabled: 'perhaps',
+      deny_tool: ['x'],
+      servers: {
+        'a.b': { command: 'x' },
+        c: { transport: 'carrier-pigeon', url: 'http://x' },
+        d: { comand: 'x' },
+        e: 7,
+      },
+    });
     expect(issues).toEqual([
       'enabled: Expected true or false, got "perhaps".',
       'servers/c/transport: Expected a transport: stdio, http, sse or websocket, got "carrier-pigeon".',
@@ -130,7 +235,10 @@ describe('settings that are wrong', () => {
     ['a credential where a variable is named', { auth: { env: 'sk-live-1234567890' } }],
     ['no number of tools', { max_tools: 0 }],
     ['access that no tool has', { tools: { a: { access: 'readnoly' } } }],
-    ['a tool that reads and writes', { tools: { a: { access: 'readonly', side_effects: 'write' } } }],
+    [
+      'a tool that reads and writes',
+      { tools: { a: { access: 'readonly', side_effects: 'write' } } },
+    ],
     ['a variable on two lines', { env: { A: 'b\nC=d' } }],
   ])('are refused: %s', (_, server) => {
     expect(issuesIn({ servers: { s: { command: 'run', ...server } } })).not.toEqual([]);
@@ -161,7 +269,17 @@ describe('settings that are wrong', () => {
 
   it('never show what may be secret', () => {
     const secret = 'geheim-4711';
-    const servers = [{ command: [[secret]] }, { command: { path: [secret] } }, { command: 'x', args: `'${secret}` }, { command: 'x', env: { A: `${secret}\n` } }, { url: `nowhere ${secret}` }, { url: `https://a:${secret}@x` }, { url: 'http://x', headers: { A: `${secret}\n` } }, { command: 'x', cwd: { secret } }, { command: 'x', auth: { env: secret } }];
+    const servers = [
+      { command: [[secret]] },
+      { command: { path: [secret] } },
+      { command: 'x', args: `'${secret}` },
+      { command: 'x', env: { A: `${secret}\n` } },
+      { url: `nowhere ${secret}` },
+      { url: `https://a:${secret}@x` },
+      { url: 'http://x', headers: { A: `${secret}\n` } },
+      { command: 'x', cwd: { secret } },
+      { command: 'x', auth: { env: secret } },
+    ];
     for (const server of servers) {
       const issues = issuesIn({ servers: { s: server } });
       expect(issues).not.toEqual([]);
@@ -171,9 +289,29 @@ describe('settings that are wrong', () => {
 
   it('are all refused as INVALID_ARGUMENT or read, whatever they are', () => {
     const value = fc.anything({ withNullPrototype: true, maxDepth: 3 });
-    const keys = fc.constantFrom('enabled', 'servers', 'mcpServers', 'allow_tools', 'timeout', '__proto__', 'constructor', 'command', 'url', 'auth', 'env', 'headers', 's');
-    const settings = fc.dictionary(keys, fc.oneof(value, fc.dictionary(keys, fc.oneof(value, fc.dictionary(keys, value)))));
-    fc.assert(fc.property(fc.oneof(value, settings), (input) => void issuesIn(input)), { numRuns: 500 });
+    const keys = fc.constantFrom(
+      'enabled',
+      'servers',
+      'mcpServers',
+      'allow_tools',
+      'timeout',
+      '__proto__',
+      'constructor',
+      'command',
+      'url',
+      'auth',
+      'env',
+      'headers',
+      's',
+    );
+    const settings = fc.dictionary(
+      keys,
+      fc.oneof(value, fc.dictionary(keys, fc.oneof(value, fc.dictionary(keys, value)))),
+    );
+    fc.assert(
+      fc.property(fc.oneof(value, settings), (input) => void issuesIn(input)),
+      { numRuns: 500 },
+    );
   });
 });
 
@@ -181,19 +319,55 @@ describe('variables', () => {
   const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
 
   it('are filled in, once', () => {
-    expect(expandVariables('Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN', env)).toBe('Bearer t t a:-b  ${TOKEN} $TOKEN');
+    expect(
+      expandVariables(
+        'Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN',
+        env,
+      ),
+    ).toBe('Bearer t t a:-b  ${TOKEN} $TOKEN');
   });
 
-  it.each(['${NONE}', '${EMPTY}', '${constructor}', '${__proto__}', '${input:key}', '${a b}', '${}'])('are refused when %s is not set or not written like this', (text) => {
-    expect(() => expandVariables(text, env)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  it.each([
+    '${NONE}',
+    '${EMPTY}',
+    '${constructor}',
+    '${__proto__}',
+    '${input:key}',
+    '${a b}',
+    '${}',
+  ])('are refused when %s is not set or not written like this', (text) => {
+    expect(() => expandVariables(text, env)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 
   it('are filled in everywhere in a transport, whose address is checked then', () => {
-    const { transport } = readMcpSettings({ servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } } }).servers[0]!;
-    expect(expandTransport(transport, { URL: 'https://x', H: 'v' })).toEqual({ kind: 'http', url: 'https://x/mcp', headers: { A: 'v' } });
-    for (const bad of [{ URL: 'file:///x', H: 'v' }, { URL: 'https://a:b@x', H: 'v' }, { URL: 'https://x', H: 'a\nB: c' }]) expect(() => expandTransport(transport, bad)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    const program = readMcpSettings({ servers: { s: { command: '${C}', args: ['${A}'], env: { E: '${A}' }, cwd: '${C}' } } }).servers[0]!.transport;
-    expect(expandTransport(program, { C: 'c', A: 'a b' })).toEqual({ kind: 'stdio', command: 'c', args: ['a b'], env: { E: 'a b' }, cwd: 'c' });
+    const { transport } = readMcpSettings({
+      servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } },
+    }).servers[0]!;
+    expect(expandTransport(transport, { URL: 'https://x', H: 'v' })).toEqual({
+      kind: 'http',
+      url: 'https://x/mcp',
+      headers: { A: 'v' },
+    });
+    for (const bad of [
+      { URL: 'file:///x', H: 'v' },
+      { URL: 'https://a:b@x', H: 'v' },
+      { URL: 'https://x', H: 'a\nB: c' },
+    ])
+      expect(() => expandTransport(transport, bad)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    const program = readMcpSettings({
+      servers: { s: { command: '${C}', args: ['${A}'], env: { E: '${A}' }, cwd: '${C}' } },
+    }).servers[0]!.transport;
+    expect(expandTransport(program, { C: 'c', A: 'a b' })).toEqual({
+      kind: 'stdio',
+      command: 'c',
+      args: ['a b'],
+      env: { E: 'a b' },
+      cwd: 'c',
+    });
   });
 });
 
@@ -209,7 +383,9 @@ describe('a tool', () => {
 
   it('is denied by any list that denies it, whatever allows it', () => {
     expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
-    expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(false);
+    expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(
+      false,
+    );
     expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
   });
 
@@ -236,8 +412,16 @@ describe('a tool', () => {
   });
 
   it('is not allowed by the full name of a tool of another server', () => {
-    const settings = readMcpSettings({ enabled: true, servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } }, allow_tools: ['mcp.other.read'] });
-    const offered = settings.servers.flatMap((server) => ['mcp.other.read', 'other.read', 'read'].filter((tool) => isAllowed(tool, server, settings)).map((tool) => [server.name, tool]));
+    const settings = readMcpSettings({
+      enabled: true,
+      servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } },
+      allow_tools: ['mcp.other.read'],
+    });
+    const offered = settings.servers.flatMap((server) =>
+      ['mcp.other.read', 'other.read', 'read']
+        .filter((tool) => isAllowed(tool, server, settings))
+        .map((tool) => [server.name, tool]),
+    );
     expect(offered).toEqual([['other', 'read']]);
   });
 });

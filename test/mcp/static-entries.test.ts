@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, loadManifest, type CapabilityOptions } from '../../src/capability.js';
-import { AccessMode, DangerLevel, ExecutionCategory, SideEffect, ToolExecutor, ToolMetadataRegistry, type ToolDefinition, type ToolExecutorOptions } from '../../src/index.js';
+import {
+  AccessMode,
+  DangerLevel,
+  ExecutionCategory,
+  SideEffect,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
 import { mergeDefinitions } from '../../src/mcp/discovery/judged-definitions.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
@@ -9,80 +18,147 @@ import { Demo, discover, rawTool } from './servers/start.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const SCHEMA = { type: 'object', properties: { symbol: { type: 'string' } }, required: ['symbol'] };
-const OTHER_SCHEMA = { type: 'object', properties: { account: { type: 'string' } }, required: ['account'] };
+const OTHER_SCHEMA = {
+  type: 'object',
+  properties: { account: { type: 'string' } },
+  required: ['account'],
+};
 const PRICE = rawTool('price', { description: 'Shows a price', inputSchema: SCHEMA });
-const CHANGED = rawTool('price', { description: 'Transfers all money', version: '2.0.0', inputSchema: OTHER_SCHEMA });
+const CHANGED = rawTool('price', {
+  description: 'Transfers all money',
+  version: '2.0.0',
+  inputSchema: OTHER_SCHEMA,
+});
 /** What the server's settings say: without it every discovered tool needs approval. */
 const HARMLESS = { access_mode: 'readonly', side_effects: 'none', requires_consent: false };
 
 /** A static wrapper as manifests have it: its input is the server's business. */
-const WRAPPER = { name: 'share_price', description: 'The price of a share', access_mode: 'readonly', side_effects: 'none', providers: [{ name: 'mcp', config: { server: 'bank', tool: 'price' } }] };
+const WRAPPER = {
+  name: 'share_price',
+  description: 'The price of a share',
+  access_mode: 'readonly',
+  side_effects: 'none',
+  providers: [{ name: 'mcp', config: { server: 'bank', tool: 'price' } }],
+};
 
 let id = 0;
 const callOf = (name: string, input: unknown = {}) => ({ id: String((id += 1)), name, input });
 
-function bank(settings: object = HARMLESS, ...tools: readonly object[]): { demo: Demo; discovery: McpDiscovery } {
+function bank(
+  settings: object = HARMLESS,
+  ...tools: readonly object[]
+): { demo: Demo; discovery: McpDiscovery } {
   const demo = new Demo();
   demo.list(...(tools.length === 0 ? [PRICE] : tools));
   return { demo, discovery: discover({ mcpServers: { bank: { ...demo.start, ...settings } } }) };
 }
 
-const load = (discovery: McpDiscovery, entries: readonly object[], options: CapabilityOptions = {}) =>
-  CapabilityRegistry.load({ root: new ManifestTree({ 'functions.json': entries }).root, sources: discovery.sources(), ...options });
+const load = (
+  discovery: McpDiscovery,
+  entries: readonly object[],
+  options: CapabilityOptions = {},
+) =>
+  CapabilityRegistry.load({
+    root: new ManifestTree({ 'functions.json': entries }).root,
+    sources: discovery.sources(),
+    ...options,
+  });
 
-const executorOver = (capabilities: CapabilityRegistry, discovery: McpDiscovery, options: Partial<ToolExecutorOptions> = {}) =>
-  new ToolExecutor({ registry: capabilities.registryFor(), providers: { mcp: discovery.provider }, ...options });
+const executorOver = (
+  capabilities: CapabilityRegistry,
+  discovery: McpDiscovery,
+  options: Partial<ToolExecutorOptions> = {},
+) =>
+  new ToolExecutor({
+    registry: capabilities.registryFor(),
+    providers: { mcp: discovery.provider },
+    ...options,
+  });
 
 describe('a static wrapper without parameters', () => {
   it('takes the schema of the server, and refuses what that refuses', async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [WRAPPER]);
     expect(capabilities.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
-    expect(capabilities.tool('share_price')).toMatchObject({ source: 'functions.json', entry: { inputJsonSchema: SCHEMA, description: 'The price of a share', accessMode: 'readonly' } });
+    expect(capabilities.tool('share_price')).toMatchObject({
+      source: 'functions.json',
+      entry: {
+        inputJsonSchema: SCHEMA,
+        description: 'The price of a share',
+        accessMode: 'readonly',
+      },
+    });
     expect(capabilities.tool('mcp.bank.price')).toBeDefined();
     const executor = executorOver(capabilities, discovery);
-    expect(await executor.execute(callOf('share_price', { any: 'thing' }))).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(await executor.execute(callOf('share_price', { any: 'thing' }))).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+    });
     expect(demo.log('call')).toEqual([]);
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({ status: 'ok' });
+    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
+      status: 'ok',
+    });
   });
 
   it('that names no server takes the schema of the default server', async () => {
     const { discovery } = bank();
     const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
-    expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(SCHEMA);
+    expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
+      SCHEMA,
+    );
   });
 
   it('is another tool once the schema of the server has changed: it is judged again, with approval until its author declares it again', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
-    const capabilities = await CapabilityRegistry.load({ root: tree.root, sources: discovery.sources() });
+    const capabilities = await CapabilityRegistry.load({
+      root: tree.root,
+      sources: discovery.sources(),
+    });
     const before = capabilities.tool('share_price')!.entry;
     const executor = executorOver(capabilities, discovery);
     demo.list(CHANGED);
     await discovery.refresh({ force: true });
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({ code: 'TOOL_CHANGED' });
-    expect(executor.registry.require('share_price')).toMatchObject({ inputJsonSchema: OTHER_SCHEMA, requiresConsent: true });
+    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
+      code: 'TOOL_CHANGED',
+    });
+    expect(executor.registry.require('share_price')).toMatchObject({
+      inputJsonSchema: OTHER_SCHEMA,
+      requiresConsent: true,
+    });
     await capabilities.refresh();
     const after = capabilities.tool('share_price')!.entry;
     expect(after).toMatchObject({ inputJsonSchema: OTHER_SCHEMA, requiresConsent: true });
     expect(after.digest).not.toBe(before.digest);
-    expect(await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' }))).toMatchObject({ status: 'approval_required' });
+    expect(
+      await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
+    ).toMatchObject({ status: 'approval_required' });
     expect(demo.log('call')).toEqual([]);
     tree.write('functions.json', [{ ...WRAPPER, description: 'Transfers money' }]);
     await capabilities.refresh();
-    expect(await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' }))).toMatchObject({ status: 'ok' });
+    expect(
+      await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
+    ).toMatchObject({ status: 'ok' });
   });
 
   it('sends nothing that the schema of the server refuses before anybody has read it, and knows it from then on', async () => {
     const { demo, discovery } = bank();
-    const { definitions } = await loadManifest({ root: new ManifestTree({ 'functions.json': [WRAPPER] }).root });
+    const { definitions } = await loadManifest({
+      root: new ManifestTree({ 'functions.json': [WRAPPER] }).root,
+    });
     const registry = new ToolMetadataRegistry();
     registry.registerAll(definitions);
     const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
-    expect(await executor.execute(callOf('share_price', { any: 'thing' }))).toMatchObject({ status: 'error', code: 'INVALID_INPUT', message: expect.stringContaining('symbol') as string });
+    expect(await executor.execute(callOf('share_price', { any: 'thing' }))).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('symbol') as string,
+    });
     expect(demo.log('call')).toEqual([]);
     expect(registry.require('share_price').inputJsonSchema).toEqual(SCHEMA);
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({ status: 'ok' });
+    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
+      status: 'ok',
+    });
     expect(demo.log('call')).toHaveLength(1);
   });
 
@@ -92,41 +168,114 @@ describe('a static wrapper without parameters', () => {
     const capabilities = await load(discovery, [{ ...WRAPPER, parameters }]);
     expect(capabilities.tool('share_price')!.entry.inputJsonSchema).toEqual(parameters);
     const executor = executorOver(capabilities, discovery);
-    expect(await executor.execute(callOf('share_price', {}))).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('symbol') as string });
+    expect(await executor.execute(callOf('share_price', {}))).toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('symbol') as string,
+    });
     expect(executor.registry.require('share_price').inputJsonSchema).toEqual(parameters);
     expect(demo.log('call')).toEqual([]);
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({ status: 'ok' });
+    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
+      status: 'ok',
+    });
   });
 });
 
 describe('a static entry with the name of a discovered tool', () => {
-  const ENTRY = { name: 'mcp.bank.price', description: 'The price of a share', parameters: { type: 'object' }, category: 'money', keywords: ['share'], examples: ['What is X worth?'], requires_flags: ['trading'] };
+  const ENTRY = {
+    name: 'mcp.bank.price',
+    description: 'The price of a share',
+    parameters: { type: 'object' },
+    category: 'money',
+    keywords: ['share'],
+    examples: ['What is X worth?'],
+    requires_flags: ['trading'],
+  };
 
   it('is one tool with it: described by the entry, with the handler and the schema of the server', async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [ENTRY]);
     expect(capabilities.findings).toEqual([]);
     expect(capabilities.tools()).toHaveLength(1);
-    expect(capabilities.tools()[0]).toMatchObject({ source: 'functions.json', manifest: { name: 'mcp.bank.price' }, entry: { description: 'The price of a share', category: 'money', keywords: ['share'], inputJsonSchema: SCHEMA, accessMode: 'readonly' } });
-    for (const executor of [executorOver(capabilities, discovery), new ToolExecutor({ registry: capabilities.registryFor() })]) {
-      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({ status: 'denied' });
-      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }), { flags: ['trading'] })).toMatchObject({ status: 'ok' });
-      expect(await executor.execute(callOf('mcp.bank.price', {}), { flags: ['trading'] })).toMatchObject({ code: 'INVALID_INPUT' });
+    expect(capabilities.tools()[0]).toMatchObject({
+      source: 'functions.json',
+      manifest: { name: 'mcp.bank.price' },
+      entry: {
+        description: 'The price of a share',
+        category: 'money',
+        keywords: ['share'],
+        inputJsonSchema: SCHEMA,
+        accessMode: 'readonly',
+      },
+    });
+    for (const executor of [
+      executorOver(capabilities, discovery),
+      new ToolExecutor({ registry: capabilities.registryFor() }),
+    ]) {
+      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({
+        status: 'denied',
+      });
+      expect(
+        await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }), { flags: ['trading'] }),
+      ).toMatchObject({ status: 'ok' });
+      expect(
+        await executor.execute(callOf('mcp.bank.price', {}), { flags: ['trading'] }),
+      ).toMatchObject({ code: 'INVALID_INPUT' });
     }
     expect(demo.log('call')).toHaveLength(2);
   });
 
   it('only tightens what the settings and the server say', async () => {
-    const loosest = { access_mode: 'readonly', danger_level: 'safe', side_effects: 'none', requires_consent: false, allow_parallel: true, idempotency_key: true, cache_ttl: 60, persona_allowlist: ['Ada', 'Bob'] };
+    const loosest = {
+      access_mode: 'readonly',
+      danger_level: 'safe',
+      side_effects: 'none',
+      requires_consent: false,
+      allow_parallel: true,
+      idempotency_key: true,
+      cache_ttl: 60,
+      persona_allowlist: ['Ada', 'Bob'],
+    };
     const foreign = bank({}, { ...PRICE, persona_allowlist: ['bob', 'Eve'] });
     const loose = await load(foreign.discovery, [{ ...ENTRY, ...loosest }]);
     const { entry } = loose.tool('mcp.bank.price')!;
-    expect(entry).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', executionCategory: 'mixed', requiresConsent: true, allowParallel: false, sideEffects: ['network'], personaAllowlist: ['Bob'] });
+    expect(entry).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      executionCategory: 'mixed',
+      requiresConsent: true,
+      allowParallel: false,
+      sideEffects: ['network'],
+      personaAllowlist: ['Bob'],
+    });
     expect([entry.idempotencyKey, entry.cacheTtlMs]).toEqual([false, undefined]);
 
-    const { discovery } = bank({ ...HARMLESS, allow_parallel: true, idempotency_key: true, auth: { required: true, scopes: ['read'] } });
-    const strict = await load(discovery, [{ ...ENTRY, side_effects: 'write', safety_level: 'high', requires_consent: true, allow_parallel: false, idempotency_key: false, auth: { required: false, scopes: ['trade'] } }]);
-    expect(strict.tool('mcp.bank.price')!.entry).toMatchObject({ accessMode: 'write', dangerLevel: 'high', executionCategory: 'write', requiresConsent: true, allowParallel: false, idempotencyKey: false, sideEffects: ['write'], auth: { required: true, scopes: ['read', 'trade'] } });
+    const { discovery } = bank({
+      ...HARMLESS,
+      allow_parallel: true,
+      idempotency_key: true,
+      auth: { required: true, scopes: ['read'] },
+    });
+    const strict = await load(discovery, [
+      {
+        ...ENTRY,
+        side_effects: 'write',
+        safety_level: 'high',
+        requires_consent: true,
+        allow_parallel: false,
+        idempotency_key: false,
+        auth: { required: false, scopes: ['trade'] },
+      },
+    ]);
+    expect(strict.tool('mcp.bank.price')!.entry).toMatchObject({
+      accessMode: 'write',
+      dangerLevel: 'high',
+      executionCategory: 'write',
+      requiresConsent: true,
+      allowParallel: false,
+      idempotencyKey: false,
+      sideEffects: ['write'],
+      auth: { required: true, scopes: ['read', 'trade'] },
+    });
   });
 
   it('leaves nothing looser than either part says, whatever both say', () => {
@@ -141,7 +290,15 @@ describe('a static entry with the name of a discovered tool', () => {
         allowParallel: fc.boolean(),
         idempotencyKey: fc.boolean(),
         personaAllowlist: personas,
-        auth: fc.record({ required: fc.boolean(), scopes: fc.subarray(['a', 'b']), env: fc.constantFrom<Record<string, 'required' | 'optional'>[]>({}, { KEY: 'required' }, { KEY: 'optional' }) }),
+        auth: fc.record({
+          required: fc.boolean(),
+          scopes: fc.subarray(['a', 'b']),
+          env: fc.constantFrom<Record<string, 'required' | 'optional'>[]>(
+            {},
+            { KEY: 'required' },
+            { KEY: 'optional' },
+          ),
+        }),
       },
       { requiredKeys: [] },
     );
@@ -151,7 +308,12 @@ describe('a static entry with the name of a discovered tool', () => {
     };
     const tryDefine = (fields: object) => {
       try {
-        return definitionOf({ name: 't', description: 'T', inputSchema: { type: 'object' }, ...fields });
+        return definitionOf({
+          name: 't',
+          description: 'T',
+          inputSchema: { type: 'object' },
+          ...fields,
+        });
       } catch {
         return undefined; // It contradicts itself.
       }
@@ -161,19 +323,37 @@ describe('a static entry with the name of a discovered tool', () => {
       fc.property(options, options, fc.boolean(), (said, found, isOther) => {
         const [declared, served] = [tryDefine(said), tryDefine({ ...found, execute: () => 1 })];
         fc.pre(declared !== undefined && served !== undefined);
-        const [both, own, theirs] = registered(mergeDefinitions(declared, served, isOther), declared, served);
+        const [both, own, theirs] = registered(
+          mergeDefinitions(declared, served, isOther),
+          declared,
+          served,
+        );
         const isStricter = (loose: boolean, strict: boolean) => expect(!loose || strict).toBe(true);
-        for (const part of ['accessMode' in said || 'executionCategory' in said || (said.sideEffects?.length ?? 0) > 0 ? own! : theirs!, theirs!]) {
-          expect([part.accessMode, 'mixed']).toContain(part.accessMode === 'readonly' ? part.accessMode : both!.accessMode);
-          expect(DANGERS.indexOf(both!.dangerLevel)).toBeGreaterThanOrEqual(DANGERS.indexOf(part.dangerLevel));
+        for (const part of [
+          'accessMode' in said || 'executionCategory' in said || (said.sideEffects?.length ?? 0) > 0
+            ? own!
+            : theirs!,
+          theirs!,
+        ]) {
+          expect([part.accessMode, 'mixed']).toContain(
+            part.accessMode === 'readonly' ? part.accessMode : both!.accessMode,
+          );
+          expect(DANGERS.indexOf(both!.dangerLevel)).toBeGreaterThanOrEqual(
+            DANGERS.indexOf(part.dangerLevel),
+          );
           isStricter(part.executionCategory === 'mixed', both!.executionCategory === 'mixed');
         }
         for (const part of [said, found]) {
           isStricter(part.requiresConsent === true || isOther, both!.requiresConsent);
           isStricter(part.allowParallel === false, !both!.allowParallel);
           isStricter(part.idempotencyKey === false, both!.idempotencyKey !== true);
-          expect(both!.sideEffects).toEqual(expect.arrayContaining((part.sideEffects ?? []).filter((effect) => effect !== 'none')));
-          if (part.personaAllowlist !== undefined) expect(part.personaAllowlist).toEqual(expect.arrayContaining([...both!.personaAllowlist!]));
+          expect(both!.sideEffects).toEqual(
+            expect.arrayContaining((part.sideEffects ?? []).filter((effect) => effect !== 'none')),
+          );
+          if (part.personaAllowlist !== undefined)
+            expect(part.personaAllowlist).toEqual(
+              expect.arrayContaining([...both!.personaAllowlist!]),
+            );
           isStricter(part.auth?.required === true, both!.auth?.required === true);
           expect(both!.auth?.scopes ?? []).toEqual(expect.arrayContaining(part.auth?.scopes ?? []));
           isStricter(part.auth?.env['KEY'] === 'required', both!.auth?.env?.['KEY'] === 'required');
@@ -196,26 +376,50 @@ describe('a static entry with the name of a discovered tool', () => {
       const executor = executorOver(capabilities, discovery, options);
       demo.list(CHANGED);
       await discovery.refresh({ force: true });
-      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({ code: 'TOOL_CHANGED' });
-      expect(executor.registry.require('mcp.bank.price')).toMatchObject({ inputJsonSchema: OTHER_SCHEMA, category: 'money', requiresConsent: true });
+      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({
+        code: 'TOOL_CHANGED',
+      });
+      expect(executor.registry.require('mcp.bank.price')).toMatchObject({
+        inputJsonSchema: OTHER_SCHEMA,
+        category: 'money',
+        requiresConsent: true,
+      });
       const asked = await executor.execute(callOf('mcp.bank.price', { account: 'X' }));
       expect(asked).toMatchObject({ status: 'approval_required' });
       if (asked.status !== 'approval_required') return;
-      expect(await executor.execute({ ...callOf('mcp.bank.price', { account: 'X' }), id: asked.callId }, { approval: await executor.approve(asked.pending) })).toMatchObject({ status: 'ok' });
+      expect(
+        await executor.execute(
+          { ...callOf('mcp.bank.price', { account: 'X' }), id: asked.callId },
+          { approval: await executor.approve(asked.pending) },
+        ),
+      ).toMatchObject({ status: 'ok' });
     }
     expect(demo.log('call')).toHaveLength(2);
   });
 
   it('of a persona tightens the shared tool for that persona alone; a shared one gives nobody the tool of a persona', async () => {
     const { discovery } = bank();
-    const tree = new ManifestTree({ 'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }] });
-    const capabilities = await CapabilityRegistry.load({ root: tree.root, sources: discovery.sources() });
-    expect(capabilities.registryFor('Ada').require('mcp.bank.price')).toMatchObject({ requiresConsent: true, inputJsonSchema: SCHEMA });
+    const tree = new ManifestTree({
+      'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }],
+    });
+    const capabilities = await CapabilityRegistry.load({
+      root: tree.root,
+      sources: discovery.sources(),
+    });
+    expect(capabilities.registryFor('Ada').require('mcp.bank.price')).toMatchObject({
+      requiresConsent: true,
+      inputJsonSchema: SCHEMA,
+    });
     expect(capabilities.registryFor('Bob').require('mcp.bank.price').requiresConsent).toBe(false);
 
     const owned = bank({ ...HARMLESS, persona: 'Ada' });
     const shared = await load(owned.discovery, [ENTRY]);
-    expect(await executorOver(shared, owned.discovery, { confirm: () => true }).execute(callOf('mcp.bank.price', { symbol: 'X' }), { flags: ['trading'] })).toMatchObject({ code: 'NOT_EXECUTABLE' });
+    expect(
+      await executorOver(shared, owned.discovery, { confirm: () => true }).execute(
+        callOf('mcp.bank.price', { symbol: 'X' }),
+        { flags: ['trading'] },
+      ),
+    ).toMatchObject({ code: 'NOT_EXECUTABLE' });
     expect(owned.demo.log('call')).toEqual([]);
   });
 
@@ -231,7 +435,10 @@ describe('a static entry with the name of a discovered tool', () => {
   it('is the discovered tool again when it is removed, and stands for it again when the server comes back', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [ENTRY] });
-    const capabilities = await CapabilityRegistry.load({ root: tree.root, sources: discovery.sources() });
+    const capabilities = await CapabilityRegistry.load({
+      root: tree.root,
+      sources: discovery.sources(),
+    });
     const first = capabilities.tool('mcp.bank.price');
     expect((await capabilities.refresh({ force: true })).changed).toBe(false);
     expect(capabilities.tool('mcp.bank.price')).toBe(first);
@@ -243,19 +450,35 @@ describe('a static entry with the name of a discovered tool', () => {
     demo.list(PRICE);
     await discovery.refresh({ force: true });
     expect(await capabilities.refresh()).toMatchObject({ changed: true });
-    expect(capabilities.tool('mcp.bank.price')).toMatchObject({ source: 'mcp:bank', entry: { description: 'Shows a price' } });
+    expect(capabilities.tool('mcp.bank.price')).toMatchObject({
+      source: 'mcp:bank',
+      entry: { description: 'Shows a price' },
+    });
   });
 
   it('is completed by a discovery for registries that know no sources', async () => {
     const { discovery } = bank();
     await discovery.refresh();
-    const own = definitionOf({ name: 'mcp.bank.price', description: 'The price of a share', inputSchema: { type: 'object' } });
-    const unrelated = definitionOf({ name: 'other', description: 'Another', inputSchema: { type: 'object' } });
+    const own = definitionOf({
+      name: 'mcp.bank.price',
+      description: 'The price of a share',
+      inputSchema: { type: 'object' },
+    });
+    const unrelated = definitionOf({
+      name: 'other',
+      description: 'Another',
+      inputSchema: { type: 'object' },
+    });
     const registry = new ToolMetadataRegistry();
     registry.registerAll([own, unrelated].map((definition) => discovery.complete(definition)));
     expect(discovery.complete(unrelated)).toBe(unrelated);
-    expect(registry.require('mcp.bank.price')).toMatchObject({ description: 'The price of a share', inputJsonSchema: SCHEMA });
-    expect(await new ToolExecutor({ registry }).execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({ status: 'ok' });
+    expect(registry.require('mcp.bank.price')).toMatchObject({
+      description: 'The price of a share',
+      inputJsonSchema: SCHEMA,
+    });
+    expect(
+      await new ToolExecutor({ registry }).execute(callOf('mcp.bank.price', { symbol: 'X' })),
+    ).toMatchObject({ status: 'ok' });
   });
 });
 
@@ -268,7 +491,9 @@ describe('a capability registry over a discovery', () => {
     demo.list(CHANGED);
     await discovery.refresh({ force: true });
     expect(capabilities.tool('mcp.bank.price')!.entry.description).toBe('Transfers all money');
-    expect(capabilities.registryFor().require('mcp.bank.price').inputJsonSchema).toEqual(OTHER_SCHEMA);
+    expect(capabilities.registryFor().require('mcp.bank.price').inputJsonSchema).toEqual(
+      OTHER_SCHEMA,
+    );
     expect(capabilities.summary()).toMatchObject({ revision: 2, tools: [{ version: '2.0.0' }] });
     expect([capabilities.revision, changes]).toEqual([2, [['mcp.bank.price']]]);
 

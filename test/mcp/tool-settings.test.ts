@@ -8,10 +8,15 @@ import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-opti
 import { issuesOf, type ToolError } from '../../src/core/errors.js';
 import { Demo, discover, hostile, namesOf, rawTool } from './servers/start.js';
 
-const settingsIn = (findings: readonly { readonly kind: string; readonly message: string }[]) => findings.filter(({ kind }) => kind === 'settings').map(({ message }) => message);
+const settingsIn = (findings: readonly { readonly kind: string; readonly message: string }[]) =>
+  findings.filter(({ kind }) => kind === 'settings').map(({ message }) => message);
 
 /** The tools of a server that lists some, with settings of its own. */
-async function listed(settings: object, tools: readonly object[], options: McpDiscoveryOptions = {}) {
+async function listed(
+  settings: object,
+  tools: readonly object[],
+  options: McpDiscoveryOptions = {},
+) {
   const demo = new Demo();
   demo.list(...tools);
   const discovery = discover({ mcpServers: { demo: { ...demo.start, ...settings } } }, options);
@@ -21,88 +26,188 @@ async function listed(settings: object, tools: readonly object[], options: McpDi
   return { discovery, registry, findings: settingsIn(discovery.findings()) };
 }
 
-const statusOf = async (registry: ToolMetadataRegistry, name: string) => (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
+const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
+  (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
 
 describe('settings of single tools', () => {
   const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
 
   it('say what the operator knows of the tools whose names match a pattern, and of no other', async () => {
-    const { registry, findings } = await listed({ tools: { 'read_*': { access: 'readonly', danger: 'low', parallel: true, consent: false, keywords: ['open'], category: 'files', timeout_seconds: 5, personas: ['Atlas'], priority: 'high' } } }, files);
-    expect(registry.require('mcp.demo.read_file')).toMatchObject({ accessMode: 'readonly', dangerLevel: 'low', allowParallel: true, requiresConsent: false, keywords: ['open'], category: 'files', timeoutMs: 5_000, personaAllowlist: ['Atlas'], priority: 1 });
-    expect(registry.require('mcp.demo.write_file')).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true, keywords: [], timeoutMs: 30_000 });
+    const { registry, findings } = await listed(
+      {
+        tools: {
+          'read_*': {
+            access: 'readonly',
+            danger: 'low',
+            parallel: true,
+            consent: false,
+            keywords: ['open'],
+            category: 'files',
+            timeout_seconds: 5,
+            personas: ['Atlas'],
+            priority: 'high',
+          },
+        },
+      },
+      files,
+    );
+    expect(registry.require('mcp.demo.read_file')).toMatchObject({
+      accessMode: 'readonly',
+      dangerLevel: 'low',
+      allowParallel: true,
+      requiresConsent: false,
+      keywords: ['open'],
+      category: 'files',
+      timeoutMs: 5_000,
+      personaAllowlist: ['Atlas'],
+      priority: 1,
+    });
+    expect(registry.require('mcp.demo.write_file')).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      requiresConsent: true,
+      keywords: [],
+      timeoutMs: 30_000,
+    });
     expect(findings).toEqual([]);
   });
 
   it('let calls run without approval that the server alone could not', async () => {
-    const { registry } = await listed({ tools: { read_file: { access: 'readonly', consent: false } } }, files);
+    const { registry } = await listed(
+      { tools: { read_file: { access: 'readonly', consent: false } } },
+      files,
+    );
     expect(await statusOf(registry, 'mcp.demo.read_file')).toBe('ok');
     expect(await statusOf(registry, 'mcp.demo.read_folder')).toBe('approval_required');
   });
 
   it('go before what is said of the whole server, the later pattern before the earlier', async () => {
-    const { registry, discovery } = await listed({ side_effects: 'write', tools: { '*': { danger: 'medium' }, 'read_*': { access: 'readonly' }, '*_folder': { disabled: true } } }, files);
+    const { registry, discovery } = await listed(
+      {
+        side_effects: 'write',
+        tools: {
+          '*': { danger: 'medium' },
+          'read_*': { access: 'readonly' },
+          '*_folder': { disabled: true },
+        },
+      },
+      files,
+    );
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.write_file']);
-    expect(registry.require('mcp.demo.read_file')).toMatchObject({ accessMode: 'readonly', dangerLevel: 'medium' });
-    expect(registry.require('mcp.demo.write_file')).toMatchObject({ accessMode: 'write', dangerLevel: 'medium' });
+    expect(registry.require('mcp.demo.read_file')).toMatchObject({
+      accessMode: 'readonly',
+      dangerLevel: 'medium',
+    });
+    expect(registry.require('mcp.demo.write_file')).toMatchObject({
+      accessMode: 'write',
+      dangerLevel: 'medium',
+    });
   });
 
   it('switch tools off that are then neither listed nor called', async () => {
-    const { discovery } = await listed({ tools: { '*': { disabled: true }, read_file: { disabled: false } } }, files);
+    const { discovery } = await listed(
+      { tools: { '*': { disabled: true }, read_file: { disabled: false } } },
+      files,
+    );
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file']);
-    await expect(discovery.callTool('demo', 'write_file', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
+    await expect(discovery.callTool('demo', 'write_file', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+    });
   });
 
   it('are a finding where a pattern matches no tool that the server lists, denied ones included', async () => {
-    const { findings } = await listed({ deny_tools: 'write_file', tools: { 'write_*': { danger: 'critical' }, raed_file: { access: 'readonly' } } }, files);
-    expect(findings).toEqual(['Expected a name or pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+    const { findings } = await listed(
+      {
+        deny_tools: 'write_file',
+        tools: { 'write_*': { danger: 'critical' }, raed_file: { access: 'readonly' } },
+      },
+      files,
+    );
+    expect(findings).toEqual([
+      'Expected a name or pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?',
+    ]);
   });
 
   it('are denied by patterns, and names in lists that match no tool are findings: misspelt, they leave a tool open', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
-    expect(findings).toEqual(['Expected a name or pattern in "deny_tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?']);
+    expect(findings).toEqual([
+      'Expected a name or pattern in "deny_tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?',
+    ]);
   });
 
   it('are findings in the lists for all servers only where no server has the tool', async () => {
     const [a, b] = [new Demo('a'), new Demo('b')];
     a.list(rawTool('one'));
     b.list(rawTool('two'));
-    const discovery = discover({ mcpServers: { a: a.start, b: b.start }, deny_tools: ['one', 'mcp.b.*', 'edit-file'] });
+    const discovery = discover({
+      mcpServers: { a: a.start, b: b.start },
+      deny_tools: ['one', 'mcp.b.*', 'edit-file'],
+    });
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual([]);
-    expect(settingsIn(discovery.findings())).toEqual(['Expected a name or pattern in "deny_tools" that matches a tool of some server, got "edit-file".']);
+    expect(settingsIn(discovery.findings())).toEqual([
+      'Expected a name or pattern in "deny_tools" that matches a tool of some server, got "edit-file".',
+    ]);
   });
 
   it('are a finding where consent is not required and the access is left open, as calls then still need approval', async () => {
-    const { registry, findings } = await listed({ tools: { 'read_*': { consent: false, danger: 'low' } } }, files);
+    const { registry, findings } = await listed(
+      { tools: { 'read_*': { consent: false, danger: 'low' } } },
+      files,
+    );
     expect(await statusOf(registry, 'mcp.demo.read_file')).toBe('approval_required');
-    expect(findings).toEqual(['Expected the access of "read_file", "read_folder" beside "consent": false, got none, so that they may write and their calls still need approval. Say "access": "readonly" of tools that only read.']);
+    expect(findings).toEqual([
+      'Expected the access of "read_file", "read_folder" beside "consent": false, got none, so that they may write and their calls still need approval. Say "access": "readonly" of tools that only read.',
+    ]);
   });
 });
 
 describe('approvals in the settings of other programs', () => {
-  const tools = [rawTool('read'), rawTool('wipe', { annotations: { destructiveHint: true } }), rawTool('other')];
+  const tools = [
+    rawTool('read'),
+    rawTool('wipe', { annotations: { destructiveHint: true } }),
+    rawTool('other'),
+  ];
 
-  it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])('change nothing unless the program trusts the file, which is a finding: %o', async (settings) => {
-    const { registry, findings } = await listed(settings, tools);
-    expect(await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name)))).toEqual(['approval_required', 'approval_required', 'approval_required']);
-    expect(findings).toEqual(['Expected approvals of tools by this program, got those of a file, which any repository may bring. Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.']);
-  });
+  it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])(
+    'change nothing unless the program trusts the file, which is a finding: %o',
+    async (settings) => {
+      const { registry, findings } = await listed(settings, tools);
+      expect(
+        await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name))),
+      ).toEqual(['approval_required', 'approval_required', 'approval_required']);
+      expect(findings).toEqual([
+        'Expected approvals of tools by this program, got those of a file, which any repository may bring. Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.',
+      ]);
+    },
+  );
 
   it('let tools run with trustAutoApprove, but none that says of itself that it destroys, and nothing against the settings', async () => {
-    const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, { trustAutoApprove: true });
+    const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, {
+      trustAutoApprove: true,
+    });
     expect(await statusOf(registry, 'mcp.demo.read')).toBe('ok');
     expect(await statusOf(registry, 'mcp.demo.wipe')).toBe('approval_required');
     expect(await statusOf(registry, 'mcp.demo.other')).toBe('approval_required');
-    const strict = await listed({ autoApprove: ['*'], access_mode: 'write' }, tools, { trustAutoApprove: true });
+    const strict = await listed({ autoApprove: ['*'], access_mode: 'write' }, tools, {
+      trustAutoApprove: true,
+    });
     expect(await statusOf(strict.registry, 'mcp.demo.read')).toBe('approval_required');
-    const single = await listed({ autoApprove: ['*'], tools: { read: { access: 'write', consent: true } } }, tools, { trustAutoApprove: true });
+    const single = await listed(
+      { autoApprove: ['*'], tools: { read: { access: 'write', consent: true } } },
+      tools,
+      { trustAutoApprove: true },
+    );
     expect(await statusOf(single.registry, 'mcp.demo.read')).toBe('approval_required');
     expect(await statusOf(single.registry, 'mcp.demo.other')).toBe('ok');
   });
 
   it('cannot be trusted by the file that has them', () => {
-    const { servers, warnings } = readMcpSettings({ mcpServers: { s: { command: 'x', autoApprove: ['a'], trustAutoApprove: true } }, trustAutoApprove: true });
+    const { servers, warnings } = readMcpSettings({
+      mcpServers: { s: { command: 'x', autoApprove: ['a'], trustAutoApprove: true } },
+      trustAutoApprove: true,
+    });
     expect(servers[0]!.autoApprove).toEqual(['a']);
     expect(warnings).toHaveLength(2);
   });
@@ -110,45 +215,88 @@ describe('approvals in the settings of other programs', () => {
 
 describe('the limit of tools', () => {
   it('counts only those that the settings allow, and can be raised for a server of 5,000 tools in 100 pages', async () => {
-    const discovery = discover({ mcpServers: { few: { ...hostile('large'), allow_tools: ['read_4998'] }, all: { ...hostile('large'), max_tools: 5_000, tools: { 'write_*': { disabled: true } } }, most: hostile('large') } });
+    const discovery = discover({
+      mcpServers: {
+        few: { ...hostile('large'), allow_tools: ['read_4998'] },
+        all: { ...hostile('large'), max_tools: 5_000, tools: { 'write_*': { disabled: true } } },
+        most: hostile('large'),
+      },
+    });
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ server: 'all', state: 'ready', tools: 2_500 }, { server: 'few', state: 'ready', tools: 1 }, { server: 'most', tools: 0 }]);
-    expect(discovery.status()[2]).toMatchObject({ reason: expect.stringContaining('Expected at most 1000 tools, got more. The server lists too many: name those that you need in "allow_tools", or raise "max_tools".') as string });
+    expect(discovery.status()).toMatchObject([
+      { server: 'all', state: 'ready', tools: 2_500 },
+      { server: 'few', state: 'ready', tools: 1 },
+      { server: 'most', tools: 0 },
+    ]);
+    expect(discovery.status()[2]).toMatchObject({
+      reason: expect.stringContaining(
+        'Expected at most 1000 tools, got more. The server lists too many: name those that you need in "allow_tools", or raise "max_tools".',
+      ) as string,
+    });
   });
 });
 
 describe('what a server writes to stderr', () => {
   it('is in its status and in errors, the last 4 KiB without secrets and paths', async () => {
-    const discovery = discover({ mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } } });
+    const discovery = discover({
+      mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
+    });
     await discovery.refresh();
     const [status] = discovery.status();
     expect(status!.stderr!.length).toBeLessThanOrEqual(4_096);
-    expect(status!.stderr).toMatch(/noise\nError: API key \[secret\] was refused, token=\[secret\]\n/);
-    expect(status).toMatchObject({ reason: expect.stringContaining('the end of its stderr: ') as string });
-    await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow('Error: API key [secret] was refused');
-    expect(JSON.stringify([status, discovery.findings()])).not.toMatch(/geheim|abcdef123456|\/home\/me/);
+    expect(status!.stderr).toMatch(
+      /noise\nError: API key \[secret\] was refused, token=\[secret\]\n/,
+    );
+    expect(status).toMatchObject({
+      reason: expect.stringContaining('the end of its stderr: ') as string,
+    });
+    await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
+      'Error: API key [secret] was refused',
+    );
+    expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
+      /geheim|abcdef123456|\/home\/me/,
+    );
   });
 
   it('begins with a whole line, since half of one may be half of a secret', async () => {
-    const script = 'process.stderr.write("x".repeat(9_000) + " half of geheim\\nthe last line\\n"); process.exit(3)';
-    const discovery = discover({ mcpServers: { bad: { command: process.execPath, args: ['-e', script] } } });
+    const script =
+      'process.stderr.write("x".repeat(9_000) + " half of geheim\\nthe last line\\n"); process.exit(3)';
+    const discovery = discover({
+      mcpServers: { bad: { command: process.execPath, args: ['-e', script] } },
+    });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ stderr: 'the last line' }]);
   });
 
   it('holds no secret of its arguments: variables that were filled in, and values of options for keys', async () => {
     const script = 'process.stderr.write(process.argv.slice(1).join(" ") + "\\n"); process.exit(3)';
-    const args = ['-e', script, '--', 'user=${LOGIN_NAME}', '--api-key', 'geheim-4711', '--auth-token=geheim-0815', '--verbose'];
-    const discovery = discover({ mcpServers: { bad: { command: process.execPath, args } } }, { env: { LOGIN_NAME: 'geheim-name' } });
+    const args = [
+      '-e',
+      script,
+      '--',
+      'user=${LOGIN_NAME}',
+      '--api-key',
+      'geheim-4711',
+      '--auth-token=geheim-0815',
+      '--verbose',
+    ];
+    const discovery = discover(
+      { mcpServers: { bad: { command: process.execPath, args } } },
+      { env: { LOGIN_NAME: 'geheim-name' } },
+    );
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ stderr: 'user=[secret] --api-key [secret] --auth-token=[secret] --verbose' }]);
+    expect(discovery.status()).toMatchObject([
+      { stderr: 'user=[secret] --api-key [secret] --auth-token=[secret] --verbose' },
+    ]);
     expect(JSON.stringify([discovery.status(), discovery.findings()])).not.toContain('geheim');
   });
 
   it('of one that ends when it is asked for its protocol tells that it was started again', async () => {
     const discovery = discover({ mcpServers: { old: hostile('old') } });
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ state: 'ready', era: 'legacy', stderr: expect.stringMatching(/^started \d+$/) as string }]);
+    expect(discovery.status()).toMatchObject([
+      { state: 'ready', era: 'legacy', stderr: expect.stringMatching(/^started \d+$/) as string },
+    ]);
   });
 });
 
@@ -157,31 +305,80 @@ describe('a failure of a server', () => {
     const server = createServer((request, response) => {
       const text = `key ${String(request.headers['x-key'])}, ${String(request.headers.authorization)} at ${request.url} is no good`;
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { readonly id?: unknown; readonly method?: string; readonly params?: { readonly name?: string } };
-        const answer = (said: object) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
-        if (method === 'initialize') answer({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
-        else if (method === 'tools/list') answer({ result: { tools: ['fails', 'refuses'].map((name) => ({ name, inputSchema: { type: 'object' } })) } });
-        else if (params?.name === 'fails') answer({ result: { isError: true, content: [{ type: 'text', text }] } });
-        else if (method === 'tools/call') answer({ error: { code: -32000, message: text } });
-        else if (request.method === 'POST' && id !== undefined) answer({ error: { code: -32601, message: 'unknown' } });
-        else response.writeHead(request.method === 'POST' ? 202 : 405).end();
-      });
+      request
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
+            readonly id?: unknown;
+            readonly method?: string;
+            readonly params?: { readonly name?: string };
+          };
+          const answer = (said: object) =>
+            void response
+              .writeHead(200, { 'content-type': 'application/json' })
+              .end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
+          if (method === 'initialize')
+            answer({
+              result: {
+                protocolVersion: '2025-06-18',
+                capabilities: { tools: {} },
+                serverInfo: { name: 'x', version: '1' },
+              },
+            });
+          else if (method === 'tools/list')
+            answer({
+              result: {
+                tools: ['fails', 'refuses'].map((name) => ({
+                  name,
+                  inputSchema: { type: 'object' },
+                })),
+              },
+            });
+          else if (params?.name === 'fails')
+            answer({ result: { isError: true, content: [{ type: 'text', text }] } });
+          else if (method === 'tools/call') answer({ error: { code: -32000, message: text } });
+          else if (request.method === 'POST' && id !== undefined)
+            answer({ error: { code: -32601, message: 'unknown' } });
+          else response.writeHead(request.method === 'POST' ? 202 : 405).end();
+        });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/?k=\${URL_KEY}`;
-    const discovery = discover({ mcpServers: { far: { url, headers: { 'X-Key': '${HEADER_KEY}', Authorization: 'Bearer plain-token-1' } } } }, { env: { URL_KEY: 'geheim-url-1', HEADER_KEY: 'geheim-header-2' } });
+    const discovery = discover(
+      {
+        mcpServers: {
+          far: {
+            url,
+            headers: { 'X-Key': '${HEADER_KEY}', Authorization: 'Bearer plain-token-1' },
+          },
+        },
+      },
+      { env: { URL_KEY: 'geheim-url-1', HEADER_KEY: 'geheim-header-2' } },
+    );
     await discovery.refresh();
-    for (const tool of ['fails', 'refuses']) expect(await discovery.callTool('far', tool, {}, {})).toMatchObject({ status: 'error', message: expect.stringMatching(/key \[secret\], (?:Bearer )?\[secret\] at .*\[secret\] is no good/) as string });
+    for (const tool of ['fails', 'refuses'])
+      expect(await discovery.callTool('far', tool, {}, {})).toMatchObject({
+        status: 'error',
+        message: expect.stringMatching(
+          /key \[secret\], (?:Bearer )?\[secret\] at .*\[secret\] is no good/,
+        ) as string,
+      });
   });
 });
 
 describe('discoverMcpTools', () => {
   it('gives the tools of the servers that are ready, says which one is awaited, and follows with its tools', async () => {
     const [quick, slow] = [new Demo('quick'), new Demo('slow')];
-    const wait = [process.execPath, '-e', `setTimeout(() => require('node:child_process').spawn(process.execPath, ${JSON.stringify(slow.start.args)}, { stdio: 'inherit' }), 1500)`] as const;
-    const { definitions, findings, discovery, close } = await discoverMcpTools({ mcpServers: { quick: quick.start, slow: { command: wait[0], args: wait.slice(1) } } }, { waitMs: 1_200 });
+    const wait = [
+      process.execPath,
+      '-e',
+      `setTimeout(() => require('node:child_process').spawn(process.execPath, ${JSON.stringify(slow.start.args)}, { stdio: 'inherit' }), 1500)`,
+    ] as const;
+    const { definitions, findings, discovery, close } = await discoverMcpTools(
+      { mcpServers: { quick: quick.start, slow: { command: wait[0], args: wait.slice(1) } } },
+      { waitMs: 1_200 },
+    );
     expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
     expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
     const registry = new ToolMetadataRegistry();
@@ -189,7 +386,10 @@ describe('discoverMcpTools', () => {
     const come = new Promise((resolve) => void discovery.onChange(resolve));
     const stop = discovery.follow(registry);
     await come;
-    expect([...registry].map(({ name }) => name).sort()).toEqual(['mcp.quick.quick', 'mcp.slow.slow']);
+    expect([...registry].map(({ name }) => name).sort()).toEqual([
+      'mcp.quick.quick',
+      'mcp.slow.slow',
+    ]);
     expect(discovery.findings()).toEqual([]);
     stop();
     await close();
@@ -202,52 +402,470 @@ describe('variables of a file', () => {
     const { writeFileSync } = await import('node:fs');
     const folder = demo.start.args[1]!.replace(/[^/]+$/, '');
     writeFileSync(`${folder}.env`, '# keys\nFROM_FILE="a b"\nBOTH=file\n');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, envFile: '${FOLDER}.env', env: { BOTH: 'own' } }, none: { ...demo.start, envFile: '/nowhere/at/all.env' } } }, { env: { FOLDER: folder } });
+    const discovery = discover(
+      {
+        mcpServers: {
+          demo: { ...demo.start, envFile: '${FOLDER}.env', env: { BOTH: 'own' } },
+          none: { ...demo.start, envFile: '/nowhere/at/all.env' },
+        },
+      },
+      { env: { FOLDER: folder } },
+    );
     await discovery.refresh();
-    expect(await discovery.callTool('demo', 'environment', {}, {})).toMatchObject({ value: { FROM_FILE: 'a b', BOTH: 'own' } });
-    expect(discovery.status()[1]).toMatchObject({ reason: 'Expected the file of variables "all.env" to be read, got ENOENT.' });
+    expect(await discovery.callTool('demo', 'environment', {}, {})).toMatchObject({
+      value: { FROM_FILE: 'a b', BOTH: 'own' },
+    });
+    expect(discovery.status()[1]).toMatchObject({
+      reason: 'Expected the file of variables "all.env" to be read, got ENOENT.',
+    });
   });
 });
 
 /** A settings file of each client, as its documentation has it. */
-const FILES: readonly (readonly [client: string, file: object, servers: readonly object[], warnings: readonly RegExp[]])[] = [
-  ['Claude Desktop', { globalShortcut: '', mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { KEY: 'x' } } } }, [{ name: 'files', transport: { kind: 'stdio' } }], []],
-  ['Claude Code', { mcpServers: { api: { type: 'http', url: '${API:-https://x.example}/mcp', headers: { Authorization: 'Bearer ${KEY}' }, headersHelper: 'get.sh', oauth: { clientId: 'a', callbackPort: 80 }, timeout: 600_000, alwaysLoad: true } } }, [{ transport: { kind: 'http', oauth: { clientId: 'a', callbackPort: 80 } }, timeoutMs: 600_000 }], [/api.timeout: .*read as milliseconds/, /api.headersHelper: .*not run/]],
-  ['Cursor', { mcpServers: { a: { type: 'stdio', command: 'python', args: ['${workspaceFolder}/a.py'], envFile: '${userHome}/.env', env: { K: '${env:K}' } }, b: { url: 'https://x.example', env: {}, auth: { CLIENT_ID: 'x', scopes: ['read'] } } } }, [{ transport: { kind: 'stdio', envFile: '${userHome}/.env' } }, { transport: { kind: 'http' }, auth: { scopes: ['read'] } }], [/b.env: .*not used/, /b.auth.CLIENT_ID/]],
-  ['VS Code', { inputs: [{ type: 'promptString', id: 'api-key', description: 'Key', password: true }], servers: { 'io.github.x/y': { type: 'stdio', command: 'npx', args: ['y'], env: { KEY: '${input:api-key}' }, envFile: '${workspaceFolder}/.env', dev: { watch: '*' }, sandboxEnabled: true, gallery: true, version: '1.0.0' } } }, [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }], [/INPUT_API_KEY/, /is called io-github-x-y/, /sandbox/]],
-  ['Copilot', { mcpServers: { a: { type: 'local', command: 'npx', args: ['y'], tools: ['read_*'] } } }, [{ tools: [{ pattern: '*', disabled: true }, { pattern: 'read_*', disabled: false }] }], []],
-  ['Cline', { mcpServers: { 'github.com/upstash/context7-mcp': { command: 'npx', args: [], disabled: false, autoApprove: ['a'], timeout: 60, transportType: 'stdio' } } }, [{ name: 'github-com-upstash-context7-mcp', timeoutMs: 60_000, autoApprove: ['a'] }], [/is called/]],
-  ['Roo Code', { mcpServers: { a: { type: 'streamable-http', url: 'https://x.example', alwaysAllow: ['a'], disabledTools: ['b'], disabled: false, timeout: 3_600, watchPaths: ['/x'] } } }, [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, autoApprove: ['a'], denyTools: ['b'] }], []],
-  ['Windsurf', { mcpServers: { a: { serverUrl: 'https://x.example', headers: { K: '${env:K}' }, disabledTools: ['b'] } } }, [{ transport: { kind: 'http' }, denyTools: ['b'] }], []],
-  ['Gemini CLI', { mcp: { allowed: ['a'] }, theme: 'Dark', mcpServers: { a: { httpUrl: 'https://x.example', timeout: 30_000, trust: true, includeTools: ['a'], excludeTools: ['b'], description: 'x', authProviderType: 'google_credentials' }, b: { command: 'x', env: { KEY: '$KEY' } } } }, [{ timeoutMs: 30_000, autoApprove: ['*'], allowTools: ['a'], denyTools: ['b'] }, { transport: { env: { KEY: '$KEY' } } }], [/^mcp: /, /^theme: /, /read as milliseconds/, /authProviderType/, /written as \$\{NAME\}/]],
-  ['Kiro', { mcpServers: { a: { command: 'uvx', args: ['x'], disabled: false, autoApprove: ['*'], disabledTools: [] } } }, [{ autoApprove: ['*'] }], []],
-  ['LM Studio', { mcpServers: { a: { url: 'https://x.example', headers: { Authorization: 'Bearer x' } } } }, [{ transport: { kind: 'http' } }], []],
-  ['Zed', { context_servers: { a: { source: 'custom', enabled: true, command: 'x', args: [], env: {}, settings: {} }, b: { command: { path: 'y', args: ['z'], env: {} } }, c: { source: 'extension', settings: {} } } }, [{ name: 'a' }, { name: 'b', transport: { command: 'y', args: ['z'] } }], [/c: .*extension/]],
-  ['VS Code’s user settings', { 'editor.fontSize': 12, mcp: { inputs: [{ id: 'key', type: 'promptString' }], servers: { a: { type: 'http', url: 'https://x.example', headers: { K: '${input:key}' } } } } }, [{ name: 'a', transport: { headers: { K: '${input:key}' } } }], [/^editor.fontSize: /, /INPUT_KEY/]],
-  ['Codex', { model: 'x', mcp_servers: { a: { command: 'npx', args: ['-y', 'a'], env: { B: 'c' }, env_vars: ['TOKEN'], cwd: '/x', enabled: true, required: true, startup_timeout_sec: 20, tool_timeout_sec: 45, enabled_tools: ['open'], disabled_tools: ['shot'], default_tools_approval_mode: 'approve', tools: { open: { approval_mode: 'approve' } } }, b: { url: 'https://x.example', bearer_token_env_var: 'TOKEN', http_headers: { A: 'b' }, env_http_headers: { C: 'SECRET' } } } }, [{ transport: { kind: 'stdio', env: { B: 'c', TOKEN: '${TOKEN:-}' } }, timeoutMs: 45_000, allowTools: ['open'], denyTools: ['shot'], autoApprove: [] }, { transport: { kind: 'http', headers: { A: 'b', C: '${SECRET}', Authorization: 'Bearer ${TOKEN}' } } }], [/^model: /, /a.default_tools_approval_mode: .*Say in "tools"/, /approval_mode/]],
-  ['opencode', { $schema: 'https://opencode.ai/config.json', mcp: { a: { type: 'local', command: ['npx', '-y', 'a'], environment: { K: '{env:K}' }, enabled: true, timeout: 5_000 }, b: { type: 'remote', url: 'https://x.example', headers: { A: 'b' }, oauth: {} } } }, [{ transport: { kind: 'stdio', command: 'npx', args: ['-y', 'a'], env: { K: '{env:K}' } }, timeoutMs: 5_000 }, { transport: { kind: 'http' } }], [/a.env.K: .*written as \$\{NAME\}/, /read as milliseconds/]],
-  ['opencode 2', { mcp: { servers: { a: { type: 'local', command: ['npx', 'a'], disabled: false } } } }, [{ transport: { command: 'npx', args: ['a'] } }], []],
-  ['Goose', { GOOSE_MODEL: 'x', extensions: { a: { name: 'A', display_name: 'A', description: '', bundled: null, type: 'stdio', cmd: 'npx', args: ['-y', 'a'], envs: { B: 'c' }, env_keys: ['TOKEN'], timeout: 300, enabled: true, available_tools: ['x'] }, b: { type: 'streamable_http', uri: 'https://x.example', headers: {}, enabled: true }, c: { type: 'builtin', name: 'developer', enabled: true, bundled: true, timeout: 300 }, d: { type: 'platform', name: 'todo', enabled: true } } }, [{ name: 'a', transport: { kind: 'stdio', command: 'npx', env: { B: 'c' } }, timeoutMs: 300_000, allowTools: ['x'] }, { name: 'b', transport: { kind: 'http' } }], [/^GOOSE_MODEL: /, /a.env_keys: .*"env"/, /c: .*left out/, /d: .*left out/]],
-  ['Continue', { name: 'Mine', version: '1.0.0', schema: 'v1', mcpServers: [{ name: 'SQLite MCP', command: 'npx', args: ['-y', 'a'], env: { K: '${{ secrets.K }}' } }, { name: 'Far', type: 'streamable-http', url: 'https://x.example', requestOptions: { headers: {} } }, { name: 'Far', type: 'sse', url: 'https://y.example' }] }, [{ name: 'Far' }, { name: 'Far-3', transport: { kind: 'sse' } }, { name: 'SQLite-MCP', transport: { command: 'npx' } }], [/is called SQLite-MCP/, /env.K: .*written as/, /requestOptions: .*"headers"/]],
-  ['Amp', { 'amp.mcpServers': { a: { command: 'npx', args: ['a'] }, b: { url: 'https://x.example', headers: { A: 'Bearer ${KEY}' } } }, 'amp.notifications.enabled': true }, [{ name: 'a' }, { name: 'b' }], [/notifications/]],
-  ['Crush', { $schema: 'https://charm.land/crush.json', mcp: { a: { type: 'stdio', command: 'node', args: ['a.js'], timeout: 120, disabled: false, disabled_tools: ['x'], env: { K: '$(cat key)' } }, b: { type: 'http', url: 'https://x.example', headers: { A: '$KEY' } } } }, [{ timeoutMs: 120_000, denyTools: ['x'] }, { transport: { kind: 'http' } }], [/a.env.K: .*written as/, /b.headers.A: .*written as/]],
-  ['Warp', { a: 1, mcpServers: { a: { command: 'npx', args: ['a'], env: {}, working_directory: '/x', start_on_launch: true } } }, [{ transport: { cwd: '/x' } }], [/^a: /]],
-  ['Copilot’s command line', { mcpServers: { a: { type: 'local', command: 'npx', args: ['a'], tools: ['*'], env: { K: '${K}' } }, b: { type: 'http', url: 'https://x.example', headers: {}, tools: ['*'] } } }, [{ tools: [{ disabled: true }, { pattern: '*', disabled: false }] }, { transport: { kind: 'http' } }], []],
-  ['Amazon Q', { mcpServers: { a: { command: 'uvx', args: ['a'], env: {}, timeout: 60_000, disabled: true }, b: { type: 'http', url: 'https://x.example' } } }, [{ name: 'b' }], [/read as milliseconds/]],
-  ['Antigravity', { mcpServers: { a: { serverUrl: 'https://x.example', headers: { A: 'b' }, disabledTools: ['x'], disabled: false } } }, [{ denyTools: ['x'] }], []],
+const FILES: readonly (readonly [
+  client: string,
+  file: object,
+  servers: readonly object[],
+  warnings: readonly RegExp[],
+])[] = [
+  [
+    'Claude Desktop',
+    {
+      globalShortcut: '',
+      mcpServers: { files: { command: 'npx', args: ['-y', 'server'], env: { KEY: 'x' } } },
+    },
+    [{ name: 'files', transport: { kind: 'stdio' } }],
+    [],
+  ],
+  [
+    'Claude Code',
+    {
+      mcpServers: {
+        api: {
+          type: 'http',
+          url: '${API:-https://x.example}/mcp',
+          headers: { Authorization: 'Bearer ${KEY}' },
+          headersHelper: 'get.sh',
+          oauth: { clientId: 'a', callbackPort: 80 },
+          timeout: 600_000,
+          alwaysLoad: true,
+        },
+      },
+    },
+    [
+      {
+        transport: { kind: 'http', oauth: { clientId: 'a', callbackPort: 80 } },
+        timeoutMs: 600_000,
+      },
+    ],
+    [/api.timeout: .*read as milliseconds/, /api.headersHelper: .*not run/],
+  ],
+  [
+    'Cursor',
+    {
+      mcpServers: {
+        a: {
+          type: 'stdio',
+          command: 'python',
+          args: ['${workspaceFolder}/a.py'],
+          envFile: '${userHome}/.env',
+          env: { K: '${env:K}' },
+        },
+        b: { url: 'https://x.example', env: {}, auth: { CLIENT_ID: 'x', scopes: ['read'] } },
+      },
+    },
+    [
+      { transport: { kind: 'stdio', envFile: '${userHome}/.env' } },
+      { transport: { kind: 'http' }, auth: { scopes: ['read'] } },
+    ],
+    [/b.env: .*not used/, /b.auth.CLIENT_ID/],
+  ],
+  [
+    'VS Code',
+    {
+      inputs: [{ type: 'promptString', id: 'api-key', description: 'Key', password: true }],
+      servers: {
+        'io.github.x/y': {
+          type: 'stdio',
+          command: 'npx',
+          args: ['y'],
+          env: { KEY: '${input:api-key}' },
+          envFile: '${workspaceFolder}/.env',
+          dev: { watch: '*' },
+          sandboxEnabled: true,
+          gallery: true,
+          version: '1.0.0',
+        },
+      },
+    },
+    [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }],
+    [/INPUT_API_KEY/, /is called io-github-x-y/, /sandbox/],
+  ],
+  [
+    'Copilot',
+    { mcpServers: { a: { type: 'local', command: 'npx', args: ['y'], tools: ['read_*'] } } },
+    [
+      {
+        tools: [
+          { pattern: '*', disabled: true },
+          { pattern: 'read_*', disabled: false },
+        ],
+      },
+    ],
+    [],
+  ],
+  [
+    'Cline',
+    {
+      mcpServers: {
+        'github.com/upstash/context7-mcp': {
+          command: 'npx',
+          args: [],
+          disabled: false,
+          autoApprove: ['a'],
+          timeout: 60,
+          transportType: 'stdio',
+        },
+      },
+    },
+    [{ name: 'github-com-upstash-context7-mcp', timeoutMs: 60_000, autoApprove: ['a'] }],
+    [/is called/],
+  ],
+  [
+    'Roo Code',
+    {
+      mcpServers: {
+        a: {
+          type: 'streamable-http',
+          url: 'https://x.example',
+          alwaysAllow: ['a'],
+          disabledTools: ['b'],
+          disabled: false,
+          timeout: 3_600,
+          watchPaths: ['/x'],
+        },
+      },
+    },
+    [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, autoApprove: ['a'], denyTools: ['b'] }],
+    [],
+  ],
+  [
+    'Windsurf',
+    {
+      mcpServers: {
+        a: { serverUrl: 'https://x.example', headers: { K: '${env:K}' }, disabledTools: ['b'] },
+      },
+    },
+    [{ transport: { kind: 'http' }, denyTools: ['b'] }],
+    [],
+  ],
+  [
+    'Gemini CLI',
+    {
+      mcp: { allowed: ['a'] },
+      theme: 'Dark',
+      mcpServers: {
+        a: {
+          httpUrl: 'https://x.example',
+          timeout: 30_000,
+          trust: true,
+          includeTools: ['a'],
+          excludeTools: ['b'],
+          description: 'x',
+          authProviderType: 'google_credentials',
+        },
+        b: { command: 'x', env: { KEY: '$KEY' } },
+      },
+    },
+    [
+      { timeoutMs: 30_000, autoApprove: ['*'], allowTools: ['a'], denyTools: ['b'] },
+      { transport: { env: { KEY: '$KEY' } } },
+    ],
+    [/^mcp: /, /^theme: /, /read as milliseconds/, /authProviderType/, /written as \$\{NAME\}/],
+  ],
+  [
+    'Kiro',
+    {
+      mcpServers: {
+        a: { command: 'uvx', args: ['x'], disabled: false, autoApprove: ['*'], disabledTools: [] },
+      },
+    },
+    [{ autoApprove: ['*'] }],
+    [],
+  ],
+  [
+    'LM Studio',
+    { mcpServers: { a: { url: 'https://x.example', headers: { Authorization: 'Bearer x' } } } },
+    [{ transport: { kind: 'http' } }],
+    [],
+  ],
+  [
+    'Zed',
+    {
+      context_servers: {
+        a: { source: 'custom', enabled: true, command: 'x', args: [], env: {}, settings: {} },
+        b: { command: { path: 'y', args: ['z'], env: {} } },
+        c: { source: 'extension', settings: {} },
+      },
+    },
+    [{ name: 'a' }, { name: 'b', transport: { command: 'y', args: ['z'] } }],
+    [/c: .*extension/],
+  ],
+  [
+    'VS Code’s user settings',
+    {
+      'editor.fontSize': 12,
+      mcp: {
+        inputs: [{ id: 'key', type: 'promptString' }],
+        servers: { a: { type: 'http', url: 'https://x.example', headers: { K: '${input:key}' } } },
+      },
+    },
+    [{ name: 'a', transport: { headers: { K: '${input:key}' } } }],
+    [/^editor.fontSize: /, /INPUT_KEY/],
+  ],
+  [
+    'Codex',
+    {
+      model: 'x',
+      mcp_servers: {
+        a: {
+          command: 'npx',
+          args: ['-y', 'a'],
+          env: { B: 'c' },
+          env_vars: ['TOKEN'],
+          cwd: '/x',
+          enabled: true,
+          required: true,
+          startup_timeout_sec: 20,
+          tool_timeout_sec: 45,
+          enabled_tools: ['open'],
+          disabled_tools: ['shot'],
+          default_tools_approval_mode: 'approve',
+          tools: { open: { approval_mode: 'approve' } },
+        },
+        b: {
+          url: 'https://x.example',
+          bearer_token_env_var: 'TOKEN',
+          http_headers: { A: 'b' },
+          env_http_headers: { C: 'SECRET' },
+        },
+      },
+    },
+    [
+      {
+        transport: { kind: 'stdio', env: { B: 'c', TOKEN: '${TOKEN:-}' } },
+        timeoutMs: 45_000,
+        allowTools: ['open'],
+        denyTools: ['shot'],
+        autoApprove: [],
+      },
+      {
+        transport: {
+          kind: 'http',
+          headers: { A: 'b', C: '${SECRET}', Authorization: 'Bearer ${TOKEN}' },
+        },
+      },
+    ],
+    [/^model: /, /a.default_tools_approval_mode: .*Say in "tools"/, /approval_mode/],
+  ],
+  [
+    'opencode',
+    {
+      $schema: 'https://opencode.ai/config.json',
+      mcp: {
+        a: {
+          type: 'local',
+          command: ['npx', '-y', 'a'],
+          environment: { K: '{env:K}' },
+          enabled: true,
+          timeout: 5_000,
+        },
+        b: { type: 'remote', url: 'https://x.example', headers: { A: 'b' }, oauth: {} },
+      },
+    },
+    [
+      {
+        transport: { kind: 'stdio', command: 'npx', args: ['-y', 'a'], env: { K: '{env:K}' } },
+        timeoutMs: 5_000,
+      },
+      { transport: { kind: 'http' } },
+    ],
+    [/a.env.K: .*written as \$\{NAME\}/, /read as milliseconds/],
+  ],
+  [
+    'opencode 2',
+    { mcp: { servers: { a: { type: 'local', command: ['npx', 'a'], disabled: false } } } },
+    [{ transport: { command: 'npx', args: ['a'] } }],
+    [],
+  ],
+  [
+    'Goose',
+    {
+      GOOSE_MODEL: 'x',
+      extensions: {
+        a: {
+          name: 'A',
+          display_name: 'A',
+          description: '',
+          bundled: null,
+          type: 'stdio',
+          cmd: 'npx',
+          args: ['-y', 'a'],
+          envs: { B: 'c' },
+          env_keys: ['TOKEN'],
+          timeout: 300,
+          enabled: true,
+          available_tools: ['x'],
+        },
+        b: { type: 'streamable_http', uri: 'https://x.example', headers: {}, enabled: true },
+        c: { type: 'builtin', name: 'developer', enabled: true, bundled: true, timeout: 300 },
+        d: { type: 'platform', name: 'todo', enabled: true },
+      },
+    },
+    [
+      {
+        name: 'a',
+        transport: { kind: 'stdio', command: 'npx', env: { B: 'c' } },
+        timeoutMs: 300_000,
+        allowTools: ['x'],
+      },
+      { name: 'b', transport: { kind: 'http' } },
+    ],
+    [/^GOOSE_MODEL: /, /a.env_keys: .*"env"/, /c: .*left out/, /d: .*left out/],
+  ],
+  [
+    'Continue',
+    {
+      name: 'Mine',
+      version: '1.0.0',
+      schema: 'v1',
+      mcpServers: [
+        { name: 'SQLite MCP', command: 'npx', args: ['-y', 'a'], env: { K: '${{ secrets.K }}' } },
+        {
+          name: 'Far',
+          type: 'streamable-http',
+          url: 'https://x.example',
+          requestOptions: { headers: {} },
+        },
+        { name: 'Far', type: 'sse', url: 'https://y.example' },
+      ],
+    },
+    [
+      { name: 'Far' },
+      { name: 'Far-3', transport: { kind: 'sse' } },
+      { name: 'SQLite-MCP', transport: { command: 'npx' } },
+    ],
+    [/is called SQLite-MCP/, /env.K: .*written as/, /requestOptions: .*"headers"/],
+  ],
+  [
+    'Amp',
+    {
+      'amp.mcpServers': {
+        a: { command: 'npx', args: ['a'] },
+        b: { url: 'https://x.example', headers: { A: 'Bearer ${KEY}' } },
+      },
+      'amp.notifications.enabled': true,
+    },
+    [{ name: 'a' }, { name: 'b' }],
+    [/notifications/],
+  ],
+  [
+    'Crush',
+    {
+      $schema: 'https://charm.land/crush.json',
+      mcp: {
+        a: {
+          type: 'stdio',
+          command: 'node',
+          args: ['a.js'],
+          timeout: 120,
+          disabled: false,
+          disabled_tools: ['x'],
+          env: { K: '$(cat key)' },
+        },
+        b: { type: 'http', url: 'https://x.example', headers: { A: '$KEY' } },
+      },
+    },
+    [{ timeoutMs: 120_000, denyTools: ['x'] }, { transport: { kind: 'http' } }],
+    [/a.env.K: .*written as/, /b.headers.A: .*written as/],
+  ],
+  [
+    'Warp',
+    {
+      a: 1,
+      mcpServers: {
+        a: { command: 'npx', args: ['a'], env: {}, working_directory: '/x', start_on_launch: true },
+      },
+    },
+    [{ transport: { cwd: '/x' } }],
+    [/^a: /],
+  ],
+  [
+    'Copilot’s command line',
+    {
+      mcpServers: {
+        a: { type: 'local', command: 'npx', args: ['a'], tools: ['*'], env: { K: '${K}' } },
+        b: { type: 'http', url: 'https://x.example', headers: {}, tools: ['*'] },
+      },
+    },
+    [
+      { tools: [{ disabled: true }, { pattern: '*', disabled: false }] },
+      { transport: { kind: 'http' } },
+    ],
+    [],
+  ],
+  [
+    'Amazon Q',
+    {
+      mcpServers: {
+        a: { command: 'uvx', args: ['a'], env: {}, timeout: 60_000, disabled: true },
+        b: { type: 'http', url: 'https://x.example' },
+      },
+    },
+    [{ name: 'b' }],
+    [/read as milliseconds/],
+  ],
+  [
+    'Antigravity',
+    {
+      mcpServers: {
+        a: {
+          serverUrl: 'https://x.example',
+          headers: { A: 'b' },
+          disabledTools: ['x'],
+          disabled: false,
+        },
+      },
+    },
+    [{ denyTools: ['x'] }],
+    [],
+  ],
 ];
 
 describe('a settings file of another program', () => {
-  it.each(FILES)('%s is read, in use, and says what is not understood', (_, file, servers, warnings) => {
-    const settings = readMcpSettings(file);
-    expect(settings.enabled).toBe(true);
-    expect(settings.servers).toMatchObject(servers);
-    const messages = settings.warnings.map(({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`);
-    expect(messages).toHaveLength(warnings.length);
-    for (const expected of warnings) expect(messages).toContainEqual(expect.stringMatching(expected));
-  });
+  it.each(FILES)(
+    '%s is read, in use, and says what is not understood',
+    (_, file, servers, warnings) => {
+      const settings = readMcpSettings(file);
+      expect(settings.enabled).toBe(true);
+      expect(settings.servers).toMatchObject(servers);
+      const messages = settings.warnings.map(
+        ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
+      );
+      expect(messages).toHaveLength(warnings.length);
+      for (const expected of warnings)
+        expect(messages).toContainEqual(expect.stringMatching(expected));
+    },
+  );
 
-  it.each([['a setting of the program that has the name mcp', { mcp: { allowed: ['a'], serverCommand: 'x' } }], ['extensions of an editor', { extensions: { recommendations: ['x'] } }], ['a list of nothing', { mcpServers: [] }]])('with %s is read, and has no servers', (_, file) => {
+  it.each([
+    [
+      'a setting of the program that has the name mcp',
+      { mcp: { allowed: ['a'], serverCommand: 'x' } },
+    ],
+    ['extensions of an editor', { extensions: { recommendations: ['x'] } }],
+    ['a list of nothing', { mcpServers: [] }],
+  ])('with %s is read, and has no servers', (_, file) => {
     expect(readMcpSettings(file).servers).toEqual([]);
   });
 
@@ -256,11 +874,19 @@ describe('a settings file of another program', () => {
     const discovery = discover({ mcpServers: { demo: { ...demo.start, alow_tools: ['a'] } } });
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.demo.a']);
-    expect(discovery.findings()).toMatchObject([{ kind: 'settings', server: 'demo', message: expect.stringContaining('Did you mean "allow_tools"?') as string }]);
+    expect(discovery.findings()).toMatchObject([
+      {
+        kind: 'settings',
+        server: 'demo',
+        message: expect.stringContaining('Did you mean "allow_tools"?') as string,
+      },
+    ]);
   });
 
   it('with two servers whose names become one is refused', () => {
-    expect(() => readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() =>
+      readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } }),
+    ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     try {
       readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } });
     } catch (error) {

@@ -26,12 +26,16 @@ interface Normalise {
 }
 interface Discovery {
   readonly name: string;
-  readonly settings?: { readonly enabled: boolean; readonly servers: Readonly<Record<string, Fields>> };
+  readonly settings?: {
+    readonly enabled: boolean;
+    readonly servers: Readonly<Record<string, Fields>>;
+  };
   readonly tools_by_server: Readonly<Record<string, readonly unknown[] | string>>;
   readonly output: { readonly all: readonly string[] };
 }
 
-const casesOf = <T>(section: string) => (present ? golden<{ readonly cases: readonly T[] }>(section).cases : []);
+const casesOf = <T>(section: string) =>
+  present ? golden<{ readonly cases: readonly T[] }>(section).cases : [];
 /** The recorder had no transports; ours must have one. */
 const reachable = { command: 'run' };
 
@@ -39,13 +43,29 @@ const reachable = { command: 'run' };
 function inTheirWords(tool: Fields, server: McpServerSettings): Fields | 'refused' {
   const translated = translateMcpTool(tool, server);
   if ('refused' in translated) return 'refused';
-  const { name, description, inputSchema, version, sideEffects, timeoutMs, auth, allowParallel, idempotencyKey, requiresConsent, providers, capabilities = [] } = translated.options;
+  const {
+    name,
+    description,
+    inputSchema,
+    version,
+    sideEffects,
+    timeoutMs,
+    auth,
+    allowParallel,
+    idempotencyKey,
+    requiresConsent,
+    providers,
+    capabilities = [],
+  } = translated.options;
   return {
     name,
     description,
     parameters: inputSchema,
     version,
-    side_effects: Array.isArray(sideEffects) && sideEffects.length === 1 ? (sideEffects as readonly unknown[])[0] : sideEffects,
+    side_effects:
+      Array.isArray(sideEffects) && sideEffects.length === 1
+        ? (sideEffects as readonly unknown[])[0]
+        : sideEffects,
     default_timeout: timeoutMs! / 1_000,
     auth,
     allow_parallel: allowParallel,
@@ -71,7 +91,10 @@ const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
   // "yes" is yes here as for the other flags; there it made the tool invalid.
   idempotency_string: { idempotency_key: true },
   // Blanks and slashes are not allowed in names of tools; the call has the name as the server wrote it.
-  name_trim: { name: 'mcp.srv.a_x20_b_x2f_c', providers: [{ name: 'mcp', config: { server: 'srv', tool: '  a b/c  ' } }] },
+  name_trim: {
+    name: 'mcp.srv.a_x20_b_x2f_c',
+    providers: [{ name: 'mcp', config: { server: 'srv', tool: '  a b/c  ' } }],
+  },
   // A text fell into characters.
   capabilities_string: { capabilities: ['search'] },
 };
@@ -83,19 +106,32 @@ describe.skipIf(!present)('the recorded translations', () => {
     expect(names).toEqual(expect.arrayContaining(Object.keys(DIFFERENT)));
   });
 
-  it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))('are ours: %s', (name, { tool, server_name, server_config, defaults, output }) => {
-    const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
-    const read = () => readMcpSettings({ enabled: true, ...defaults, servers: { [server_name]: { ...reachable, ...server_config } } }).servers[0]!;
-    if (different === 'refused') expect(read).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    else expect(inTheirWords(tool, read())).toEqual({ ...output, ...different });
-  });
+  it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
+    'are ours: %s',
+    (name, { tool, server_name, server_config, defaults, output }) => {
+      const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
+      const read = () =>
+        readMcpSettings({
+          enabled: true,
+          ...defaults,
+          servers: { [server_name]: { ...reachable, ...server_config } },
+        }).servers[0]!;
+      if (different === 'refused')
+        expect(read).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+      else expect(inTheirWords(tool, read())).toEqual({ ...output, ...different });
+    },
+  );
 });
 
 /** What a recorded server's settings are here; `refused` with the reason beside it. */
 const SERVERS: readonly (Fields | 'refused')[] = [
   // Nothing to start became a program without a name.
   'refused',
-  { transport: { kind: 'websocket', url: 'wss://x', headers: {} }, timeoutMs: 5_000, healthCheckIntervalMs: 300_000 },
+  {
+    transport: { kind: 'websocket', url: 'wss://x', headers: {} },
+    timeoutMs: 5_000,
+    healthCheckIntervalMs: 300_000,
+  },
   // Two transports nobody knew became stdio, and started nothing.
   { transport: { kind: 'sse', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
   { transport: { kind: 'http', url: 'http://x', headers: {} }, timeoutMs: 30_000 },
@@ -107,18 +143,34 @@ const SERVERS: readonly (Fields | 'refused')[] = [
 
 describe.skipIf(!present)('the recorded servers', () => {
   const cases = casesOf<Normalise>('mcp_server_normalise');
-  const read = (raw: unknown, defaults: Fields) => readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0]!;
+  const read = (raw: unknown, defaults: Fields) =>
+    readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0]!;
 
-  it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))('are ours: %s', (_, { raw, defaults }, expected) => {
-    if (expected === 'refused') expect(() => read(raw, defaults)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    else expect(read(raw, defaults)).toMatchObject(expected);
-  });
+  it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))(
+    'are ours: %s',
+    (_, { raw, defaults }, expected) => {
+      if (expected === 'refused')
+        expect(() => read(raw, defaults)).toThrow(
+          expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+        );
+      else expect(read(raw, defaults)).toMatchObject(expected);
+    },
+  );
 
   it('are ours in their arguments and lists, once the time below 0 is gone; but the lists for all stay beside the server’s own', () => {
     const { raw, defaults, output } = cases[4]!;
     const { timeout_seconds: _, ...rest } = raw as Fields;
     const settings = readMcpSettings({ enabled: true, ...defaults, servers: { s: rest } });
-    expect(settings.servers[0]).toMatchObject({ transport: { kind: 'stdio', command: output['command'], args: output['args'], env: output['env'] }, allowTools: output['allow_tools'], denyTools: [] });
+    expect(settings.servers[0]).toMatchObject({
+      transport: {
+        kind: 'stdio',
+        command: output['command'],
+        args: output['args'],
+        env: output['env'],
+      },
+      allowTools: output['allow_tools'],
+      denyTools: [],
+    });
     expect(settings).toMatchObject({ allowTools: ['g'], denyTools: ['d'] });
   });
 });
@@ -140,20 +192,39 @@ const LISTED: Readonly<Record<string, readonly string[] | 'refused'>> = {
 };
 
 describe.skipIf(!present)('the recorded filters', () => {
-  const cases = casesOf<Discovery>('mcp_discovery').filter(({ settings }) => settings !== undefined);
+  const cases = casesOf<Discovery>('mcp_discovery').filter(
+    ({ settings }) => settings !== undefined,
+  );
 
-  it.each(cases.map((each) => [each.name, each] as const))('are ours: %s', (name, { settings: given, tools_by_server, output }) => {
-    const listed = () => {
-      const servers = Object.fromEntries(Object.entries(given!.servers).map(([server, config]) => [server, { ...reachable, ...config }]));
-      const settings = readMcpSettings({ ...given, servers });
-      if (!settings.enabled) return [];
-      return settings.servers.flatMap((server) => {
-        const tools = tools_by_server[server.name];
-        return Array.isArray(tools) ? translateListing(tools, server, settings).tools.map((tool) => `${tool.name}${server.persona === undefined ? '' : `@${server.persona}`}`) : [];
-      });
-    };
-    const expected = Object.hasOwn(LISTED, name) ? LISTED[name]! : output.all.filter((tool) => tool !== 'shared_tool');
-    if (expected !== 'refused') expect(listed()).toEqual(expected);
-    else expect(listed).toThrow(expect.toSatisfy((error: unknown) => isToolError(error, 'INVALID_ARGUMENT')));
-  });
+  it.each(cases.map((each) => [each.name, each] as const))(
+    'are ours: %s',
+    (name, { settings: given, tools_by_server, output }) => {
+      const listed = () => {
+        const servers = Object.fromEntries(
+          Object.entries(given!.servers).map(([server, config]) => [
+            server,
+            { ...reachable, ...config },
+          ]),
+        );
+        const settings = readMcpSettings({ ...given, servers });
+        if (!settings.enabled) return [];
+        return settings.servers.flatMap((server) => {
+          const tools = tools_by_server[server.name];
+          return Array.isArray(tools)
+            ? translateListing(tools, server, settings).tools.map(
+                (tool) => `${tool.name}${server.persona === undefined ? '' : `@${server.persona}`}`,
+              )
+            : [];
+        });
+      };
+      const expected = Object.hasOwn(LISTED, name)
+        ? LISTED[name]!
+        : output.all.filter((tool) => tool !== 'shared_tool');
+      if (expected !== 'refused') expect(listed()).toEqual(expected);
+      else
+        expect(listed).toThrow(
+          expect.toSatisfy((error: unknown) => isToolError(error, 'INVALID_ARGUMENT')),
+        );
+    },
+  );
 });

@@ -9,8 +9,10 @@ import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js'
 import { checkInput } from '../../src/tool/check-input.js';
 import { definitionOf, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
 
-const settingsWith = (server: object = {}, global: object = {}, name = 's') => readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
-const serverWith = (...given: Parameters<typeof settingsWith>) => settingsWith(...given).servers[0]!;
+const settingsWith = (server: object = {}, global: object = {}, name = 's') =>
+  readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
+const serverWith = (...given: Parameters<typeof settingsWith>) =>
+  settingsWith(...given).servers[0]!;
 
 function translated(tool: unknown, ...given: Parameters<typeof settingsWith>) {
   const translation = translateMcpTool(tool, serverWith(...given));
@@ -18,7 +20,8 @@ function translated(tool: unknown, ...given: Parameters<typeof settingsWith>) {
   return translation;
 }
 const optionsOf = (...given: Parameters<typeof translated>) => translated(...given).options;
-const entryFor = (...given: Parameters<typeof translated>): ToolEntry => entryOf(definitionOf(optionsOf(...given)));
+const entryFor = (...given: Parameters<typeof translated>): ToolEntry =>
+  entryOf(definitionOf(optionsOf(...given)));
 const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
   const translation = translateMcpTool(tool, serverWith(...given));
   return 'refused' in translation ? translation.refused : undefined;
@@ -26,7 +29,10 @@ const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
 const nameOf = (name: string, server = 's') => translated({ name }, {}, {}, server).name;
 
 /** The characters that a name was encoded from. */
-const decoded = (name: string) => name.replace(/_x([0-9a-f]+)_/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)));
+const decoded = (name: string) =>
+  name.replace(/_x([0-9a-f]+)_/g, (_, code: string) =>
+    String.fromCodePoint(Number.parseInt(code, 16)),
+  );
 
 describe('the name of a server’s tool', () => {
   it('is mcp.<server>.<tool>, or mcp.<tool> of the server without a name', () => {
@@ -40,8 +46,17 @@ describe('the name of a server’s tool', () => {
 
   it('cannot be that of another tool', () => {
     const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
-    const names = fc.array(characters, { minLength: 1, maxLength: 12 }).map((each) => each.join('')).filter((name) => name.trim() !== '');
-    fc.assert(fc.property(names, (name) => void expect(decoded(nameOf(name).slice('mcp.s.'.length))).toBe(name.trim())), { numRuns: 2_000 });
+    const names = fc
+      .array(characters, { minLength: 1, maxLength: 12 })
+      .map((each) => each.join(''))
+      .filter((name) => name.trim() !== '');
+    fc.assert(
+      fc.property(
+        names,
+        (name) => void expect(decoded(nameOf(name).slice('mcp.s.'.length))).toBe(name.trim()),
+      ),
+      { numRuns: 2_000 },
+    );
   });
 
   it('of the server without a name cannot be that of a tool of another', () => {
@@ -50,53 +65,143 @@ describe('the name of a server’s tool', () => {
 
   it('keeps a name in a name where it belongs', () => {
     expect(nameOf('mcp.other.delete')).toBe('mcp.s.mcp.other.delete');
-    expect(optionsOf({ name: 'mcp.other.delete' }).providers).toEqual([{ name: 'mcp', config: { server: 's', tool: 'mcp.other.delete' } }]);
+    expect(optionsOf({ name: 'mcp.other.delete' }).providers).toEqual([
+      { name: 'mcp', config: { server: 's', tool: 'mcp.other.delete' } },
+    ]);
   });
 
   it('is refused when blank, too long, or with hidden characters', () => {
-    for (const name of ['', '  ', 'a'.repeat(128), ' '.repeat(1e6), 'a\u200bb', 'a\u202eb', 'a\nb', 'a\ud800', '\u{e0041}', 7, null, undefined, {}]) expect(refusal({ name })).toBeTypeOf('string');
-    for (const name of ['constructor', '__proto__', 'toString']) expect(nameOf(name)).toBe(`mcp.s.${name}`);
+    for (const name of [
+      '',
+      '  ',
+      'a'.repeat(128),
+      ' '.repeat(1e6),
+      'a\u200bb',
+      'a\u202eb',
+      'a\nb',
+      'a\ud800',
+      '\u{e0041}',
+      7,
+      null,
+      undefined,
+      {},
+    ])
+      expect(refusal({ name })).toBeTypeOf('string');
+    for (const name of ['constructor', '__proto__', 'toString'])
+      expect(nameOf(name)).toBe(`mcp.s.${name}`);
   });
 });
 
 describe('a translated tool', () => {
   it('keeps the tool’s own name for calls, blanks and all', () => {
-    expect(optionsOf({ name: ' a b ' }).providers).toEqual([{ name: 'mcp', config: { server: 's', tool: ' a b ' } }]);
+    expect(optionsOf({ name: ' a b ' }).providers).toEqual([
+      { name: 'mcp', config: { server: 's', tool: ' a b ' } },
+    ]);
   });
 
   it('needs approval, runs alone, is not repeated and not kept, when only a name is known', () => {
     const entry = entryFor({ name: 't' });
-    expect(entry).toMatchObject({ sideEffects: ['network'], accessMode: 'mixed', dangerLevel: 'high', requiresConsent: true, allowParallel: false, idempotencyKey: false, timeoutMs: 30_000, version: '1.0.0', auth: { required: false } });
+    expect(entry).toMatchObject({
+      sideEffects: ['network'],
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      requiresConsent: true,
+      allowParallel: false,
+      idempotencyKey: false,
+      timeoutMs: 30_000,
+      version: '1.0.0',
+      auth: { required: false },
+    });
     expect(requiresApproval(entry)).toBe(true);
   });
 
   it('is no safer for any hints of a server that is not trusted', () => {
     const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
-    const settings = fc.record({ side_effects: fc.constantFrom('none', 'write', 'network', 'system', 'read_external_service', 'filesystem'), access_mode: fc.constantFrom('mixed', 'execute'), danger_level: fc.constantFrom('low', 'critical'), requires_consent: fc.boolean(), allow_parallel: fc.boolean(), idempotency_key: fc.boolean() } as const, { requiredKeys: [] });
-    const rank = (entry: ToolEntry) => ['safe', 'low', 'medium', 'high', 'critical'].indexOf(entry.dangerLevel);
+    const settings = fc.record(
+      {
+        side_effects: fc.constantFrom(
+          'none',
+          'write',
+          'network',
+          'system',
+          'read_external_service',
+          'filesystem',
+        ),
+        access_mode: fc.constantFrom('mixed', 'execute'),
+        danger_level: fc.constantFrom('low', 'critical'),
+        requires_consent: fc.boolean(),
+        allow_parallel: fc.boolean(),
+        idempotency_key: fc.boolean(),
+      } as const,
+      { requiredKeys: [] },
+    );
+    const rank = (entry: ToolEntry) =>
+      ['safe', 'low', 'medium', 'high', 'critical'].indexOf(entry.dangerLevel);
     fc.assert(
-      fc.property(settings, fc.record({ readOnlyHint: hint, destructiveHint: hint, idempotentHint: hint, openWorldHint: hint }), (server, annotations) => {
-        const [bare, hinted] = [entryFor({ name: 't' }, server), entryFor({ name: 't', annotations }, server)];
-        expect(rank(hinted)).toBeGreaterThanOrEqual(rank(bare));
-        expect(requiresApproval(hinted) || !requiresApproval(bare)).toBe(true);
-        expect(hinted.accessMode === bare.accessMode || (bare.accessMode === 'readonly' && hinted.accessMode === 'mixed')).toBe(true);
-        for (const axis of ['requiresConsent', 'allowParallel', 'idempotencyKey', 'sideEffects'] as const) expect(hinted[axis]).toEqual(bare[axis]);
-      }),
+      fc.property(
+        settings,
+        fc.record({
+          readOnlyHint: hint,
+          destructiveHint: hint,
+          idempotentHint: hint,
+          openWorldHint: hint,
+        }),
+        (server, annotations) => {
+          const [bare, hinted] = [
+            entryFor({ name: 't' }, server),
+            entryFor({ name: 't', annotations }, server),
+          ];
+          expect(rank(hinted)).toBeGreaterThanOrEqual(rank(bare));
+          expect(requiresApproval(hinted) || !requiresApproval(bare)).toBe(true);
+          expect(
+            hinted.accessMode === bare.accessMode ||
+              (bare.accessMode === 'readonly' && hinted.accessMode === 'mixed'),
+          ).toBe(true);
+          for (const axis of [
+            'requiresConsent',
+            'allowParallel',
+            'idempotencyKey',
+            'sideEffects',
+          ] as const)
+            expect(hinted[axis]).toEqual(bare[axis]);
+        },
+      ),
       { numRuns: 1_000 },
     );
   });
 
   it('of a trusted server is what its hints say, where the settings say nothing of what is touched', () => {
     const annotations = { readOnlyHint: true };
-    expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({ accessMode: 'readonly', requiresConsent: false, allowParallel: true });
-    expect(entryFor({ name: 't', annotations }, { trusted: true, requires_consent: true })).toMatchObject({ accessMode: 'readonly', requiresConsent: true });
-    expect(entryFor({ name: 't', annotations }, { trusted: true, side_effects: 'write' })).toMatchObject({ accessMode: 'write', requiresConsent: true });
+    expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({
+      accessMode: 'readonly',
+      requiresConsent: false,
+      allowParallel: true,
+    });
+    expect(
+      entryFor({ name: 't', annotations }, { trusted: true, requires_consent: true }),
+    ).toMatchObject({ accessMode: 'readonly', requiresConsent: true });
+    expect(
+      entryFor({ name: 't', annotations }, { trusted: true, side_effects: 'write' }),
+    ).toMatchObject({ accessMode: 'write', requiresConsent: true });
   });
 
   it('is believed when it warns of itself', () => {
-    expect(entryFor({ name: 't', annotations: { destructiveHint: true } }, { side_effects: 'read_external_service' })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
-    expect(entryFor({ name: 't', annotations: { readOnlyHint: false } }, { side_effects: 'read_external_service' })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
-    expect(entryFor({ name: 't', annotations: { destructiveHint: true } }, { danger_level: 'low' }).dangerLevel).toBe('low');
+    expect(
+      entryFor(
+        { name: 't', annotations: { destructiveHint: true } },
+        { side_effects: 'read_external_service' },
+      ),
+    ).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
+    expect(
+      entryFor(
+        { name: 't', annotations: { readOnlyHint: false } },
+        { side_effects: 'read_external_service' },
+      ),
+    ).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high' });
+    expect(
+      entryFor({ name: 't', annotations: { destructiveHint: true } }, { danger_level: 'low' })
+        .dangerLevel,
+    ).toBe('low');
   });
 
   it('is only for the persona of its server', () => {
@@ -111,28 +216,52 @@ describe('a translated tool', () => {
     [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
     [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
   ])('of a server with %j that lists %j is only for %j', (settings, own, allowed) => {
-    expect(optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist).toEqual(allowed);
+    expect(
+      optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
+    ).toEqual(allowed);
   });
 
-  it('is for nobody where its list of personas is none', () => expect(optionsOf({ name: 't', persona_allowlist: 'everybody' }).personaAllowlist).toEqual([]));
+  it('is for nobody where its list of personas is none', () =>
+    expect(optionsOf({ name: 't', persona_allowlist: 'everybody' }).personaAllowlist).toEqual([]));
 
   it('has the server’s title, hints and _meta as data, and nothing else of it', () => {
-    const tool = { name: 't', title: ' Find\u200b it ', annotations: { readOnlyHint: true, title: 'x', text: 'y' }, _meta: { ui: { page: 1 } }, icons: ['data:,'], execute: 'x', dangerLevel: 'safe', requiresConsent: false };
+    const tool = {
+      name: 't',
+      title: ' Find\u200b it ',
+      annotations: { readOnlyHint: true, title: 'x', text: 'y' },
+      _meta: { ui: { page: 1 } },
+      icons: ['data:,'],
+      execute: 'x',
+      dangerLevel: 'safe',
+      requiresConsent: false,
+    };
     const options = optionsOf(tool);
-    expect(options.metadata).toEqual({ title: 'Find it', mcp: { annotations: { readOnlyHint: true }, _meta: { ui: { page: 1 } } } });
+    expect(options.metadata).toEqual({
+      title: 'Find it',
+      mcp: { annotations: { readOnlyHint: true }, _meta: { ui: { page: 1 } } },
+    });
     expect(options).not.toHaveProperty('dangerLevel');
     expect(options.requiresConsent).toBe(true);
-    expect(optionsOf({ name: 't', annotations: { title: 'From the hints' } }).metadata).toMatchObject({ title: 'From the hints' });
-    expect(optionsOf({ name: 't', _meta: { big: 'x'.repeat(20_000) } }).metadata).toEqual({ mcp: {} });
+    expect(
+      optionsOf({ name: 't', annotations: { title: 'From the hints' } }).metadata,
+    ).toMatchObject({ title: 'From the hints' });
+    expect(optionsOf({ name: 't', _meta: { big: 'x'.repeat(20_000) } }).metadata).toEqual({
+      mcp: {},
+    });
   });
 
   it('is described without hidden characters, and not at any length', () => {
-    const { options, changes } = translated({ name: 't', description: ` Reads\u{e0041}\u202e می\u200cخواهم. ${'x'.repeat(100_000)}` });
+    const { options, changes } = translated({
+      name: 't',
+      description: ` Reads\u{e0041}\u202e می\u200cخواهم. ${'x'.repeat(100_000)}`,
+    });
     expect(options.description).toHaveLength(4_096);
     expect(options.description).toMatch(/^Reads می\u200cخواهم\. x/);
     expect(changes).toHaveLength(2);
     expect(refusal({ name: 't', description: 'x'.repeat(10_000_000) })).toMatch(/256 KiB/);
-    expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe("MCP tool 't' from server 's'");
+    expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe(
+      "MCP tool 't' from server 's'",
+    );
   });
 
   it('is whole without what only pictures take up', () => {
@@ -144,25 +273,60 @@ describe('the schemas of a server’s tool', () => {
   const schemaOf = (inputSchema: unknown) => translated({ name: 't', inputSchema });
 
   it('are put right where real servers are wrong', () => {
-    expect(schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
-    expect(schemaOf({ type: 'string', properties: [], required: 'a' })).toMatchObject({ options: { inputSchema: { type: 'object', properties: {}, required: ['a'] } }, changes: [expect.any(String), expect.any(String), expect.any(String)] });
+    expect(
+      schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema,
+    ).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
+    expect(schemaOf({ type: 'string', properties: [], required: 'a' })).toMatchObject({
+      options: { inputSchema: { type: 'object', properties: {}, required: ['a'] } },
+      changes: [expect.any(String), expect.any(String), expect.any(String)],
+    });
     expect(schemaOf(undefined).options.inputSchema).toEqual({ type: 'object', properties: {} });
   });
 
   it('are those of the protocol where a tool has several', () => {
-    expect(optionsOf({ name: 't', parameters: { properties: { c: {} } }, input_schema: { properties: { b: {} } }, inputSchema: { properties: { a: {} } } }).inputSchema).toMatchObject({ properties: { a: {} } });
+    expect(
+      optionsOf({
+        name: 't',
+        parameters: { properties: { c: {} } },
+        input_schema: { properties: { b: {} } },
+        inputSchema: { properties: { a: {} } },
+      }).inputSchema,
+    ).toMatchObject({ properties: { a: {} } });
   });
 
   it('may have fields of any name', () => {
-    const names = ['server', 'tool', 'name', 'arguments', 'description', 'constructor', '__proto__', 'const', 'properties'];
-    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string', description: `\u200b${name}` }]));
+    const names = [
+      'server',
+      'tool',
+      'name',
+      'arguments',
+      'description',
+      'constructor',
+      '__proto__',
+      'const',
+      'properties',
+    ];
+    const properties = Object.fromEntries(
+      names.map((name) => [name, { type: 'string', description: `\u200b${name}` }]),
+    );
     const { inputSchema } = schemaOf({ type: 'object', properties }).options;
-    expect(Object.entries(inputSchema['properties'] as object).map(([name, field]) => [name, (field as { description: string }).description])).toEqual(names.map((name) => [name, name]));
+    expect(
+      Object.entries(inputSchema['properties'] as object).map(([name, field]) => [
+        name,
+        (field as { description: string }).description,
+      ]),
+    ).toEqual(names.map((name) => [name, name]));
   });
 
   it('keep data that looks like an explanation', () => {
-    const schema = { type: 'object', properties: { a: { default: { description: ' x ' }, description: ' y ' } } };
-    expect(schemaOf(schema).options.inputSchema).toEqual({ ...schema, properties: { a: { default: { description: ' x ' }, description: 'y' } } });
+    const schema = {
+      type: 'object',
+      properties: { a: { default: { description: ' x ' }, description: ' y ' } },
+    };
+    expect(schemaOf(schema).options.inputSchema).toEqual({
+      ...schema,
+      properties: { a: { default: { description: ' x ' }, description: 'y' } },
+    });
   });
 
   it.each<[string, unknown]>([
@@ -174,39 +338,93 @@ describe('the schemas of a server’s tool', () => {
     ['a reference to elsewhere', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
     ['a reference that leads nowhere', { properties: { a: { $ref: '#/$defs/none' } } }],
     ['keywords of a wrong type', { properties: { a: { type: 7 } } }],
-    ['1,000 levels', { properties: { a: Array.from({ length: 1_000 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
+    [
+      '1,000 levels',
+      {
+        properties: {
+          a: Array.from({ length: 1_000 }).reduce<object>((inner) => ({ not: inner }), {}),
+        },
+      },
+    ],
   ])('are refused: %s', (_, inputSchema) => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|nested/);
   });
 
   it.each<[string, object]>([
-    ['300 properties', { properties: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}])) }],
-    ['40 levels', { properties: { a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}) } }],
-    ['references that double', { $defs: { ...Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }])), d30: {} }, $ref: '#/$defs/d0' }],
+    [
+      '300 properties',
+      {
+        properties: Object.fromEntries(
+          Array.from({ length: 300 }, (_, index) => [`p${index}`, {}]),
+        ),
+      },
+    ],
+    [
+      '40 levels',
+      {
+        properties: {
+          a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}),
+        },
+      },
+    ],
+    [
+      'references that double',
+      {
+        $defs: {
+          ...Object.fromEntries(
+            Array.from({ length: 30 }, (_, index) => [
+              `d${index}`,
+              { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+            ]),
+          ),
+          d30: {},
+        },
+        $ref: '#/$defs/d0',
+      },
+    ],
     ['100 KiB', { description: 'x', properties: { a: { const: 'x'.repeat(100_000) } } }],
-    ['a pattern that cannot be judged, inside not', { properties: { a: { not: { pattern: '^(a+)+$' } } } }],
+    [
+      'a pattern that cannot be judged, inside not',
+      { properties: { a: { not: { pattern: '^(a+)+$' } } } },
+    ],
   ])('are kept, and bounded when they are checked: %s', (_, inputSchema) => {
     expect(optionsOf({ name: 't', inputSchema }).inputSchema).toMatchObject(inputSchema);
   });
 
   it('are marked as foreign, so that their patterns are left to the server', () => {
-    const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    const inputSchema = {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '^(a+)+$' } },
+    };
     const { options } = translated({ name: 't', inputSchema, outputSchema: inputSchema });
-    for (const schema of [options.inputSchema, options.outputSchema!]) expect(uncheckedPatterns(schema)).toEqual([{ path: ['properties', 'a', 'pattern'], pattern: '^(a+)+$' }]);
+    for (const schema of [options.inputSchema, options.outputSchema!])
+      expect(uncheckedPatterns(schema)).toEqual([
+        { path: ['properties', 'a', 'pattern'], pattern: '^(a+)+$' },
+      ]);
     // Definitions that are made of it are too, as those with another time limit.
-    const again = entryOf(definitionOf({ ...definitionOf({ ...options, timeoutMs: 5 }), timeoutMs: 6 }));
+    const again = entryOf(
+      definitionOf({ ...definitionOf({ ...options, timeoutMs: 5 }), timeoutMs: 6 }),
+    );
     expect(uncheckedPatterns(again.inputJsonSchema)).toHaveLength(1);
     expect(checkInput(again, { a: `${'a'.repeat(60)}b` })).toMatchObject({ ok: true });
     expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
   });
 
   it('have their patterns checked by the engine that the user gives', () => {
-    const tool = { name: 't', inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } } };
-    const translation = translateMcpTool(tool, serverWith(), (pattern) => ({ test: (text) => text.includes(pattern) }));
+    const tool = {
+      name: 't',
+      inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } },
+    };
+    const translation = translateMcpTool(tool, serverWith(), (pattern) => ({
+      test: (text) => text.includes(pattern),
+    }));
     if ('refused' in translation) throw new Error(translation.refused);
     const entry = entryOf(definitionOf(translation.options));
     expect(uncheckedPatterns(entry.inputJsonSchema)).toEqual([]);
-    expect([checkInput(entry, { a: 'x' }), checkInput(entry, { a: 'y' })]).toMatchObject([{ ok: true }, { ok: false, error: { code: 'INVALID_INPUT' } }]);
+    expect([checkInput(entry, { a: 'x' }), checkInput(entry, { a: 'y' })]).toMatchObject([
+      { ok: true },
+      { ok: false, error: { code: 'INVALID_INPUT' } },
+    ]);
   });
 
   it('of output are kept when sound, and dropped when not', () => {
@@ -226,20 +444,40 @@ describe('what a tool needs to be called', () => {
   it('is never less than the settings say', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (auth, requires_authentication) => {
-        expect(authOf({ auth, requires_authentication }, { auth: { required: true, scopes: ['a'] } })).toMatchObject({ required: true, scopes: expect.arrayContaining(['a']) });
-        expect(authOf({ auth, requires_authentication }, { scopes: 'a' })).toMatchObject({ required: true });
+        expect(
+          authOf({ auth, requires_authentication }, { auth: { required: true, scopes: ['a'] } }),
+        ).toMatchObject({ required: true, scopes: expect.arrayContaining(['a']) });
+        expect(authOf({ auth, requires_authentication }, { scopes: 'a' })).toMatchObject({
+          required: true,
+        });
       }),
     );
-    expect(authOf({ requires_authentication: false, auth: { required: false } }, { auth: { required: true } })).toMatchObject({ required: true });
+    expect(
+      authOf(
+        { requires_authentication: false, auth: { required: false } },
+        { auth: { required: true } },
+      ),
+    ).toMatchObject({ required: true });
   });
 
   it('may be more', () => {
-    expect(authOf({ requires_authentication: true }, { auth: { required: false } })).toEqual({ required: true });
-    expect(authOf({ auth: { scopes: 'x y x', type: 'oauth2' } }, { scopes: ['z'] })).toEqual({ required: true, type: 'oauth2', scopes: ['x', 'y', 'z'] });
+    expect(authOf({ requires_authentication: true }, { auth: { required: false } })).toEqual({
+      required: true,
+    });
+    expect(authOf({ auth: { scopes: 'x y x', type: 'oauth2' } }, { scopes: ['z'] })).toEqual({
+      required: true,
+      type: 'oauth2',
+      scopes: ['x', 'y', 'z'],
+    });
   });
 
   it('names only variables of the settings', () => {
-    expect(authOf({ auth: { env: { HOME: 'required' } } }, { auth: { required: true, env: { TOKEN: 'MCP_TOKEN' } } })).toEqual({ required: true, env: { MCP_TOKEN: 'required' } });
+    expect(
+      authOf(
+        { auth: { env: { HOME: 'required' } } },
+        { auth: { required: true, env: { TOKEN: 'MCP_TOKEN' } } },
+      ),
+    ).toEqual({ required: true, env: { MCP_TOKEN: 'required' } });
   });
 });
 
@@ -250,42 +488,105 @@ describe('a listing', () => {
   };
 
   it('keeps the good tools when others are bad', () => {
-    const { tools, findings } = listingOf([null, { name: 'a' }, 'b', { name: 'c', inputSchema: 'x' }, { name: 'd' }]);
+    const { tools, findings } = listingOf([
+      null,
+      { name: 'a' },
+      'b',
+      { name: 'c', inputSchema: 'x' },
+      { name: 'd' },
+    ]);
     expect(tools.map(({ name }) => name)).toEqual(['mcp.s.a', 'mcp.s.d']);
-    expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([['refused', undefined], ['refused', undefined], ['refused', '"c"']]);
+    expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([
+      ['refused', undefined],
+      ['refused', undefined],
+      ['refused', '"c"'],
+    ]);
   });
 
   it('uses the first of two tools with one name', () => {
-    const { tools, findings } = listingOf([{ name: 'a', description: '1' }, { name: ' a', description: '2' }]);
+    const { tools, findings } = listingOf([
+      { name: 'a', description: '1' },
+      { name: ' a', description: '2' },
+    ]);
     expect(tools.map(({ options }) => options.description)).toEqual(['1']);
     expect(findings).toMatchObject([{ kind: 'duplicate', server: 's', tool: '"a"' }]);
   });
 
   it('has nothing of tools that are not allowed', () => {
-    expect(listingOf([{ name: 'a' }, { name: 'b', inputSchema: 'x' }], {}, { deny_tools: ['b'] })).toMatchObject({ tools: [{ toolName: 'a' }], findings: [] });
+    expect(
+      listingOf([{ name: 'a' }, { name: 'b', inputSchema: 'x' }], {}, { deny_tools: ['b'] }),
+    ).toMatchObject({ tools: [{ toolName: 'a' }], findings: [] });
   });
 
   it('shows nothing hidden, secret or long in its findings', () => {
-    const { findings } = listingOf([{ name: `a\u202e${'x'.repeat(500)}` }, { name: 'sk-live-abcdefgh12345678\u200b' }]);
-    expect(findings.map(({ kind }) => kind)).toEqual(['hidden-text', 'refused', 'hidden-text', 'refused']);
-    for (const { tool, message } of findings) expect([tool, message]).toEqual([expect.stringMatching(/^"[ -~]{0,100}"$/), expect.stringMatching(/^[ -~…]{0,400}$/)]);
+    const { findings } = listingOf([
+      { name: `a\u202e${'x'.repeat(500)}` },
+      { name: 'sk-live-abcdefgh12345678\u200b' },
+    ]);
+    expect(findings.map(({ kind }) => kind)).toEqual([
+      'hidden-text',
+      'refused',
+      'hidden-text',
+      'refused',
+    ]);
+    for (const { tool, message } of findings)
+      expect([tool, message]).toEqual([
+        expect.stringMatching(/^"[ -~]{0,100}"$/),
+        expect.stringMatching(/^[ -~…]{0,400}$/),
+      ]);
     expect(JSON.stringify(findings)).not.toContain('abcdefgh');
   });
 
   it('never fails, and what it has are tools, whatever a server sends', () => {
     const json = fc.jsonValue({ maxDepth: 4 });
-    const schema = fc.oneof(json, fc.constant({ type: 'object' }), fc.record({ type: json, properties: fc.dictionary(fc.string(), json), required: json, $ref: json, enum: json }, { requiredKeys: [] }));
+    const schema = fc.oneof(
+      json,
+      fc.constant({ type: 'object' }),
+      fc.record(
+        {
+          type: json,
+          properties: fc.dictionary(fc.string(), json),
+          required: json,
+          $ref: json,
+          enum: json,
+        },
+        { requiredKeys: [] },
+      ),
+    );
     const tool = fc.record(
-      { name: fc.oneof(json, fc.string({ unit: 'binary' }), { weight: 2, arbitrary: fc.constantFrom('a', 'b c', 'd') }), title: json, description: fc.oneof(json, fc.string({ unit: 'binary' })), inputSchema: schema, input_schema: schema, parameters: schema, outputSchema: schema, annotations: json, _meta: json, version: json, capabilities: json, auth: json, requires_authentication: json },
+      {
+        name: fc.oneof(json, fc.string({ unit: 'binary' }), {
+          weight: 2,
+          arbitrary: fc.constantFrom('a', 'b c', 'd'),
+        }),
+        title: json,
+        description: fc.oneof(json, fc.string({ unit: 'binary' })),
+        inputSchema: schema,
+        input_schema: schema,
+        parameters: schema,
+        outputSchema: schema,
+        annotations: json,
+        _meta: json,
+        version: json,
+        capabilities: json,
+        auth: json,
+        requires_authentication: json,
+      },
       { requiredKeys: ['name'] },
     );
     let used = 0;
     fc.assert(
-      fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: tool }, fc.anything({ withNullPrototype: true }))), (tools) => {
-        const listing = listingOf(tools, { auth: { scopes: ['a'] } });
-        for (const { options } of listing.tools) expect(definitionOf(options).name).toBe(options.name);
-        used += listing.tools.length;
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof({ weight: 5, arbitrary: tool }, fc.anything({ withNullPrototype: true })),
+        ),
+        (tools) => {
+          const listing = listingOf(tools, { auth: { scopes: ['a'] } });
+          for (const { options } of listing.tools)
+            expect(definitionOf(options).name).toBe(options.name);
+          used += listing.tools.length;
+        },
+      ),
       { numRuns: 300 },
     );
     expect(used).toBeGreaterThan(100);
@@ -294,23 +595,46 @@ describe('a listing', () => {
   it('survives objects that fail when they are read', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    const getter = Object.defineProperty({}, 'name', { enumerable: true, get: () => { throw new Error('no'); } });
+    const getter = Object.defineProperty({}, 'name', {
+      enumerable: true,
+      get: () => {
+        throw new Error('no');
+      },
+    });
     const circle: Record<string, unknown> = { name: 'c' };
     circle['inputSchema'] = circle;
-    expect(listingOf([proxy, getter, circle])).toMatchObject({ tools: [], findings: [{ kind: 'refused' }, { kind: 'refused' }, { kind: 'refused' }] });
+    expect(listingOf([proxy, getter, circle])).toMatchObject({
+      tools: [],
+      findings: [{ kind: 'refused' }, { kind: 'refused' }, { kind: 'refused' }],
+    });
   });
 });
 
 describe('names that may be taken for each other', () => {
-  const found = (...tools: readonly (readonly [string, string])[]) => findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(({ kind, server, tool }) => [kind, server, tool]);
+  const found = (...tools: readonly (readonly [string, string])[]) =>
+    findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(
+      ({ kind, server, tool }) => [kind, server, tool],
+    );
 
   it('are found within a server and between servers', () => {
-    expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([['look-alike', 'b', '"read_file"']]);
-    expect(found(['a', 'read_file'], ['a', 'reаd_file'], ['a', 'ｒead_file'], ['a', 'READ-FILE'], ['b', 'read_fi1e'])).toHaveLength(4);
+    expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([
+      ['look-alike', 'b', '"read_file"'],
+    ]);
+    expect(
+      found(
+        ['a', 'read_file'],
+        ['a', 'reаd_file'],
+        ['a', 'ｒead_file'],
+        ['a', 'READ-FILE'],
+        ['b', 'read_fi1e'],
+      ),
+    ).toHaveLength(4);
   });
 
   it('are not found where names differ', () => {
-    expect(found(['a', 'read_file'], ['a', 'read_files'], ['b', 'write_file'], ['b', '文'], ['b', '件'])).toEqual([]);
+    expect(
+      found(['a', 'read_file'], ['a', 'read_files'], ['b', 'write_file'], ['b', '文'], ['b', '件']),
+    ).toEqual([]);
     expect(found(['a', '_'], ['b', '-'], ['a', 'read'], ['a', 'read'])).toEqual([]);
   });
 });

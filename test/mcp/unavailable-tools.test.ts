@@ -3,11 +3,14 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { selectTools, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { Demo, discover, hostile, rawTool } from './servers/start.js';
 
-const REASON = 'Expected a tool that answers its calls, got one that runs only as a task, which this program does not start. Use another tool of the server.';
+const REASON =
+  'Expected a tool that answers its calls, got one that runs only as a task, which this program does not start. Use another tool of the server.';
 
 describe('a tool that runs only as a task', () => {
   async function setup() {
-    const discovery = discover({ mcpServers: { demo: { ...hostile('tasks'), access: 'readonly', consent: false } } });
+    const discovery = discover({
+      mcpServers: { demo: { ...hostile('tasks'), access: 'readonly', consent: false } },
+    });
     await discovery.refresh();
     const registry = new ToolMetadataRegistry();
     discovery.follow(registry);
@@ -16,10 +19,14 @@ describe('a tool that runs only as a task', () => {
 
   it('is listed as unavailable, with a finding that says why, and offered to no model', async () => {
     const { discovery, registry } = await setup();
-    expect(discovery.findings()).toMatchObject([{ kind: 'unavailable', server: 'demo', tool: '"render"', message: REASON }]);
+    expect(discovery.findings()).toMatchObject([
+      { kind: 'unavailable', server: 'demo', tool: '"render"', message: REASON },
+    ]);
     expect(registry.isAvailable('mcp.demo.render')).toBe(false);
     expect(registry.isAvailable('mcp.demo.preview')).toBe(true);
-    expect(selectTools(registry, { text: 'render a film' }).tools.map(({ entry }) => entry.name)).toEqual(['mcp.demo.preview']);
+    expect(
+      selectTools(registry, { text: 'render a film' }).tools.map(({ entry }) => entry.name),
+    ).toEqual(['mcp.demo.preview']);
     expect(registry.summary().unavailable).toBe(1);
     const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
     expect(capabilities.registryFor().isAvailable('mcp.demo.render')).toBe(false);
@@ -28,9 +35,16 @@ describe('a tool that runs only as a task', () => {
 
   it('is not called, and the call says why: through the executor, and past it', async () => {
     const { discovery, registry } = await setup();
-    const outcome = await new ToolExecutor({ registry }).execute({ id: '1', name: 'mcp.demo.render', input: {} });
+    const outcome = await new ToolExecutor({ registry }).execute({
+      id: '1',
+      name: 'mcp.demo.render',
+      input: {},
+    });
     expect(outcome).toMatchObject({ status: 'error', code: 'TOOL_UNAVAILABLE', message: REASON });
-    await expect(discovery.callTool('demo', 'render', {}, {})).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE', message: REASON });
+    await expect(discovery.callTool('demo', 'render', {}, {})).rejects.toMatchObject({
+      code: 'TOOL_UNAVAILABLE',
+      message: REASON,
+    });
   });
 
   it('can be called as soon as its server lets it answer calls, as a changed tool', async () => {
@@ -40,7 +54,15 @@ describe('a tool that runs only as a task', () => {
     await discovery.refresh({ force: true });
     expect(registry.isAvailable('mcp.demo.render')).toBe(true);
     expect(registry.require('mcp.demo.render').digest).not.toBe(before);
-    expect((await new ToolExecutor({ registry }).execute({ id: '1', name: 'mcp.demo.render', input: {} })).status).toBe('ok');
+    expect(
+      (
+        await new ToolExecutor({ registry }).execute({
+          id: '1',
+          name: 'mcp.demo.render',
+          input: {},
+        })
+      ).status,
+    ).toBe('ok');
   });
 });
 
@@ -49,18 +71,53 @@ describe('what a server answers in structured form', () => {
     const demo = new Demo('fails_structured', 'shows');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
-    expect(await discovery.callTool('demo', 'fails_structured', {}, {})).toMatchObject({ status: 'error', message: '{"error":"the disk is full","free":0}' });
-    expect(await discovery.callTool('demo', 'shows', {}, {})).toMatchObject({ status: 'ok', value: { width: 1 }, content: [{ type: 'text', text: 'a pixel' }, { type: 'image', mediaType: 'image/png' }] });
+    expect(await discovery.callTool('demo', 'fails_structured', {}, {})).toMatchObject({
+      status: 'error',
+      message: '{"error":"the disk is full","free":0}',
+    });
+    expect(await discovery.callTool('demo', 'shows', {}, {})).toMatchObject({
+      status: 'ok',
+      value: { width: 1 },
+      content: [
+        { type: 'text', text: 'a pixel' },
+        { type: 'image', mediaType: 'image/png' },
+      ],
+    });
   });
 });
 
 describe('a server of 5,000 tools', () => {
   it('is read whole where max_tools allows it, and its few allowed tools are read where it does not', async () => {
     const demo = new Demo();
-    demo.list(...Array.from({ length: 5_000 }, (_, index) => rawTool(`tool_${index}`, { inputSchema: { type: 'object', properties: { path: { type: 'string', description: 'Where' } }, required: ['path'] } })));
-    const discovery = discover({ mcpServers: { all: { ...demo.start, max_tools: 5_000 }, few: { ...demo.start, allow_tools: ['tool_7', 'tool_4999'] }, none: { ...demo.start, max_tools: 4_999 } } });
+    demo.list(
+      ...Array.from({ length: 5_000 }, (_, index) =>
+        rawTool(`tool_${index}`, {
+          inputSchema: {
+            type: 'object',
+            properties: { path: { type: 'string', description: 'Where' } },
+            required: ['path'],
+          },
+        }),
+      ),
+    );
+    const discovery = discover({
+      mcpServers: {
+        all: { ...demo.start, max_tools: 5_000 },
+        few: { ...demo.start, allow_tools: ['tool_7', 'tool_4999'] },
+        none: { ...demo.start, max_tools: 4_999 },
+      },
+    });
     await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ server: 'all', state: 'ready', tools: 5_000 }, { server: 'few', state: 'ready', tools: 2 }, { server: 'none', tools: 0, reason: expect.stringContaining('at most 4999 tools') as string }]);
-    expect(discovery.definitions().filter(({ name }) => name.startsWith('mcp.few.')).map(({ name }) => name)).toEqual(['mcp.few.tool_4999', 'mcp.few.tool_7']);
+    expect(discovery.status()).toMatchObject([
+      { server: 'all', state: 'ready', tools: 5_000 },
+      { server: 'few', state: 'ready', tools: 2 },
+      { server: 'none', tools: 0, reason: expect.stringContaining('at most 4999 tools') as string },
+    ]);
+    expect(
+      discovery
+        .definitions()
+        .filter(({ name }) => name.startsWith('mcp.few.'))
+        .map(({ name }) => name),
+    ).toEqual(['mcp.few.tool_4999', 'mcp.few.tool_7']);
   });
 });

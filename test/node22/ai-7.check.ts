@@ -9,66 +9,186 @@ import { createRequire } from 'node:module';
 import * as sdk from 'ai';
 import * as sdkTest from 'ai/test';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, defineTool, ExecutionCategory, ToolExecutor, ToolMetadataRegistry, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  DangerLevel,
+  defineTool,
+  ExecutionCategory,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolContext,
+} from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop.js';
 import { chat, Session, streamChat, type ChatResult, type LanguageModel } from '../../src/chat.js';
 
-type Mock = new (answers: { doGenerate: readonly object[]; doStream: readonly object[] }) => LanguageModel & { readonly doGenerateCalls: readonly { readonly prompt: readonly { readonly role: string; readonly content: unknown }[]; readonly tools: readonly { readonly name: string }[] }[] };
+type Mock = new (answers: {
+  doGenerate: readonly object[];
+  doStream: readonly object[];
+}) => LanguageModel & {
+  readonly doGenerateCalls: readonly {
+    readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
+    readonly tools: readonly { readonly name: string }[];
+  }[];
+};
 const mocks = sdkTest as unknown as Readonly<Record<string, Mock | undefined>>;
 
 const usage = { inputTokens: { total: 2, noCache: 2 }, outputTokens: { total: 1, text: 1 } };
-const reasonOf = (content: readonly { type: string }[]) => ({ unified: content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop', raw: undefined });
+const reasonOf = (content: readonly { type: string }[]) => ({
+  unified: content.some(({ type }) => type === 'tool-call') ? 'tool-calls' : 'stop',
+  raw: undefined,
+});
 const text = (value: string) => ({ type: 'text', text: value });
-const call = (toolCallId: string, toolName: string, input: string = '{}', rest: object = {}) => ({ type: 'tool-call', toolCallId, toolName, input, ...rest });
+const call = (toolCallId: string, toolName: string, input: string = '{}', rest: object = {}) => ({
+  type: 'tool-call',
+  toolCallId,
+  toolName,
+  input,
+  ...rest,
+});
 type Part = { readonly type: string; readonly text?: string };
 
 function streamOf(content: readonly Part[]): object {
-  const parts = content.flatMap((part, at): object[] => (part.type === 'text' ? [{ type: 'text-start', id: `${at}` }, { type: 'text-delta', id: `${at}`, delta: part.text }, { type: 'text-end', id: `${at}` }] : [part]));
-  return { stream: ReadableStream.from([{ type: 'stream-start', warnings: [] }, ...parts, { type: 'finish', finishReason: reasonOf(content), usage }]) };
+  const parts = content.flatMap((part, at): object[] =>
+    part.type === 'text'
+      ? [
+          { type: 'text-start', id: `${at}` },
+          { type: 'text-delta', id: `${at}`, delta: part.text },
+          { type: 'text-end', id: `${at}` },
+        ]
+      : [part],
+  );
+  return {
+    stream: ReadableStream.from([
+      { type: 'stream-start', warnings: [] },
+      ...parts,
+      { type: 'finish', finishReason: reasonOf(content), usage },
+    ]),
+  };
 }
 
 function modelOf(version: string, ...answers: readonly (readonly Part[])[]) {
   const MockModel = mocks[`MockLanguageModel${version}`];
   assert.ok(MockModel, `the SDK has a mock of ${version}`);
-  return new MockModel({ doGenerate: answers.map((content) => ({ content, finishReason: reasonOf(content), usage, warnings: [] })), doStream: answers.map(streamOf) });
+  return new MockModel({
+    doGenerate: answers.map((content) => ({
+      content,
+      finishReason: reasonOf(content),
+      usage,
+      warnings: [],
+    })),
+    doStream: answers.map(streamOf),
+  });
 }
 
 function setUp() {
   const paid: unknown[] = [];
-  const reads = { accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.COMPUTE } as const;
+  const reads = {
+    accessMode: AccessMode.READONLY,
+    dangerLevel: DangerLevel.SAFE,
+    executionCategory: ExecutionCategory.COMPUTE,
+  } as const;
   const registry = new ToolMetadataRegistry();
   registry.registerAll([
-    defineTool({ ...reads, name: 'math.add', description: 'Adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b }),
-    defineTool({ ...reads, name: 'echo', description: 'Echoes', inputSchema: z.looseObject({}), execute: (input) => input }),
-    defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number() }), accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.HIGH, executionCategory: ExecutionCategory.WRITE, execute: (input) => (paid.push(input), 'paid') }),
-    defineTool({ name: 'person', description: 'A person answers', inputSchema: z.object({}), manual: true }),
+    defineTool({
+      ...reads,
+      name: 'math.add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      execute: ({ a, b }) => a + b,
+    }),
+    defineTool({
+      ...reads,
+      name: 'echo',
+      description: 'Echoes',
+      inputSchema: z.looseObject({}),
+      execute: (input) => input,
+    }),
+    defineTool({
+      name: 'pay',
+      description: 'Pays',
+      inputSchema: z.object({ cents: z.number() }),
+      accessMode: AccessMode.WRITE,
+      dangerLevel: DangerLevel.HIGH,
+      executionCategory: ExecutionCategory.WRITE,
+      execute: (input) => (paid.push(input), 'paid'),
+    }),
+    defineTool({
+      name: 'person',
+      description: 'A person answers',
+      inputSchema: z.object({}),
+      manual: true,
+    }),
   ]);
   return { paid, executor: new ToolExecutor({ registry }) };
 }
 
-const outputsOf = ({ messages }: Pick<ChatResult, 'messages'>) => Object.fromEntries(messages.flatMap((message) => (message.role === 'tool' ? message.content.map(({ toolCallId, output }) => [toolCallId, output] as const) : [])));
+const outputsOf = ({ messages }: Pick<ChatResult, 'messages'>) =>
+  Object.fromEntries(
+    messages.flatMap((message) =>
+      message.role === 'tool'
+        ? message.content.map(({ toolCallId, output }) => [toolCallId, output] as const)
+        : [],
+    ),
+  );
 
 async function mixedChat(version: string) {
   const { executor } = setUp();
-  const signed = call('a', 'math__add', '{"a":1,"b":2}', { providerMetadata: { google: { thoughtSignature: 's' } } });
-  const answers = [[text('Let me see'), signed, call('x', 'nobody'), call('t', 'echo', '{"cut'), call('e', 'echo', '{"n":1}'), call('e', 'echo', '{"n":2}')], [text('done')]] as const;
+  const signed = call('a', 'math__add', '{"a":1,"b":2}', {
+    providerMetadata: { google: { thoughtSignature: 's' } },
+  });
+  const answers = [
+    [
+      text('Let me see'),
+      signed,
+      call('x', 'nobody'),
+      call('t', 'echo', '{"cut'),
+      call('e', 'echo', '{"n":1}'),
+      call('e', 'echo', '{"n":2}'),
+    ],
+    [text('done')],
+  ] as const;
   const model = modelOf(version, ...answers);
-  const result = await chat({ model, executor, system: 'Be brief', messages: [{ role: 'system', content: 'And kind' }], prompt: 'please' });
+  const result = await chat({
+    model,
+    executor,
+    system: 'Be brief',
+    messages: [{ role: 'system', content: 'And kind' }],
+    prompt: 'please',
+  });
   assert.equal(result.haltedReason, 'completed');
   assert.equal(result.text, 'done');
   assert.deepEqual(result.usage, { inputTokens: 4, outputTokens: 2, totalTokens: 6 });
-  const { x, t, ...outputs } = outputsOf(result) as Record<string, { type: string; value: unknown }>;
-  assert.deepEqual(outputs, { a: { type: 'json', value: 3 }, e: { type: 'json', value: { n: 1 } }, 'e-2': { type: 'json', value: { n: 2 } } });
+  const { x, t, ...outputs } = outputsOf(result) as Record<
+    string,
+    { type: string; value: unknown }
+  >;
+  assert.deepEqual(outputs, {
+    a: { type: 'json', value: 3 },
+    e: { type: 'json', value: { n: 1 } },
+    'e-2': { type: 'json', value: { n: 2 } },
+  });
   assert.deepEqual([x!.type, t!.type], ['error-text', 'error-text']);
   const [first, second] = model.doGenerateCalls;
   assert.deepEqual(first!.prompt[0]!.content, 'Be brief\n\nAnd kind');
-  assert.deepEqual(first!.tools.map(({ name }) => name), ['math__add', 'echo', 'pay', 'person']);
+  assert.deepEqual(
+    first!.tools.map(({ name }) => name),
+    ['math__add', 'echo', 'pay', 'person'],
+  );
   assert.match(JSON.stringify(second!.prompt), /thoughtSignature/);
-  assert.deepEqual(second!.prompt.map(({ role }) => role), ['system', 'user', 'assistant', 'tool']);
+  assert.deepEqual(
+    second!.prompt.map(({ role }) => role),
+    ['system', 'user', 'assistant', 'tool'],
+  );
 
   let streamed: ChatResult | undefined;
   let heard = '';
-  for await (const event of streamChat({ model: modelOf(version, ...answers), executor: setUp().executor, system: 'Be brief', messages: [{ role: 'system', content: 'And kind' }], prompt: 'please' })) {
+  for await (const event of streamChat({
+    model: modelOf(version, ...answers),
+    executor: setUp().executor,
+    system: 'Be brief',
+    messages: [{ role: 'system', content: 'And kind' }],
+    prompt: 'please',
+  })) {
     if (event.type === 'text-delta') heard += event.text;
     if (event.type === 'chat-completed') streamed = event.result;
   }
@@ -78,11 +198,27 @@ async function mixedChat(version: string) {
 
 async function session(version: string) {
   const { paid, executor } = setUp();
-  const engine = { executor, model: modelOf(version, [call('p', 'pay', '{"cents":5}'), call('m', 'person'), call('e', 'echo', '{"n":1}')], [text('thanks')]) };
-  let { session } = await Session.create({ id: 's1', context: {}, messages: [] }).start(engine, 'pay');
+  const engine = {
+    executor,
+    model: modelOf(
+      version,
+      [call('p', 'pay', '{"cents":5}'), call('m', 'person'), call('e', 'echo', '{"n":1}')],
+      [text('thanks')],
+    ),
+  };
+  let { session } = await Session.create({ id: 's1', context: {}, messages: [] }).start(
+    engine,
+    'pay',
+  );
   const store = () => Session.fromJSON(JSON.parse(JSON.stringify(session)));
   assert.equal(session.status, 'awaiting_tools');
-  assert.deepEqual(session.pending.map(({ callId, kind }) => [callId, kind]), [['p', 'approval'], ['m', 'manual']]);
+  assert.deepEqual(
+    session.pending.map(({ callId, kind }) => [callId, kind]),
+    [
+      ['p', 'approval'],
+      ['m', 'manual'],
+    ],
+  );
   session = store().submitToolResult('m', 'by hand').session;
   assert.equal(session.status, 'awaiting_approval');
   session = store().approve('p').session;
@@ -94,29 +230,80 @@ async function session(version: string) {
 
 async function failures(version: string) {
   const broken = modelOf(version);
-  Object.assign(broken, { doGenerate: () => Promise.reject(new Error('overloaded')), doStream: () => Promise.resolve({ stream: ReadableStream.from([{ type: 'stream-start', warnings: [] }, { type: 'error', error: new Error('connection lost') }]) }) });
+  Object.assign(broken, {
+    doGenerate: () => Promise.reject(new Error('overloaded')),
+    doStream: () =>
+      Promise.resolve({
+        stream: ReadableStream.from([
+          { type: 'stream-start', warnings: [] },
+          { type: 'error', error: new Error('connection lost') },
+        ]),
+      }),
+  });
   const failed = await chat({ model: broken, prompt: 'x', modelOptions: { maxRetries: 0 } });
   assert.deepEqual([failed.haltedReason, failed.metadata.error?.message], ['error', 'overloaded']);
   let last: ChatResult | undefined;
-  for await (const event of streamChat({ model: broken, prompt: 'x', modelOptions: { maxRetries: 0 } })) if (event.type === 'chat-completed') last = event.result;
-  assert.deepEqual([last?.haltedReason, last?.metadata.error?.message], ['error', 'connection lost']);
+  for await (const event of streamChat({
+    model: broken,
+    prompt: 'x',
+    modelOptions: { maxRetries: 0 },
+  }))
+    if (event.type === 'chat-completed') last = event.result;
+  assert.deepEqual(
+    [last?.haltedReason, last?.metadata.error?.message],
+    ['error', 'connection lost'],
+  );
   const controller = new AbortController();
   Object.assign(broken, { doGenerate: () => (controller.abort(), new Promise(() => undefined)) });
-  assert.equal((await chat({ model: broken, prompt: 'x', signal: controller.signal })).haltedReason, 'cancelled');
+  assert.equal(
+    (await chat({ model: broken, prompt: 'x', signal: controller.signal })).haltedReason,
+    'cancelled',
+  );
 }
 
 /** Runs a tool set of an executor through the SDK's own loop: each tool gets its entry in `toolsContext`, or else the context of the options. */
 async function toolsContext(version: string) {
   const got: unknown[] = [];
   const registry = new ToolMetadataRegistry();
-  const named = (name: string) => defineTool({ name, description: `Finds as ${name}`, inputSchema: z.object({ id: z.string() }), accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.READ_ONLY, execute: ({ id }, { context, principal }: ToolContext<{ user: string }>) => (got.push([name, id, context.user, principal]), id) });
+  const named = (name: string) =>
+    defineTool({
+      name,
+      description: `Finds as ${name}`,
+      inputSchema: z.object({ id: z.string() }),
+      accessMode: AccessMode.READONLY,
+      dangerLevel: DangerLevel.SAFE,
+      executionCategory: ExecutionCategory.READ_ONLY,
+      execute: ({ id }, { context, principal }: ToolContext<{ user: string }>) => (
+        got.push([name, id, context.user, principal]),
+        id
+      ),
+    });
   registry.registerAll([named('orders.find'), named('users')]);
-  const tools = toAISDKTools(registry, { executor: new ToolExecutor({ registry }), context: { user: 'nobody' }, caller: ({ user }) => ({ principal: user }) });
-  const model = modelOf(version, [call('a', 'orders__find', '{"id":"1"}'), call('b', 'users', '{"id":"2"}')], [text('done')]);
-  const generate = sdk.generateText as unknown as (request: object) => Promise<{ readonly text: string }>;
-  const { text: answer } = await generate({ model, tools, prompt: 'please', stopWhen: sdk.stepCountIs(3), toolsContext: { orders__find: { user: 'ada' } } });
+  const tools = toAISDKTools(registry, {
+    executor: new ToolExecutor({ registry }),
+    context: { user: 'nobody' },
+    caller: ({ user }) => ({ principal: user }),
+  });
+  const model = modelOf(
+    version,
+    [call('a', 'orders__find', '{"id":"1"}'), call('b', 'users', '{"id":"2"}')],
+    [text('done')],
+  );
+  const generate = sdk.generateText as unknown as (
+    request: object,
+  ) => Promise<{ readonly text: string }>;
+  const { text: answer } = await generate({
+    model,
+    tools,
+    prompt: 'please',
+    stopWhen: sdk.stepCountIs(3),
+    toolsContext: { orders__find: { user: 'ada' } },
+  });
   assert.equal(answer, 'done');
-  assert.deepEqual(got.sort(), [['orders.find', '1', 'ada', 'ada'], ['users', '2', 'nobody', 'nobody']]);
+  assert.deepEqual(got.sort(), [
+    ['orders.find', '1', 'ada', 'ada'],
+    ['users', '2', 'nobody', 'nobody'],
+  ]);
 }
 
 for (const version of ['V4', 'V3']) {
@@ -125,5 +312,7 @@ for (const version of ['V4', 'V3']) {
   await failures(version);
   await toolsContext(version);
 }
-const { version } = JSON.parse(readFileSync(createRequire(import.meta.url).resolve('ai/package.json'), 'utf8')) as { version: string };
+const { version } = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve('ai/package.json'), 'utf8'),
+) as { version: string };
 console.log(`ai ${version} node ${process.version}`);

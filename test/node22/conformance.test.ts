@@ -15,8 +15,24 @@ const DEADLINE_MS = 60_000;
 
 /** The scenarios that a server of tools has to pass. */
 const PASSED = [
-  ...['server-initialize', 'ping', 'tools-list', 'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource', 'tools-call-mixed-content'],
-  ...['tools-call-error', 'tools-call-with-progress', 'tools-call-elicitation', 'json-schema-2020-12', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums'],
+  ...[
+    'server-initialize',
+    'ping',
+    'tools-list',
+    'tools-call-simple-text',
+    'tools-call-image',
+    'tools-call-audio',
+    'tools-call-embedded-resource',
+    'tools-call-mixed-content',
+  ],
+  ...[
+    'tools-call-error',
+    'tools-call-with-progress',
+    'tools-call-elicitation',
+    'json-schema-2020-12',
+    'elicitation-sep1034-defaults',
+    'elicitation-sep1330-enums',
+  ],
   ...['server-sse-polling', 'server-sse-multiple-streams', 'dns-rebinding-protection'],
 ];
 
@@ -25,40 +41,81 @@ const PASSED = [
  * `sse-retry` is left out: it measures milliseconds, which other tests on the machine take away.
  */
 const CLIENT_PARTS = [
-  ...[['initialize'], ['tools_call'], ['elicitation-sep1034-client-defaults']].map(([scenario]) => ['--scenario', scenario!]),
+  ...[['initialize'], ['tools_call'], ['elicitation-sep1034-client-defaults']].map(([scenario]) => [
+    '--scenario',
+    scenario!,
+  ]),
   ...['auth', 'backcompat', 'extensions', 'draft'].map((suite) => ['--suite', suite]),
 ];
 
 /** Starts the server under test, which runs on the Node of the project, and returns its address. */
 async function served(): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'test/mcp/servers/conformance-server.ts')], { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(ROOT, 'test/mcp/servers/conformance-server.ts')],
+    { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
   onTestFinished(() => void child.kill());
   return (await createInterface(child.stdout)[Symbol.asyncIterator]().next()).value as string;
 }
 
 /** Runs the suite. @returns its exit code, what it printed, and the scenarios that passed. */
-async function run(...args: readonly string[]): Promise<{ code: number; printed: string; passed: readonly string[] }> {
+async function run(
+  ...args: readonly string[]
+): Promise<{ code: number; printed: string; passed: readonly string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-conformance-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const expectedFailures = join(import.meta.dirname, 'conformance-expected-failures.yml');
-  const child = spawn(NODE_22, [SUITE, ...args, '--expected-failures', expectedFailures, '--output-dir', folder], { cwd: folder, timeout: DEADLINE_MS });
+  const child = spawn(
+    NODE_22,
+    [SUITE, ...args, '--expected-failures', expectedFailures, '--output-dir', folder],
+    { cwd: folder, timeout: DEADLINE_MS },
+  );
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (printed += text));
   const [code] = (await once(child, 'close')) as [number];
-  return { code, printed, passed: [...printed.matchAll(/^✓ ([\w-]+): /gm)].map(([, scenario]) => scenario!) };
+  return {
+    code,
+    printed,
+    passed: [...printed.matchAll(/^✓ ([\w-]+): /gm)].map(([, scenario]) => scenario!),
+  };
 }
 
-describe.skipIf(!isInstalled)('the official conformance suite on Node 22 (skipped without npm ci --prefix test/node22)', () => {
-  it('passes for all scenarios but those that are listed with their reasons, which do fail', { timeout: 2 * DEADLINE_MS }, async () => {
-    const { code, printed, passed } = await run('server', '--suite', 'all', '--url', await served());
-    expect(passed, printed).toEqual(expect.arrayContaining(PASSED));
-    expect(code, printed).toBe(0);
-  });
+describe.skipIf(!isInstalled)(
+  'the official conformance suite on Node 22 (skipped without npm ci --prefix test/node22)',
+  () => {
+    it(
+      'passes for all scenarios but those that are listed with their reasons, which do fail',
+      { timeout: 2 * DEADLINE_MS },
+      async () => {
+        const { code, printed, passed } = await run(
+          'server',
+          '--suite',
+          'all',
+          '--url',
+          await served(),
+        );
+        expect(passed, printed).toEqual(expect.arrayContaining(PASSED));
+        expect(code, printed).toBe(0);
+      },
+    );
 
-  it.each(CLIENT_PARTS)('passes for a client with %s %s but for scenarios that are listed with their reasons, which do fail', { timeout: 2 * DEADLINE_MS }, async (...part) => {
-    const command = `${process.execPath} --import ${import.meta.resolve('tsx')} ${join(ROOT, 'test/mcp/servers/conformance-client.ts')}`;
-    const { code, printed } = await run('client', ...part, '--timeout', String(DEADLINE_MS), '--command', command);
-    expect(printed).toContain('Baseline check passed');
-    expect(code, printed).toBe(0);
-  });
-});
+    it.each(CLIENT_PARTS)(
+      'passes for a client with %s %s but for scenarios that are listed with their reasons, which do fail',
+      { timeout: 2 * DEADLINE_MS },
+      async (...part) => {
+        const command = `${process.execPath} --import ${import.meta.resolve('tsx')} ${join(ROOT, 'test/mcp/servers/conformance-client.ts')}`;
+        const { code, printed } = await run(
+          'client',
+          ...part,
+          '--timeout',
+          String(DEADLINE_MS),
+          '--command',
+          command,
+        );
+        expect(printed).toContain('Baseline check passed');
+        expect(code, printed).toBe(0);
+      },
+    );
+  },
+);

@@ -7,4 +7,8 @@ import { processTerminal } from '../../src/cli/terminal/terminal.js';
 const terminal = processTerminal(process);
 const [root = process.cwd(), ...flags] = process.argv.slice(2);
 const http = flags.includes('--http') ? { http: true, port: 0, json: true } : {};
-process.exitCode = await mcpServe(terminal, await loadRegistry({}, root), { mode: 'default', yes: 'medium', ...http });
+process.exitCode = await mcpServe(terminal, await loadRegistry({}, root), {
+  mode: 'default',
+  yes: 'medium',
+  ...http,
+});

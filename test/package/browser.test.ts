@@ -50,7 +50,10 @@ const PROGRAM = `
 describe.skipIf(!browserPresent)('the package in a browser (skipped without chromium)', () => {
   it('registers, searches, selects, decides, runs, approves and chats, with the digests of Node', async () => {
     const { outputFiles } = await build({
-      stdin: { contents: `${PROGRAM}\nglobalThis.outcome = run().catch((error) => String(error.stack));`, resolveDir: fileURLToPath(new URL('../../', import.meta.url)) },
+      stdin: {
+        contents: `${PROGRAM}\nglobalThis.outcome = run().catch((error) => String(error.stack));`,
+        resolveDir: fileURLToPath(new URL('../../', import.meta.url)),
+      },
       bundle: true,
       platform: 'browser',
       format: 'iife',
@@ -60,7 +63,9 @@ describe.skipIf(!browserPresent)('the package in a browser (skipped without chro
       external: ['ai', '@opentelemetry/api'], // Loaded on use alone.
     });
     // Browsers give random UUIDs to pages of a server, not to pages without an address.
-    const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html>')).listen(0, '127.0.0.1');
+    const server = createServer((_, response) =>
+      response.setHeader('content-type', 'text/html').end('<!doctype html>'),
+    ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const browser = await openBrowser();
     try {
@@ -69,9 +74,30 @@ describe.skipIf(!browserPresent)('the package in a browser (skipped without chro
       await page.addScriptTag({ content: outputFiles[0]!.text });
       const outcome = await page.evaluate('outcome');
       const { digest, ...rest } = outcome as { readonly digest: string };
-      expect(rest).toEqual({ found: 'count_words', selected: true, verdict: 'confirm', linted: true, router: 'function', read: 3, asked: 'approval_required', approved: 'saved ä 🗝️', twice: 'INVALID_APPROVAL', chat: 'Hi', session: 'Saved.', node: 'undefined' });
+      expect(rest).toEqual({
+        found: 'count_words',
+        selected: true,
+        verdict: 'confirm',
+        linted: true,
+        router: 'function',
+        read: 3,
+        asked: 'approval_required',
+        approved: 'saved ä 🗝️',
+        twice: 'INVALID_APPROVAL',
+        chat: 'Hi',
+        session: 'Saved.',
+        node: 'undefined',
+      });
       const here = new ToolMetadataRegistry();
-      here.register(defineTool({ name: 'save_note', description: 'Saves a note', inputSchema: { type: 'object', properties: { text: { type: 'string' } } }, accessMode: AccessMode.WRITE, execute: () => 'saved' }));
+      here.register(
+        defineTool({
+          name: 'save_note',
+          description: 'Saves a note',
+          inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+          accessMode: AccessMode.WRITE,
+          execute: () => 'saved',
+        }),
+      );
       expect(digest).toBe(here.require('save_note').digest);
     } finally {
       await browser.close();

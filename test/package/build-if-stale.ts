@@ -4,15 +4,28 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOURCES = ['src', 'tools', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'tsup.config.ts'];
+const SOURCES = [
+  'src',
+  'tools',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'tsup.config.ts',
+];
 
 /** Builds the package before its tests when a published file is missing or older than a source. */
 export function setup(): void {
   const newestSource = Math.max(...SOURCES.flatMap((source) => changeTimes(join(ROOT, source))));
-  const oldestTarget = Math.min(...publishedFiles().map((file) => changeTimes(join(ROOT, file))[0] ?? 0));
+  const oldestTarget = Math.min(
+    ...publishedFiles().map((file) => changeTimes(join(ROOT, file))[0] ?? 0),
+  );
   if (oldestTarget >= newestSource) return;
   // No cleaning: another process may be reading the files of the last build.
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/tsup/dist/cli-default.js'), '--no-clean'], { cwd: ROOT, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(ROOT, 'node_modules/tsup/dist/cli-default.js'), '--no-clean'],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
   if (status !== 0) throw new Error(`The package does not build:\n${stdout}${stderr}`);
 }
 
@@ -26,7 +39,13 @@ function changeTimes(path: string): number[] {
 
 /** Every file that package.json names in `exports` and `bin`. */
 function publishedFiles(): string[] {
-  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, unknown>;
-  const leaves = (value: unknown): string[] => (typeof value === 'string' ? [value] : Object.values(value as object).flatMap(leaves));
-  return leaves([manifest['exports'], manifest['bin'] ?? []]).filter((file) => file.startsWith('./dist/'));
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  const leaves = (value: unknown): string[] =>
+    typeof value === 'string' ? [value] : Object.values(value as object).flatMap(leaves);
+  return leaves([manifest['exports'], manifest['bin'] ?? []]).filter((file) =>
+    file.startsWith('./dist/'),
+  );
 }

@@ -15,9 +15,25 @@ type Bundler = (input: string, output: string) => Promise<unknown>;
 type Rolldown = (options: object) => Promise<{ write(options: object): Promise<unknown> }>;
 
 // Packages in CommonJS, as redis and ws are, call `require`, which ES modules have not.
-const banner = { js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);" };
+const banner = {
+  js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
+};
 const bundlers: readonly (readonly [name: string, isInstalled: boolean, bundle: Bundler])[] = [
-  ['esbuild', true, (input, output) => esbuild({ entryPoints: [input], outfile: output, bundle: true, platform: 'node', format: 'esm', target: 'node20', banner, logLevel: 'silent' })],
+  [
+    'esbuild',
+    true,
+    (input, output) =>
+      esbuild({
+        entryPoints: [input],
+        outfile: output,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        target: 'node20',
+        banner,
+        logLevel: 'silent',
+      }),
+  ],
   [
     'rolldown',
     existsSync(ROLLDOWN),
@@ -41,38 +57,86 @@ function folderWithout(): string {
 /** A folder with this package and zod, and the given packages of this project. */
 function folderWith(...names: readonly string[]): string {
   const folder = folderWithout();
-  install(folder, Object.fromEntries(names.map((name) => [name, join(ROOT, 'node_modules', name)])));
+  install(
+    folder,
+    Object.fromEntries(names.map((name) => [name, join(ROOT, 'node_modules', name)])),
+  );
   return folder;
 }
 const bare = folderWith();
 
 it('a bundle with tsx in it says how TypeScript loads, and one without does load it', async () => {
   const folder = folderWith('tsx');
-  writeFileSync(join(folder, 'tools.ts'), "import { defineTool } from 'tooldex'; export const one = defineTool({ name: 'one', description: 'One', inputSchema: {}, execute: (input: unknown) => input });");
-  writeFileSync(join(folder, 'program.mjs'), "import { loadTools } from 'tooldex/load'; loadTools('tools.ts').then(({ tools, problems }) => console.log(JSON.stringify([tools.map(({ name }) => name), problems.map(({ reason }) => reason)])));");
+  writeFileSync(
+    join(folder, 'tools.ts'),
+    "import { defineTool } from 'tooldex'; export const one = defineTool({ name: 'one', description: 'One', inputSchema: {}, execute: (input: unknown) => input });",
+  );
+  writeFileSync(
+    join(folder, 'program.mjs'),
+    "import { loadTools } from 'tooldex/load'; loadTools('tools.ts').then(({ tools, problems }) => console.log(JSON.stringify([tools.map(({ name }) => name), problems.map(({ reason }) => reason)])));",
+  );
   const run = async (external: string[]) => {
     const outfile = join(folder, `bundle-${external.length}.mjs`);
-    await esbuild({ entryPoints: [join(folder, 'program.mjs')], outfile, bundle: true, platform: 'node', format: 'esm', target: 'node20', banner, logLevel: 'silent', external });
-    return JSON.parse(execFileSync(process.execPath, [outfile], { cwd: folder, encoding: 'utf8' })) as unknown;
+    await esbuild({
+      entryPoints: [join(folder, 'program.mjs')],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      banner,
+      logLevel: 'silent',
+      external,
+    });
+    return JSON.parse(
+      execFileSync(process.execPath, [outfile], { cwd: folder, encoding: 'utf8' }),
+    ) as unknown;
   };
-  expect(await run([])).toEqual([[], ["Expected the package tsx to be installed, got none that loads. Where it is part of a bundle, leave it out of it: external: ['tsx']."]]);
+  expect(await run([])).toEqual([
+    [],
+    [
+      "Expected the package tsx to be installed, got none that loads. Where it is part of a bundle, leave it out of it: external: ['tsx'].",
+    ],
+  ]);
   expect(await run(['tsx'])).toEqual([['one'], []]);
 });
 
 /** The calls of each entry point that need optional packages, and the packages. */
-const NEEDS: Readonly<Record<string, readonly (readonly [call: string, ...packages: string[]])[]>> = {
-  'tooldex/state': [["RedisStateStore.connect({ url: 'redis://127.0.0.1:1' }).then((store) => store.close())", 'redis']],
-  'tooldex/mcp': [
-    ["discoverMcpTools({ enabled: true, servers: { socket: { url: 'ws://127.0.0.1:1' } } })", '@modelcontextprotocol/client', 'ws'],
-    ['createMcpServer(registry).serveStdio().then((served) => served.close())', '@modelcontextprotocol/server'],
-  ],
-  'tooldex/interop': [['toLangChainTools(registry, { executor })', '@langchain/core']],
-  'tooldex/chat': [["chat({ prompt: 'Hi', model: { specificationVersion: 'v3', provider: 'p', modelId: 'm', supportedUrls: {}, doGenerate: () => Promise.reject(new Error('no answer')), doStream: () => undefined }, modelOptions: { maxRetries: 0 } }).then(({ metadata }) => Promise.reject(metadata.error))", 'ai']],
-  tooldex: [['openTelemetry()', '@opentelemetry/api']],
-};
+const NEEDS: Readonly<Record<string, readonly (readonly [call: string, ...packages: string[]])[]>> =
+  {
+    'tooldex/state': [
+      [
+        "RedisStateStore.connect({ url: 'redis://127.0.0.1:1' }).then((store) => store.close())",
+        'redis',
+      ],
+    ],
+    'tooldex/mcp': [
+      [
+        "discoverMcpTools({ enabled: true, servers: { socket: { url: 'ws://127.0.0.1:1' } } })",
+        '@modelcontextprotocol/client',
+        'ws',
+      ],
+      [
+        'createMcpServer(registry).serveStdio().then((served) => served.close())',
+        '@modelcontextprotocol/server',
+      ],
+    ],
+    'tooldex/interop': [['toLangChainTools(registry, { executor })', '@langchain/core']],
+    'tooldex/chat': [
+      [
+        "chat({ prompt: 'Hi', model: { specificationVersion: 'v3', provider: 'p', modelId: 'm', supportedUrls: {}, doGenerate: () => Promise.reject(new Error('no answer')), doStream: () => undefined }, modelOptions: { maxRetries: 0 } }).then(({ metadata }) => Promise.reject(metadata.error))",
+        'ai',
+      ],
+    ],
+    tooldex: [['openTelemetry()', '@opentelemetry/api']],
+  };
 
 /** Bundles a program that imports the entry point in one folder, runs the bundle in an empty one, and returns the names and what the calls end with. */
-async function bundleAndRun(bundle: Bundler, entry: string, folder: string): Promise<{ readonly names: string[]; readonly messages: string[] }> {
+async function bundleAndRun(
+  bundle: Bundler,
+  entry: string,
+  folder: string,
+): Promise<{ readonly names: string[]; readonly messages: string[] }> {
   const input = join(folder, 'program.mjs');
   const calls = (NEEDS[entry] ?? []).map(([call]) => `async () => ${call}`);
   writeFileSync(
@@ -88,19 +152,34 @@ async function bundleAndRun(bundle: Bundler, entry: string, folder: string): Pro
   );
   const output = join(folderWithout(), 'bundle.mjs');
   await bundle(input, output);
-  return JSON.parse(execFileSync(process.execPath, [output], { cwd: tmpdir(), encoding: 'utf8', input: '' })) as { names: string[]; messages: string[] };
+  return JSON.parse(
+    execFileSync(process.execPath, [output], { cwd: tmpdir(), encoding: 'utf8', input: '' }),
+  ) as { names: string[]; messages: string[] };
 }
 
-describe.each(bundlers)('a bundle of %s for Node (skipped without npm ci --prefix test/node22)', (_, isInstalled, bundle) => {
-  it.skipIf(!isInstalled).each(Object.keys(SURFACE))('of %s is made without the optional packages, runs, and names those that a call needs', async (entry) => {
-    const { names, messages } = await bundleAndRun(bundle, entry, bare);
-    expect(names).toEqual(SURFACE[entry]!.values);
-    expect(messages).toEqual((NEEDS[entry] ?? []).map(([, name]) => expect.stringContaining(`npm install ${name}`) as string));
-  });
+describe.each(bundlers)(
+  'a bundle of %s for Node (skipped without npm ci --prefix test/node22)',
+  (_, isInstalled, bundle) => {
+    it.skipIf(!isInstalled).each(Object.keys(SURFACE))(
+      'of %s is made without the optional packages, runs, and names those that a call needs',
+      async (entry) => {
+        const { names, messages } = await bundleAndRun(bundle, entry, bare);
+        expect(names).toEqual(SURFACE[entry]!.values);
+        expect(messages).toEqual(
+          (NEEDS[entry] ?? []).map(
+            ([, name]) => expect.stringContaining(`npm install ${name}`) as string,
+          ),
+        );
+      },
+    );
 
-  it.skipIf(!isInstalled).each(Object.keys(NEEDS))('of %s has the optional packages in it where they are installed', async (entry) => {
-    const packages = NEEDS[entry]!.flatMap(([, ...names]) => names);
-    const { messages } = await bundleAndRun(bundle, entry, folderWith(...packages));
-    for (const message of messages) expect(message).not.toMatch(/to be installed|package/);
-  });
-});
+    it.skipIf(!isInstalled).each(Object.keys(NEEDS))(
+      'of %s has the optional packages in it where they are installed',
+      async (entry) => {
+        const packages = NEEDS[entry]!.flatMap(([, ...names]) => names);
+        const { messages } = await bundleAndRun(bundle, entry, folderWith(...packages));
+        for (const message of messages) expect(message).not.toMatch(/to be installed|package/);
+      },
+    );
+  },
+);

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,7 +18,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Copies the built package into a folder, as npm would install it, with zod and links to the packages at the given paths: no other is found. */
 export function install(folder: string, packages: Readonly<Record<string, string>> = {}): void {
   const installed = join(folder, 'node_modules/tooldex');
-  for (const part of ['dist', 'package.json']) cpSync(join(ROOT, part), join(installed, part), { recursive: true });
+  for (const part of ['dist', 'package.json'])
+    cpSync(join(ROOT, part), join(installed, part), { recursive: true });
   for (const [name, path] of Object.entries({ zod: join(ROOT, 'node_modules/zod'), ...packages })) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
     symlinkSync(path, join(folder, 'node_modules', name), 'junction');
@@ -26,7 +35,12 @@ export class Consumer {
   constructor(...packages: readonly string[]) {
     mkdirSync(join(this.folder, 'node_modules'));
     symlinkSync(ROOT, join(this.folder, 'node_modules/tooldex'), 'junction');
-    for (const name of ['zod', '@types', ...packages]) symlinkSync(join(ROOT, 'node_modules', name), join(this.folder, 'node_modules', name), 'junction');
+    for (const name of ['zod', '@types', ...packages])
+      symlinkSync(
+        join(ROOT, 'node_modules', name),
+        join(this.folder, 'node_modules', name),
+        'junction',
+      );
   }
 
   path(name: string): string {
@@ -39,7 +53,11 @@ export class Consumer {
 
   /** Writes a module, lowered by TypeScript, whose standard decorators need `Symbol.metadata` to keep anything. */
   writeTypeScript(name: string, source: string, mode: DecoratorMode): void {
-    const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022, experimentalDecorators: mode === 'legacy' };
+    const compilerOptions = {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.ES2022,
+      experimentalDecorators: mode === 'legacy',
+    };
     writeFileSync(this.path(name), ts.transpileModule(source, { compilerOptions }).outputText);
   }
 
@@ -47,7 +65,9 @@ export class Consumer {
   run(source: string): unknown {
     const script = this.path('script.mjs');
     writeFileSync(script, source);
-    return JSON.parse(execFileSync(process.execPath, [script], { cwd: this.folder, encoding: 'utf8' }));
+    return JSON.parse(
+      execFileSync(process.execPath, [script], { cwd: this.folder, encoding: 'utf8' }),
+    );
   }
 
   remove(): void {

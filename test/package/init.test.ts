@@ -17,39 +17,86 @@ function project(manifest: object, ...packages: string[]): Consumer {
   return consumer;
 }
 
-const init = ({ folder }: Consumer, ...options: string[]) => spawnSync(process.execPath, [CLI, 'init', ...options], { cwd: folder, encoding: 'utf8', input: '' });
+const init = ({ folder }: Consumer, ...options: string[]) =>
+  spawnSync(process.execPath, [CLI, 'init', ...options], {
+    cwd: folder,
+    encoding: 'utf8',
+    input: '',
+  });
 
 describe('tooldex init', () => {
   it.each([
-    ['CommonJS', { dependencies: { tooldex: '*', zod: '*' } }, [], '--test tools/word-count.test.js'],
-    ['ES modules', { type: 'module', dependencies: { tooldex: '*', zod: '*' } }, [], '--test tools/word-count.test.js'],
-    ['TypeScript', { type: 'module', devDependencies: { typescript: '*', tsx: '*' } }, ['tsx', 'typescript'], '--import tsx --test tools/word-count.test.ts'],
-    ['TypeScript with vitest', { type: 'module', devDependencies: { typescript: '*', vitest: '*' } }, ['vitest', 'tsx', 'typescript'], 'node_modules/vitest/vitest.mjs run tools/word-count.test.ts'],
+    [
+      'CommonJS',
+      { dependencies: { tooldex: '*', zod: '*' } },
+      [],
+      '--test tools/word-count.test.js',
+    ],
+    [
+      'ES modules',
+      { type: 'module', dependencies: { tooldex: '*', zod: '*' } },
+      [],
+      '--test tools/word-count.test.js',
+    ],
+    [
+      'TypeScript',
+      { type: 'module', devDependencies: { typescript: '*', tsx: '*' } },
+      ['tsx', 'typescript'],
+      '--import tsx --test tools/word-count.test.ts',
+    ],
+    [
+      'TypeScript with vitest',
+      { type: 'module', devDependencies: { typescript: '*', vitest: '*' } },
+      ['vitest', 'tsx', 'typescript'],
+      'node_modules/vitest/vitest.mjs run tools/word-count.test.ts',
+    ],
   ])('writes a tool and a test that pass in a project of %s', (_, manifest, packages, run) => {
     const consumer = project(manifest, ...packages);
     const { status, stdout, stderr } = init(consumer);
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(run.replace('node_modules/vitest/vitest.mjs', 'vitest'));
     execFileSync(process.execPath, run.split(' '), { cwd: consumer.folder, encoding: 'utf8' });
-    const listed = JSON.parse(execFileSync(process.execPath, [CLI, 'lint', '--tools', `tools/word-count.${run.includes('.ts') ? 'ts' : 'js'}`, '--json'], { cwd: consumer.folder, encoding: 'utf8' })) as { findings?: unknown[] } | unknown[];
+    const listed = JSON.parse(
+      execFileSync(
+        process.execPath,
+        [CLI, 'lint', '--tools', `tools/word-count.${run.includes('.ts') ? 'ts' : 'js'}`, '--json'],
+        { cwd: consumer.folder, encoding: 'utf8' },
+      ),
+    ) as { findings?: unknown[] } | unknown[];
     expect(Array.isArray(listed) ? listed : listed.findings).toEqual([]);
   });
 
   it.skipIf(!existsSync(join(NEWER_PACKAGES, 'jest'))).each([
     ['CommonJS', { devDependencies: { jest: '*' } }, 'npx jest'],
-    ['ES modules', { type: 'module', devDependencies: { jest: '*' } }, 'node --experimental-vm-modules node_modules/jest/bin/jest.js'],
+    [
+      'ES modules',
+      { type: 'module', devDependencies: { jest: '*' } },
+      'node --experimental-vm-modules node_modules/jest/bin/jest.js',
+    ],
     ['TypeScript in CommonJS', { devDependencies: { jest: '*', typescript: '*' } }, 'npx jest'],
-    ['TypeScript in ES modules', { type: 'module', devDependencies: { jest: '*', typescript: '*' } }, 'node --experimental-vm-modules node_modules/jest/bin/jest.js'],
-  ])('writes a tool and a test that Jest runs in a project of %s (skipped without npm ci --prefix test/node22)', (_, manifest, run) => {
-    const consumer = project(manifest);
-    for (const name of ['jest', '@jest', '@swc']) symlinkSync(join(NEWER_PACKAGES, name), consumer.path(`node_modules/${name}`), 'junction');
-    const { status, stdout } = init(consumer);
-    const test = `tools/word-count.test.${'typescript' in manifest.devDependencies ? 'ts' : 'js'}`;
-    expect([status, stdout]).toEqual([0, expect.stringContaining(`  ${run} ${test}\n`)]);
-    const flags = run.includes('--experimental-vm-modules') ? ['--experimental-vm-modules'] : [];
-    const { stderr } = spawnSync(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', test], { cwd: consumer.folder, encoding: 'utf8' });
-    expect(stderr).toMatch(/Tests: +1 passed, 1 total/);
-  });
+    [
+      'TypeScript in ES modules',
+      { type: 'module', devDependencies: { jest: '*', typescript: '*' } },
+      'node --experimental-vm-modules node_modules/jest/bin/jest.js',
+    ],
+  ])(
+    'writes a tool and a test that Jest runs in a project of %s (skipped without npm ci --prefix test/node22)',
+    (_, manifest, run) => {
+      const consumer = project(manifest);
+      for (const name of ['jest', '@jest', '@swc'])
+        symlinkSync(join(NEWER_PACKAGES, name), consumer.path(`node_modules/${name}`), 'junction');
+      const { status, stdout } = init(consumer);
+      const test = `tools/word-count.test.${'typescript' in manifest.devDependencies ? 'ts' : 'js'}`;
+      expect([status, stdout]).toEqual([0, expect.stringContaining(`  ${run} ${test}\n`)]);
+      const flags = run.includes('--experimental-vm-modules') ? ['--experimental-vm-modules'] : [];
+      const { stderr } = spawnSync(
+        process.execPath,
+        [...flags, 'node_modules/jest/bin/jest.js', test],
+        { cwd: consumer.folder, encoding: 'utf8' },
+      );
+      expect(stderr).toMatch(/Tests: +1 passed, 1 total/);
+    },
+  );
 
   it('leaves the configuration of Jest to a project that has one', () => {
     const consumer = project({ devDependencies: { jest: '*', typescript: '*' } });
@@ -61,7 +108,9 @@ describe('tooldex init', () => {
   it('begins in a folder without package.json with the step that makes one', () => {
     const consumer = new Consumer();
     consumers.push(consumer);
-    expect(init(consumer).stdout).toContain('\nNext:\n  npm init -y\n  npm install tooldex zod\n  node --test tools/word-count.test.js\n');
+    expect(init(consumer).stdout).toContain(
+      '\nNext:\n  npm init -y\n  npm install tooldex zod\n  node --test tools/word-count.test.js\n',
+    );
   });
 
   it('keeps what exists when nobody agrees to replace it, and replaces it with --yes', () => {
@@ -84,13 +133,30 @@ describe('tooldex init', () => {
   });
 
   it('says as JSON what it wrote, what it kept and what comes next', () => {
-    const { stdout } = init(project({ devDependencies: { vitest: '*', typescript: '*' } }), '--json');
+    const { stdout } = init(
+      project({ devDependencies: { vitest: '*', typescript: '*' } }),
+      '--json',
+    );
     expect(JSON.parse(stdout)).toEqual({
-      project: { exists: true, typescript: true, modules: false, runner: 'vitest', jestIsBare: false, missing: ['tooldex', 'zod'], missingDev: ['tsx'] },
+      project: {
+        exists: true,
+        typescript: true,
+        modules: false,
+        runner: 'vitest',
+        jestIsBare: false,
+        missing: ['tooldex', 'zod'],
+        missingDev: ['tsx'],
+      },
       written: ['tools/word-count.ts', 'tools/word-count.test.ts', 'tooldex.config.json'],
       kept: [],
       dry_run: false,
-      next: ['npm install tooldex zod', 'npm install --save-dev tsx', 'npx vitest run tools/word-count.test.ts', 'npx tooldex list --tools tools/word-count.ts', 'npx tooldex lint --tools tools/word-count.ts'],
+      next: [
+        'npm install tooldex zod',
+        'npm install --save-dev tsx',
+        'npx vitest run tools/word-count.test.ts',
+        'npx tooldex list --tools tools/word-count.ts',
+        'npx tooldex lint --tools tools/word-count.ts',
+      ],
     });
   });
 });

@@ -4,15 +4,40 @@ import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../programs.js';
 
-const [packed] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })) as [{ readonly files: readonly { readonly path: string }[] }];
+const [packed] = JSON.parse(
+  execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }),
+) as [{ readonly files: readonly { readonly path: string }[] }];
 const files = new Set(packed.files.map(({ path }) => path));
 const read = (file: string) => readFileSync(`${ROOT}/${file}`, 'utf8');
-const manifest = JSON.parse(read('package.json')) as { readonly repository: { readonly url: string }; readonly homepage: string; readonly bugs: { readonly url: string } };
+const manifest = JSON.parse(read('package.json')) as {
+  readonly repository: { readonly url: string };
+  readonly homepage: string;
+  readonly bugs: { readonly url: string };
+};
 
 /** Returns the targets of a page's links, but for those in code. */
-const linksOf = (page: string): string[] => [...read(page).replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
+const linksOf = (page: string): string[] =>
+  [
+    ...read(page)
+      .replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ].map(([, target]) => target!);
 /** Returns the anchors of a page's headings, as GitHub and npm make them. */
-const anchorsOf = (page: string): string[] => [...read(page).replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-'));
+const anchorsOf = (page: string): string[] =>
+  [
+    ...read(page)
+      .replaceAll(/```[\s\S]*?```/g, '')
+      .matchAll(/^#+ (.+)$/gm),
+  ].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 
 describe('the package page', () => {
   it('leads to the repository, from which npm takes the relative links of the README', () => {
@@ -22,16 +47,21 @@ describe('the package page', () => {
     expect(manifest.bugs.url).toBe(`${address}/issues`);
   });
 
-  it.each([...files].filter((file) => file.endsWith('.md')))('%s links to addresses, and to files and headings that are in the package', (page) => {
-    for (const link of linksOf(page)) {
-      if (/^https:\/\//.test(link)) continue;
-      const [path = '', anchor] = link.split('#');
-      const target = path === '' ? page : posix.join(posix.dirname(page), path);
-      const isThere = files.has(target) || (target.endsWith('/') && [...files].some((file) => file.startsWith(target)));
-      expect(isThere, `${link} in ${page}`).toBe(true);
-      if (anchor !== undefined) expect(anchorsOf(target), `${link} in ${page}`).toContain(anchor);
-    }
-  });
+  it.each([...files].filter((file) => file.endsWith('.md')))(
+    '%s links to addresses, and to files and headings that are in the package',
+    (page) => {
+      for (const link of linksOf(page)) {
+        if (/^https:\/\//.test(link)) continue;
+        const [path = '', anchor] = link.split('#');
+        const target = path === '' ? page : posix.join(posix.dirname(page), path);
+        const isThere =
+          files.has(target) ||
+          (target.endsWith('/') && [...files].some((file) => file.startsWith(target)));
+        expect(isThere, `${link} in ${page}`).toBe(true);
+        if (anchor !== undefined) expect(anchorsOf(target), `${link} in ${page}`).toContain(anchor);
+      }
+    },
+  );
 
   it('Compared has a source for each answer, and each source is used', () => {
     const page = read('docs/compared.md');
@@ -40,8 +70,12 @@ describe('the package page', () => {
     expect(answers.length).toBeGreaterThan(6 * 20);
     for (const [row] of answers) expect(row).toMatch(/\[[^\]]+\](?:\[[\w-]+\]|\([^)]+\))/);
     const used = new Set([...page.matchAll(/\]\[([\w-]+)\]/g)].map(([, name]) => name));
-    expect([...used].sort()).toEqual([...page.matchAll(/^\[([\w-]+)\]: https:\/\//gm)].map(([, name]) => name).sort());
-    const ours = [...page.matchAll(/https:\/\/github\.com\/tooldex\/tooldex\/blob\/main\/(\S+?)\)?$/gm)].map(([, path]) => path!);
+    expect([...used].sort()).toEqual(
+      [...page.matchAll(/^\[([\w-]+)\]: https:\/\//gm)].map(([, name]) => name).sort(),
+    );
+    const ours = [
+      ...page.matchAll(/https:\/\/github\.com\/tooldex\/tooldex\/blob\/main\/(\S+?)\)?$/gm),
+    ].map(([, path]) => path!);
     expect(ours.length).toBeGreaterThan(5);
     for (const path of ours) expect(existsSync(`${ROOT}/${path}`), path).toBe(true);
   });

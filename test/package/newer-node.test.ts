@@ -60,7 +60,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 async function run(node: string, ...args: readonly string[]): Promise<string> {
   rmSync(work, { recursive: true });
   mkdirSync(work);
-  const { stdout, stderr } = await promisify(execFile)(node, args, { cwd: work, env: { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' }, timeout: DEADLINE_MS });
+  const { stdout, stderr } = await promisify(execFile)(node, args, {
+    cwd: work,
+    env: { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' },
+    timeout: DEADLINE_MS,
+  });
   expect(stderr.replace(/^ok [\d.]+ m?s, 1 attempt\n/, '')).toBe('');
   return stdout;
 }
@@ -73,29 +77,55 @@ function runHere(...args: readonly string[]): Promise<string> {
 }
 
 /** Leaves out what differs from run to run. */
-const withoutTimes = (text: string) => text.replaceAll(/"(durationMs|createdAt|expiresAt)": [\d.]+/g, '"$1": 0').replaceAll(/"signature": "[\da-f]+"/g, '"signature": ""').replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'id');
+const withoutTimes = (text: string) =>
+  text
+    .replaceAll(/"(durationMs|createdAt|expiresAt)": [\d.]+/g, '"$1": 0')
+    .replaceAll(/"signature": "[\da-f]+"/g, '"signature": ""')
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, 'id');
 
 describe.each(Object.entries(NODES))('the built package on Node %s', (version, node) => {
   const skips = !existsSync(node);
   const cli = join(folder, 'node_modules/tooldex/dist/cli.js');
 
-  it.skipIf(skips)('loads every entry point, and selects, runs, approves, chats and serves as on Node 20 (skipped without npm ci --prefix test/node22)', async () => {
-    expect(await run(node, '-p', "process.versions.node.split('.')[0]")).toBe(`${version}\n`);
-    const found = await run(node, join(folder, 'program.mjs'));
-    expect(JSON.parse(found)).toMatchObject({ names: Object.fromEntries(Object.entries(SURFACE).map(([entry, { values }]) => [entry, [values, values]])), counted: 3, chat: 'Saved.', saved: ['x'], health: 200 });
-    expect(found).toBe(await runHere(join(folder, 'program.mjs')));
-  });
+  it.skipIf(skips)(
+    'loads every entry point, and selects, runs, approves, chats and serves as on Node 20 (skipped without npm ci --prefix test/node22)',
+    async () => {
+      expect(await run(node, '-p', "process.versions.node.split('.')[0]")).toBe(`${version}\n`);
+      const found = await run(node, join(folder, 'program.mjs'));
+      expect(JSON.parse(found)).toMatchObject({
+        names: Object.fromEntries(
+          Object.entries(SURFACE).map(([entry, { values }]) => [entry, [values, values]]),
+        ),
+        counted: 3,
+        chat: 'Saved.',
+        saved: ['x'],
+        health: 200,
+      });
+      expect(found).toBe(await runHere(join(folder, 'program.mjs')));
+    },
+  );
 
-  it.skipIf(skips)('shows the overview of npm start as on Node 20 (skipped without npm ci --prefix test/node22)', async () => {
-    const shown = withoutTimes(await run(node, cli, '--json'));
-    expect(shown).toContain('"turn"');
-    expect(shown).toBe(withoutTimes(await runHere(cli, '--json')));
-    expect(await run(node, cli)).toContain('search_text');
-  });
+  it.skipIf(skips)(
+    'shows the overview of npm start as on Node 20 (skipped without npm ci --prefix test/node22)',
+    async () => {
+      const shown = withoutTimes(await run(node, cli, '--json'));
+      expect(shown).toContain('"turn"');
+      expect(shown).toBe(withoutTimes(await runHere(cli, '--json')));
+      expect(await run(node, cli)).toContain('search_text');
+    },
+  );
 
-  it.skipIf(skips).each([['list', '--json'], ['search', 'which files mention the parser', '--json'], ['lint', '--json'], ['run', 'calculate', '--input', '{"expression":"6*7"}']])('runs tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)', async (...args) => {
-    const shown = await run(node, cli, ...args);
-    expect(shown.length).toBeGreaterThan(1);
-    expect(shown).toBe(await runHere(cli, ...args));
-  });
+  it.skipIf(skips).each([
+    ['list', '--json'],
+    ['search', 'which files mention the parser', '--json'],
+    ['lint', '--json'],
+    ['run', 'calculate', '--input', '{"expression":"6*7"}'],
+  ])(
+    'runs tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)',
+    async (...args) => {
+      const shown = await run(node, cli, ...args);
+      expect(shown.length).toBeGreaterThan(1);
+      expect(shown).toBe(await runHere(cli, ...args));
+    },
+  );
 });

@@ -1,5 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +24,9 @@ interface Target {
 }
 interface Manifest {
   readonly version: string;
-  readonly exports: Readonly<Record<string, string | { readonly import: Target; readonly require: Target }>>;
+  readonly exports: Readonly<
+    Record<string, string | { readonly import: Target; readonly require: Target }>
+  >;
   readonly bin: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
@@ -25,12 +34,25 @@ interface Manifest {
 
 const fromRoot = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const manifest = JSON.parse(readFileSync(fromRoot('package.json'), 'utf8')) as Manifest;
-const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => (typeof targets === 'string' ? [] : [{ name: path.replace('.', 'tooldex'), ...targets }]));
+const entries = Object.entries(manifest.exports).flatMap(([path, targets]) =>
+  typeof targets === 'string' ? [] : [{ name: path.replace('.', 'tooldex'), ...targets }],
+);
 const declarations = ts.createProgram({
-  rootNames: entries.flatMap((entry) => [fromRoot(entry.import.types), fromRoot(entry.require.types)]),
-  options: { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, noLib: true, types: [] },
+  rootNames: entries.flatMap((entry) => [
+    fromRoot(entry.import.types),
+    fromRoot(entry.require.types),
+  ]),
+  options: {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    noLib: true,
+    types: [],
+  },
 });
-const files = [...entries.flatMap((entry) => [entry.import.default, entry.require.default]), manifest.bin['tooldex']!];
+const files = [
+  ...entries.flatMap((entry) => [entry.import.default, entry.require.default]),
+  manifest.bin['tooldex']!,
+];
 /** Each built file as one bundle, whose imports are those of the file and of all its chunks. */
 const { metafile: bundled } = await esbuild({
   absWorkingDir: fromRoot(''),
@@ -66,7 +88,8 @@ describe('surface', () => {
     });
 
     it('declares exactly the written names in both declaration files', () => {
-      for (const file of [esm.types, cjs.types]) expect(declaredNames(file), file).toEqual(SURFACE[name]);
+      for (const file of [esm.types, cjs.types])
+        expect(declaredNames(file), file).toEqual(SURFACE[name]);
     });
   });
 });
@@ -86,9 +109,12 @@ function declaredNames(file: string): { readonly values: string[]; readonly type
 describe('what importing costs', () => {
   const root = entries[0]!;
 
-  it.each([root.import.default, root.require.default])('%s loads zod and no module of Node; OpenTelemetry only when it is asked for', (file) => {
-    expect(importsOf(file)).toEqual(['@opentelemetry/api', 'zod']);
-  });
+  it.each([root.import.default, root.require.default])(
+    '%s loads zod and no module of Node; OpenTelemetry only when it is asked for',
+    (file) => {
+      expect(importsOf(file)).toEqual(['@opentelemetry/api', 'zod']);
+    },
+  );
 
   it('reads the root entry point from two chunks, one of which the command line shares: each file more is paid for by every program', () => {
     const chunks = readFileSync(fromRoot(root.import.default), 'utf8').match(/"\.\/chunk-[^"]+"/g);
@@ -99,37 +125,84 @@ describe('what importing costs', () => {
     expect(manifest.dependencies).toBeUndefined();
     const licences = readFileSync(fromRoot('dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
     const headings = licences.split('\n');
-    for (const name of ['@hono/node-server', '@noble/hashes', 'commander', 'diff', 'entities', 'fdir', 'fuse.js', 'hono', 'htmlparser2', 'jsonc-parser', 'picomatch', 'reflect-metadata', 'semver', 'tinyglobby']) expect(headings).toContain(name);
+    for (const name of [
+      '@hono/node-server',
+      '@noble/hashes',
+      'commander',
+      'diff',
+      'entities',
+      'fdir',
+      'fuse.js',
+      'hono',
+      'htmlparser2',
+      'jsonc-parser',
+      'picomatch',
+      'reflect-metadata',
+      'semver',
+      'tinyglobby',
+    ])
+      expect(headings).toContain(name);
   });
 
   it('runs the program in a folder that has this package and zod, and nothing else', () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-installed-')));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     install(folder);
-    writeFileSync(join(folder, 'functions.json'), '[{"name": "greet", "description": "Greets", "access_mode": "readonly", "danger_level": "safe", "parameters": {"type": "object"}}]');
-    writeFileSync(join(folder, 'tools.mjs'), "import { defineTool } from 'tooldex'; export const own = defineTool({ name: 'own', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => 1 });");
-    const program = (...args: readonly string[]) => spawnSync(process.execPath, [join(folder, 'node_modules/tooldex', manifest.bin['tooldex']!), ...args], { cwd: folder, encoding: 'utf8' });
+    writeFileSync(
+      join(folder, 'functions.json'),
+      '[{"name": "greet", "description": "Greets", "access_mode": "readonly", "danger_level": "safe", "parameters": {"type": "object"}}]',
+    );
+    writeFileSync(
+      join(folder, 'tools.mjs'),
+      "import { defineTool } from 'tooldex'; export const own = defineTool({ name: 'own', description: 'Mine', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => 1 });",
+    );
+    const program = (...args: readonly string[]) =>
+      spawnSync(
+        process.execPath,
+        [join(folder, 'node_modules/tooldex', manifest.bin['tooldex']!), ...args],
+        { cwd: folder, encoding: 'utf8' },
+      );
     expect(program('--version').stdout.trim()).toBe(manifest.version);
-    expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([{ name: 'own' }]);
+    expect(JSON.parse(program('list', '--tools', '*.mjs', '--json').stdout)).toMatchObject([
+      { name: 'own' },
+    ]);
     // Without tsx a file of TypeScript is the finding, and the others still load.
     writeFileSync(join(folder, 'typed.ts'), 'export const one: number = 1;');
     const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
     expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
-    expect(mixed.stderr.trim()).toBe('not loaded typed.ts: Expected the package tsx to be installed, got none that loads. TypeScript files need it: run npm install --save-dev tsx.');
-    expect(JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout)).toMatchObject({ usable: 1, errors: 0 });
-    expect(program('serve', '--host', '0.0.0.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('Expected a token') });
-    expect(program('lst')).toMatchObject({ status: 2, stderr: expect.stringContaining("unknown command 'lst'") });
+    expect(mixed.stderr.trim()).toBe(
+      'not loaded typed.ts: Expected the package tsx to be installed, got none that loads. TypeScript files need it: run npm install --save-dev tsx.',
+    );
+    expect(
+      JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout),
+    ).toMatchObject({ usable: 1, errors: 0 });
+    expect(program('serve', '--host', '0.0.0.0')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('Expected a token'),
+    });
+    expect(program('lst')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("unknown command 'lst'"),
+    });
   });
 
   it('declares its types with those of Node and its peers alone', () => {
-    const sources = declarations.getSourceFiles().filter(({ fileName }) => fileName.startsWith(fromRoot('dist/types/')));
-    const imported = sources.flatMap((file) => ts.preProcessFile(file.text).importedFiles.map(({ fileName }) => fileName)).filter((specifier) => !specifier.startsWith('.') && !isBuiltin(specifier));
+    const sources = declarations
+      .getSourceFiles()
+      .filter(({ fileName }) => fileName.startsWith(fromRoot('dist/types/')));
+    const imported = sources
+      .flatMap((file) => ts.preProcessFile(file.text).importedFiles.map(({ fileName }) => fileName))
+      .filter((specifier) => !specifier.startsWith('.') && !isBuiltin(specifier));
     expect(sources.length).toBeGreaterThan(100);
-    expect(imported.map(packageOf).filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
+    expect(imported.map(packageOf).filter((name) => !(name in manifest.peerDependencies))).toEqual(
+      [],
+    );
   });
 
   it.each(files)('%s imports only Node and declared dependencies', (file) => {
-    const packages = importsOf(file).filter((specifier) => !isBuiltin(specifier)).map(packageOf);
+    const packages = importsOf(file)
+      .filter((specifier) => !isBuiltin(specifier))
+      .map(packageOf);
     expect(packages.filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
   });
 
@@ -141,18 +214,27 @@ describe('what importing costs', () => {
       await import('tooldex');
       const added = Reflect.ownKeys(globalThis).filter((key) => !before.includes(key)).map(String);
       console.log(JSON.stringify({ added, patched: 'defineMetadata' in Reflect, opened: process.getActiveResourcesInfo().length - active }));`;
-    expect(consumer.run(source)).toEqual({ added: [`Symbol(tooldex/${manifest.version}/default-registry)`], patched: false, opened: 0 });
+    expect(consumer.run(source)).toEqual({
+      added: [`Symbol(tooldex/${manifest.version}/default-registry)`],
+      patched: false,
+      opened: 0,
+    });
   });
 });
 
 /** Returns the package of an import. */
 function packageOf(specifier: string): string {
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 /** Returns what a built file and its chunks import from outside the package, on load or later. */
 function importsOf(file: string): string[] {
-  const [, { imports }] = Object.entries(bundled.outputs).find(([, { entryPoint }]) => fromRoot(entryPoint!) === fromRoot(file))!;
+  const [, { imports }] = Object.entries(bundled.outputs).find(
+    ([, { entryPoint }]) => fromRoot(entryPoint!) === fromRoot(file),
+  )!;
   return [...new Set(imports.map(({ path }) => path))].sort();
 }
 
@@ -189,7 +271,14 @@ describe('the ESM and the CommonJS copy in one process', () => {
       const { text, messages } = await chat({ model: scriptedModel([{ calls: [{ id: 'c', name: 'greet', input: {} }] }, 'Done']), tools: cjs.defaultRegistry, prompt: 'Hi' });
       const { status } = await createDiscoveryApp(capabilities).request('http://localhost/health');
       console.log(JSON.stringify({ same: esm.defaultRegistry === cjs.defaultRegistry, names: [...esm.defaultRegistry].map(({ name }) => name), linted: Array.isArray(esm.lintTools(cjs.defaultRegistry)), text, turns: messages.length, status }));`);
-    expect(read).toEqual({ same: true, names: ['greet'], linted: true, text: 'Done', turns: 4, status: 200 });
+    expect(read).toEqual({
+      same: true,
+      names: ['greet'],
+      linted: true,
+      text: 'Done',
+      turns: 4,
+      status: 200,
+    });
   });
 
   describe.each<DecoratorMode>(['standard', 'legacy'])('%s decorators', (mode) => {
@@ -213,7 +302,12 @@ describe('the ESM and the CommonJS copy in one process', () => {
         }));`);
       expect(read).toEqual({
         copies: 2,
-        answers: { forecast: 'forecast of Rome', climate: 'climate of Rome', units: 'units of Rome', season: 'season of Rome' },
+        answers: {
+          forecast: 'forecast of Rome',
+          climate: 'climate of Rome',
+          units: 'units of Rome',
+          season: 'season of Rome',
+        },
         error: { itsOwn: false, known: true, code: true, other: false },
       });
     });
@@ -223,14 +317,27 @@ describe('the ESM and the CommonJS copy in one process', () => {
 // The package says that it has no side effects, though loading it defines Symbol.metadata: this is why it may.
 describe('a bundle that imports only `tool`', () => {
   const bundlers: Readonly<Record<string, (input: string, output: string) => Promise<unknown>>> = {
-    esbuild: (input, output) => esbuild({ entryPoints: [input], outfile: output, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' }),
+    esbuild: (input, output) =>
+      esbuild({
+        entryPoints: [input],
+        outfile: output,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        logLevel: 'error',
+      }),
     rollup: (input, output) =>
       vite({
         root: consumer.folder,
         configFile: false,
         logLevel: 'error',
         ssr: { noExternal: true },
-        build: { ssr: input, outDir: '.', emptyOutDir: false, rollupOptions: { output: { entryFileNames: output.slice(consumer.folder.length + 1) } } },
+        build: {
+          ssr: input,
+          outDir: '.',
+          emptyOutDir: false,
+          rollupOptions: { output: { entryFileNames: output.slice(consumer.folder.length + 1) } },
+        },
       }),
   };
 

@@ -1,5 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 // A part of tsup: a parser of YAML of its own is not worth a dependency.
@@ -16,14 +23,27 @@ interface State {
   readonly locked?: string;
   readonly changelog?: string;
 }
-const CHANGELOG = '# Changelog\n\nAll changes.\n\n## [1.2.3] - 2026-01-31\n\n### Added\n\n- A thing.\n\n## [1.2.2] - 2026-01-01\n\n- Older.\n';
+const CHANGELOG =
+  '# Changelog\n\nAll changes.\n\n## [1.2.3] - 2026-01-31\n\n### Added\n\n- A thing.\n\n## [1.2.2] - 2026-01-01\n\n- Older.\n';
 
 /** Runs the check on a project in this state; what is not given is right. */
-function check({ tag = 'v1.2.3', version = '1.2.3', locked = version, changelog = CHANGELOG }: State = {}) {
+function check({
+  tag = 'v1.2.3',
+  version = '1.2.3',
+  locked = version,
+  changelog = CHANGELOG,
+}: State = {}) {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }));
-  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ version: locked, packages: { '': { version: locked } } }));
+  writeFileSync(
+    join(folder, 'package-lock.json'),
+    JSON.stringify({ version: locked, packages: { '': { version: locked } } }),
+  );
   writeFileSync(join(folder, 'CHANGELOG.md'), changelog);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, '.ci/check-release.mjs'), tag, folder], { encoding: 'utf8', timeout: DEADLINE_MS });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(ROOT, '.ci/check-release.mjs'), tag, folder],
+    { encoding: 'utf8', timeout: DEADLINE_MS },
+  );
   return { status, stdout, stderr };
 }
 const refused = (state: State, message: string) => {
@@ -38,25 +58,62 @@ describe('a release', () => {
   });
 
   it('may leave an empty section for what is not released yet', () => {
-    expect(check({ changelog: CHANGELOG.replace('## [1.2.3]', '## [Unreleased]\n\n## [1.2.3]') })).toMatchObject({ status: 0, stdout: '### Added\n\n- A thing.\n' });
+    expect(
+      check({ changelog: CHANGELOG.replace('## [1.2.3]', '## [Unreleased]\n\n## [1.2.3]') }),
+    ).toMatchObject({ status: 0, stdout: '### Added\n\n- A thing.\n' });
   });
 
   it('may be a pre-release', () => {
-    expect(check({ tag: 'v2.0.0-beta.1', version: '2.0.0-beta.1', changelog: CHANGELOG.replace('[1.2.3]', '[2.0.0-beta.1]') })).toMatchObject({ status: 0 });
+    expect(
+      check({
+        tag: 'v2.0.0-beta.1',
+        version: '2.0.0-beta.1',
+        changelog: CHANGELOG.replace('[1.2.3]', '[2.0.0-beta.1]'),
+      }),
+    ).toMatchObject({ status: 0 });
   });
 
-  it.each(['1.2.3', 'v1.2', 'v1.2.3; ls', 'latest', ''])('is refused for the tag "%s"', (tag) => refused({ tag }, 'Expected a tag like v1.2.3 or v1.2.3-beta.1'));
+  it.each(['1.2.3', 'v1.2', 'v1.2.3; ls', 'latest', ''])('is refused for the tag "%s"', (tag) =>
+    refused({ tag }, 'Expected a tag like v1.2.3 or v1.2.3-beta.1'),
+  );
 
-  it('is refused when package.json has another version', () => refused({ version: '1.2.4', locked: '1.2.3' }, 'Expected version 1.2.3 in package.json, got 1.2.4.'));
-  it('is refused when the lock file has another version', () => refused({ locked: '1.2.2' }, 'Expected version 1.2.3 in package-lock.json, got 1.2.2.'));
-  it('is refused when changes are still under [Unreleased]', () => refused({ changelog: CHANGELOG.replace('## [1.2.3]', '## [Unreleased]\n\n- New.\n\n## [1.2.3]') }, 'Expected nothing under [Unreleased] in CHANGELOG.md, got 6 characters.'));
-  it('is refused when the changelog begins with another version', () => refused({ changelog: CHANGELOG.replace('[1.2.3]', '[1.2.4]') }, 'as the top section of CHANGELOG.md, got [1.2.4].'));
-  it('is refused when the changelog has no section', () => refused({ changelog: '# Changelog\n' }, 'as the top section of CHANGELOG.md, got none.'));
-  it.each(['', ' - soon', ' - 2026-02-30', ' - 31.01.2026'])('is refused when its heading ends with "%s" and not with a date', (date) => refused({ changelog: CHANGELOG.replace(' - 2026-01-31', date) }, 'Expected a date like 2026-01-31 after [1.2.3]'));
-  it('is refused when nothing is written about it', () => refused({ changelog: CHANGELOG.replace('### Added\n\n- A thing.', '') }, 'Expected text under [1.2.3] in CHANGELOG.md, got none.'));
+  it('is refused when package.json has another version', () =>
+    refused(
+      { version: '1.2.4', locked: '1.2.3' },
+      'Expected version 1.2.3 in package.json, got 1.2.4.',
+    ));
+  it('is refused when the lock file has another version', () =>
+    refused({ locked: '1.2.2' }, 'Expected version 1.2.3 in package-lock.json, got 1.2.2.'));
+  it('is refused when changes are still under [Unreleased]', () =>
+    refused(
+      { changelog: CHANGELOG.replace('## [1.2.3]', '## [Unreleased]\n\n- New.\n\n## [1.2.3]') },
+      'Expected nothing under [Unreleased] in CHANGELOG.md, got 6 characters.',
+    ));
+  it('is refused when the changelog begins with another version', () =>
+    refused(
+      { changelog: CHANGELOG.replace('[1.2.3]', '[1.2.4]') },
+      'as the top section of CHANGELOG.md, got [1.2.4].',
+    ));
+  it('is refused when the changelog has no section', () =>
+    refused({ changelog: '# Changelog\n' }, 'as the top section of CHANGELOG.md, got none.'));
+  it.each(['', ' - soon', ' - 2026-02-30', ' - 31.01.2026'])(
+    'is refused when its heading ends with "%s" and not with a date',
+    (date) =>
+      refused(
+        { changelog: CHANGELOG.replace(' - 2026-01-31', date) },
+        'Expected a date like 2026-01-31 after [1.2.3]',
+      ),
+  );
+  it('is refused when nothing is written about it', () =>
+    refused(
+      { changelog: CHANGELOG.replace('### Added\n\n- A thing.', '') },
+      'Expected text under [1.2.3] in CHANGELOG.md, got none.',
+    ));
 
   it('is told everything that is wrong at once', () => {
-    expect(check({ version: '1.2.4', changelog: '# Changelog\n' }).stderr.trimEnd().split('\n')).toHaveLength(4);
+    expect(
+      check({ version: '1.2.4', changelog: '# Changelog\n' }).stderr.trimEnd().split('\n'),
+    ).toHaveLength(4);
   });
 });
 
@@ -81,20 +138,24 @@ const workflow = (file: string) => parseYAML<Workflow>(readFileSync(join(WORKFLO
 const runsOf = ({ steps }: Job) => steps.flatMap(({ run }) => run ?? []);
 
 describe('the workflows', () => {
-  it.each(readdirSync(WORKFLOWS))('%s pins actions by commit, bounds each job in time, and puts no text of an event into a command', (file) => {
-    const { permissions, jobs } = workflow(file);
-    expect(Object.values(permissions)).not.toContain('write');
-    expect(Object.keys(jobs).length).toBeGreaterThan(0);
-    for (const job of Object.values(jobs)) {
-      expect(job['timeout-minutes']).toBeGreaterThan(0);
-      for (const { uses, with: settings } of job.steps) {
-        if (uses === undefined) continue;
-        expect(uses).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
-        if (uses.startsWith('actions/checkout@')) expect(settings).toMatchObject({ 'persist-credentials': false });
+  it.each(readdirSync(WORKFLOWS))(
+    '%s pins actions by commit, bounds each job in time, and puts no text of an event into a command',
+    (file) => {
+      const { permissions, jobs } = workflow(file);
+      expect(Object.values(permissions)).not.toContain('write');
+      expect(Object.keys(jobs).length).toBeGreaterThan(0);
+      for (const job of Object.values(jobs)) {
+        expect(job['timeout-minutes']).toBeGreaterThan(0);
+        for (const { uses, with: settings } of job.steps) {
+          if (uses === undefined) continue;
+          expect(uses).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+          if (uses.startsWith('actions/checkout@'))
+            expect(settings).toMatchObject({ 'persist-credentials': false });
+        }
+        expect(runsOf(job).join('\n')).not.toContain('${{');
       }
-      expect(runsOf(job).join('\n')).not.toContain('${{');
-    }
-  });
+    },
+  );
 
   it('run everything for each change', () => {
     const { on, jobs } = workflow('ci.yml');
@@ -111,8 +172,14 @@ describe('the workflows', () => {
     expect(runsOf(checked!).map((run) => run.split(' ')[0])).toEqual(['mkdir', '.ci/run', 'npm']);
     expect(runsOf(checked!)[0]).toContain('node .ci/check-release.mjs "$GITHUB_REF_NAME"');
     expect(publish).toMatchObject({ needs: 'check', permissions: { 'id-token': 'write' } });
-    expect(runsOf(publish!)).toEqual([expect.stringMatching(/^npm publish \.\/release\/\*\.tgz --provenance --access public /)]);
+    expect(runsOf(publish!)).toEqual([
+      expect.stringMatching(/^npm publish \.\/release\/\*\.tgz --provenance --access public /),
+    ]);
     expect(announce).toMatchObject({ needs: 'publish', permissions: { contents: 'write' } });
-    expect(runsOf(announce!)).toEqual([expect.stringMatching(/^gh release create "\$GITHUB_REF_NAME" .*--notes-file release\/notes\.md/)]);
+    expect(runsOf(announce!)).toEqual([
+      expect.stringMatching(
+        /^gh release create "\$GITHUB_REF_NAME" .*--notes-file release\/notes\.md/,
+      ),
+    ]);
   });
 });

@@ -179,9 +179,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'WriteFile',
       'createDefaultTools',
     ],
-    types: [
-      'DefaultToolsOptions',
-    ],
+    types: ['DefaultToolsOptions'],
   },
   'tooldex/providers': {
     values: [
@@ -209,12 +207,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/state': {
-    values: [
-      'DirectoryBlobStore',
-      'MemoryBlobStore',
-      'MemoryStateStore',
-      'RedisStateStore',
-    ],
+    values: ['DirectoryBlobStore', 'MemoryBlobStore', 'MemoryStateStore', 'RedisStateStore'],
     types: [
       'AppendOptions',
       'BlobStore',
@@ -227,20 +220,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/testing': {
-    values: [
-      'FakeProvider',
-      'ManualClock',
-      'runTool',
-      'seededRandom',
-      'stateStoreCases',
-    ],
-    types: [
-      'FakeAnswer',
-      'RunToolOptions',
-      'StateStoreCase',
-      'StateStoreTools',
-      'ToolRun',
-    ],
+    values: ['FakeProvider', 'ManualClock', 'runTool', 'seededRandom', 'stateStoreCases'],
+    types: ['FakeAnswer', 'RunToolOptions', 'StateStoreCase', 'StateStoreTools', 'ToolRun'],
   },
   'tooldex/capability': {
     values: [
@@ -285,16 +266,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/http': {
-    values: [
-      'createDiscoveryApp',
-      'serve',
-    ],
-    types: [
-      'DiscoveryApp',
-      'DiscoveryOptions',
-      'RunningCatalogue',
-      'ServeOptions',
-    ],
+    values: ['createDiscoveryApp', 'serve'],
+    types: ['DiscoveryApp', 'DiscoveryOptions', 'RunningCatalogue', 'ServeOptions'],
   },
   'tooldex/mcp': {
     values: [
@@ -368,14 +341,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/chat': {
-    values: [
-      'Session',
-      'SessionStore',
-      'chat',
-      'encodeValue',
-      'scriptedModel',
-      'streamChat',
-    ],
+    values: ['Session', 'SessionStore', 'chat', 'encodeValue', 'scriptedModel', 'streamChat'],
     types: [
       'AssistantMessage',
       'ChatEngine',
@@ -403,21 +369,11 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/load': {
-    values: [
-      'loadTools',
-    ],
-    types: [
-      'LoadOptions',
-      'LoadProblem',
-      'LoadedTools',
-    ],
+    values: ['loadTools'],
+    types: ['LoadOptions', 'LoadProblem', 'LoadedTools'],
   },
   'tooldex/audit': {
-    values: [
-      'auditMcpServer',
-      'auditTools',
-      'expectHonest',
-    ],
+    values: ['auditMcpServer', 'auditTools', 'expectHonest'],
     types: [
       'AuditFinding',
       'AuditKnowledge',
@@ -432,11 +388,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/audit/observe': {
-    values: [
-      'observeCalls',
-    ],
-    types: [
-      'MetadataContradicted',
-    ],
+    values: ['observeCalls'],
+    types: ['MetadataContradicted'],
   },
 };

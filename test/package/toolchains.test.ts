@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,11 +18,21 @@ import { install } from './consumer.js';
 
 const OWN_PACKAGES = join(ROOT, 'node_modules');
 const NODE_20 = process.execPath;
-const { dependencies: newer } = JSON.parse(readFileSync(join(ROOT, 'test/node22/package.json'), 'utf8')) as { dependencies: Readonly<Record<string, string>> };
-const { devDependencies: own } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { devDependencies: Readonly<Record<string, string>> };
+const { dependencies: newer } = JSON.parse(
+  readFileSync(join(ROOT, 'test/node22/package.json'), 'utf8'),
+) as { dependencies: Readonly<Record<string, string>> };
+const { devDependencies: own } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  devDependencies: Readonly<Record<string, string>>;
+};
 /** Returns the name of a package with its major version, which is what the documentation promises. */
-const major = (packages: Readonly<Record<string, string>>, name: string) => `${name} ${/@?(\d+)\.[\d.]+$/.exec(packages[name]!)![1]!}`;
-const isInstalled = [NODE_22, NODE_24, join(NEWER_PACKAGES, 'vitest'), join(NEWER_PACKAGES, '@swc/core')].every((path) => existsSync(path));
+const major = (packages: Readonly<Record<string, string>>, name: string) =>
+  `${name} ${/@?(\d+)\.[\d.]+$/.exec(packages[name]!)![1]!}`;
+const isInstalled = [
+  NODE_22,
+  NODE_24,
+  join(NEWER_PACKAGES, 'vitest'),
+  join(NEWER_PACKAGES, '@swc/core'),
+].every((path) => existsSync(path));
 
 /** A decorated class and a decorated method, as the README writes them. */
 const DECLARED = `import { AccessMode, tool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
@@ -81,7 +100,12 @@ const LEGACY = JSON.stringify({ compilerOptions: { experimentalDecorators: true 
 const legacyLines = '`"experimentalDecorators": true` in tsconfig.json';
 
 const bin = (packages: string, file: string) => join(packages, file);
-const tsconfig = (options: object) => ({ 'tsconfig.json': JSON.stringify({ compilerOptions: { module: 'nodenext', outDir: 'out', types: [], ...options }, files: ['program.ts'] }) });
+const tsconfig = (options: object) => ({
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: { module: 'nodenext', outDir: 'out', types: [], ...options },
+    files: ['program.ts'],
+  }),
+});
 const compiler = (name: string): Omit<Toolchain, 'name' | 'attempts'> => ({
   files: { 'program.ts': PROGRAM },
   commands: [
@@ -91,13 +115,28 @@ const compiler = (name: string): Omit<Toolchain, 'name' | 'attempts'> => ({
 });
 const compilerAttempts = (rest: object, files: Files = {}): Attempt[] => [
   { lines: '', files: { ...tsconfig({ ...rest, target: 'esnext' }), ...files }, ends: RAW },
-  { lines: '`"target": "es2022"` in tsconfig.json', files: { ...tsconfig({ ...rest, target: 'es2022' }), ...files }, ends: WORKS },
-  { lines: legacyLines, files: { ...tsconfig({ ...rest, target: 'esnext', experimentalDecorators: true }), ...files }, ends: WORKS },
+  {
+    lines: '`"target": "es2022"` in tsconfig.json',
+    files: { ...tsconfig({ ...rest, target: 'es2022' }), ...files },
+    ends: WORKS,
+  },
+  {
+    lines: legacyLines,
+    files: { ...tsconfig({ ...rest, target: 'esnext', experimentalDecorators: true }), ...files },
+    ends: WORKS,
+  },
 ];
 const COMMON_JS = { 'package.json': '{}' };
 
-const swc = (parser: object, transform: object) => ({ '.swcrc': JSON.stringify({ jsc: { parser: { syntax: 'typescript', ...parser }, transform, target: 'es2022' }, module: { type: 'es6' } }) });
-const bundledByVite = (config: string) => ({ 'vite.config.js': `export default { logLevel: 'error', build: { ssr: 'program.ts', outDir: 'out', minify: false }, ${config} };` });
+const swc = (parser: object, transform: object) => ({
+  '.swcrc': JSON.stringify({
+    jsc: { parser: { syntax: 'typescript', ...parser }, transform, target: 'es2022' },
+    module: { type: 'es6' },
+  }),
+});
+const bundledByVite = (config: string) => ({
+  'vite.config.js': `export default { logLevel: 'error', build: { ssr: 'program.ts', outDir: 'out', minify: false }, ${config} };`,
+});
 
 const TOOLCHAINS: readonly Toolchain[] = [
   {
@@ -108,8 +147,16 @@ const TOOLCHAINS: readonly Toolchain[] = [
     commands: [[NODE_22, bin(NEWER_PACKAGES, 'vitest/vitest.mjs'), 'run', '--reporter=verbose']],
     attempts: [
       { lines: '', ends: RAW },
-      { lines: '`oxc: { target: \'es2022\' }` in vitest.config', files: { 'vitest.config.js': "export default { oxc: { target: 'es2022' } };" }, ends: RAW },
-      { lines: '`oxc: { decorator: { legacy: true } }` in vitest.config', files: { 'vitest.config.js': 'export default { oxc: { decorator: { legacy: true } } };' }, ends: WORKS },
+      {
+        lines: "`oxc: { target: 'es2022' }` in vitest.config",
+        files: { 'vitest.config.js': "export default { oxc: { target: 'es2022' } };" },
+        ends: RAW,
+      },
+      {
+        lines: '`oxc: { decorator: { legacy: true } }` in vitest.config',
+        files: { 'vitest.config.js': 'export default { oxc: { decorator: { legacy: true } } };' },
+        ends: WORKS,
+      },
       { lines: legacyLines, files: { 'tsconfig.json': LEGACY }, ends: WORKS },
     ],
   },
@@ -133,7 +180,11 @@ const TOOLCHAINS: readonly Toolchain[] = [
     ],
     attempts: [
       { lines: '', files: bundledByVite(''), ends: RAW },
-      { lines: '`oxc: { decorator: { legacy: true } }` in vite.config', files: bundledByVite('oxc: { decorator: { legacy: true } }'), ends: WORKS },
+      {
+        lines: '`oxc: { decorator: { legacy: true } }` in vite.config',
+        files: bundledByVite('oxc: { decorator: { legacy: true } }'),
+        ends: WORKS,
+      },
       { lines: legacyLines, files: { ...bundledByVite(''), 'tsconfig.json': LEGACY }, ends: WORKS },
     ],
   },
@@ -151,7 +202,11 @@ const TOOLCHAINS: readonly Toolchain[] = [
   },
   {
     name: 'esbuild',
-    files: { 'program.ts': PROGRAM, 'build.mjs': "import { build } from 'esbuild';\nconst [target] = process.argv.slice(2);\nawait build({ entryPoints: ['program.ts'], outfile: 'out/program.js', format: 'esm', platform: 'node', bundle: true, packages: 'external', logLevel: 'error', ...JSON.parse((await import('node:fs')).readFileSync('options.json', 'utf8')) });\n" },
+    files: {
+      'program.ts': PROGRAM,
+      'build.mjs':
+        "import { build } from 'esbuild';\nconst [target] = process.argv.slice(2);\nawait build({ entryPoints: ['program.ts'], outfile: 'out/program.js', format: 'esm', platform: 'node', bundle: true, packages: 'external', logLevel: 'error', ...JSON.parse((await import('node:fs')).readFileSync('options.json', 'utf8')) });\n",
+    },
     links: { esbuild: bin(OWN_PACKAGES, 'esbuild') },
     commands: [
       [NODE_20, 'build.mjs'],
@@ -159,14 +214,22 @@ const TOOLCHAINS: readonly Toolchain[] = [
     ],
     attempts: [
       { lines: '', files: { 'options.json': '{}' }, ends: RAW },
-      { lines: "`target: 'es2022'`", files: { 'options.json': '{"target":"es2022"}' }, ends: WORKS },
+      {
+        lines: "`target: 'es2022'`",
+        files: { 'options.json': '{"target":"es2022"}' },
+        ends: WORKS,
+      },
       { lines: legacyLines, files: { 'options.json': '{}', 'tsconfig.json': LEGACY }, ends: WORKS },
     ],
   },
   {
     name: 'swc',
     needs: 'newer packages',
-    files: { 'program.ts': PROGRAM, 'build.cjs': "const { transformFileSync } = require('@swc/core');\nrequire('node:fs').writeFileSync('program.mjs', transformFileSync('program.ts').code);\n" },
+    files: {
+      'program.ts': PROGRAM,
+      'build.cjs':
+        "const { transformFileSync } = require('@swc/core');\nrequire('node:fs').writeFileSync('program.mjs', transformFileSync('program.ts').code);\n",
+    },
     links: { '@swc/core': bin(NEWER_PACKAGES, '@swc/core') },
     commands: [
       [NODE_20, 'build.cjs'],
@@ -174,8 +237,17 @@ const TOOLCHAINS: readonly Toolchain[] = [
     ],
     attempts: [
       { lines: '', files: swc({}, {}), ends: 'Expression expected' },
-      { lines: '`"decorators": true` in `jsc.parser`, `"decoratorVersion": "2022-03"` in `jsc.transform`', files: swc({ decorators: true }, { decoratorVersion: '2022-03' }), ends: WORKS },
-      { lines: '`"decorators": true` in `jsc.parser`, `"legacyDecorator": true` in `jsc.transform`', files: swc({ decorators: true }, { legacyDecorator: true }), ends: WORKS },
+      {
+        lines:
+          '`"decorators": true` in `jsc.parser`, `"decoratorVersion": "2022-03"` in `jsc.transform`',
+        files: swc({ decorators: true }, { decoratorVersion: '2022-03' }),
+        ends: WORKS,
+      },
+      {
+        lines: '`"decorators": true` in `jsc.parser`, `"legacyDecorator": true` in `jsc.transform`',
+        files: swc({ decorators: true }, { legacyDecorator: true }),
+        ends: WORKS,
+      },
     ],
   },
   {
@@ -189,17 +261,30 @@ const TOOLCHAINS: readonly Toolchain[] = [
     ],
   },
   { name: 'tsc 7, ES modules', ...compiler('typescript7'), attempts: compilerAttempts({}) },
-  { name: 'tsc 7, CommonJS', ...compiler('typescript7'), attempts: compilerAttempts({}, COMMON_JS) },
+  {
+    name: 'tsc 7, CommonJS',
+    ...compiler('typescript7'),
+    attempts: compilerAttempts({}, COMMON_JS),
+  },
   // Types are checked by the tests of types; here that took four fifths of the time.
   { name: 'tsc 6', ...compiler('typescript'), attempts: compilerAttempts({ noCheck: true }) },
-  ...([['22', NODE_22], ['24', NODE_24]] as const).map(([version, node]): Toolchain => ({
+  ...(
+    [
+      ['22', NODE_22],
+      ['24', NODE_24],
+    ] as const
+  ).map(([version, node]): Toolchain => ({
     name: `Node ${version} without a compiler`,
     needs: 'newer packages',
     files: { 'program.ts': PROGRAM },
     commands: [[node, 'program.ts']],
     attempts: [
       { lines: '', ends: RAW },
-      { lines: '`tool({…})(class)` or `defineTool({…})` in place of `@tool`', files: { 'program.ts': WITHOUT_SYNTAX }, ends: WORKS },
+      {
+        lines: '`tool({…})(class)` or `defineTool({…})` in place of `@tool`',
+        files: { 'program.ts': WITHOUT_SYNTAX },
+        ends: WORKS,
+      },
     ],
   })),
 ];
@@ -209,18 +294,32 @@ beforeAll(() => install(folder));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs an attempt in a folder of its own. @returns `works`, or the line with the first error. */
-async function tryOut({ links = {}, files, commands }: Toolchain, attempt: Attempt, name: string): Promise<string> {
+async function tryOut(
+  { links = {}, files, commands }: Toolchain,
+  attempt: Attempt,
+  name: string,
+): Promise<string> {
   const cwd = join(folder, name);
   mkdirSync(join(cwd, 'node_modules'), { recursive: true });
-  for (const [file, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files, ...attempt.files })) writeFileSync(join(cwd, file), text);
+  for (const [file, text] of Object.entries({
+    'package.json': '{"type":"module"}',
+    ...files,
+    ...attempt.files,
+  }))
+    writeFileSync(join(cwd, file), text);
   for (const [link, path] of Object.entries(links)) {
     mkdirSync(dirname(join(cwd, 'node_modules', link)), { recursive: true });
-    if (!existsSync(join(cwd, 'node_modules', link))) symlinkSync(path, join(cwd, 'node_modules', link), 'junction');
+    if (!existsSync(join(cwd, 'node_modules', link)))
+      symlinkSync(path, join(cwd, 'node_modules', link), 'junction');
   }
   const env = { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1', CI: 'true' };
   let output = '';
   for (const [file, ...args] of commands) {
-    const { failed, stdout, stderr } = await promisify(execFile)(file!, args, { cwd, env, timeout: DEADLINE_MS }).then(
+    const { failed, stdout, stderr } = await promisify(execFile)(file!, args, {
+      cwd,
+      env,
+      timeout: DEADLINE_MS,
+    }).then(
       (streams) => ({ ...streams, failed: false }),
       (error: { readonly stdout: string; readonly stderr: string }) => ({ ...error, failed: true }),
     );
@@ -232,26 +331,38 @@ async function tryOut({ links = {}, files, commands }: Toolchain, attempt: Attem
 
 describe('tools declared with @tool', () => {
   for (const [at, toolchain] of TOOLCHAINS.entries()) {
-    describe.skipIf(toolchain.needs !== undefined && !isInstalled)(`on ${toolchain.name}${toolchain.needs === undefined ? '' : ' (skipped without npm ci --prefix test/node22)'}`, () => {
-      for (const [number, attempt] of toolchain.attempts.entries()) {
-        it(`${attempt.ends === WORKS ? 'run' : 'fail'} ${attempt.lines === '' ? 'as it is' : `with ${attempt.lines}`}`, async () => {
-          expect(await tryOut(toolchain, attempt, `${at}-${number}`)).toBe(attempt.ends);
-        });
-      }
-    });
+    describe.skipIf(toolchain.needs !== undefined && !isInstalled)(
+      `on ${toolchain.name}${toolchain.needs === undefined ? '' : ' (skipped without npm ci --prefix test/node22)'}`,
+      () => {
+        for (const [number, attempt] of toolchain.attempts.entries()) {
+          it(`${attempt.ends === WORKS ? 'run' : 'fail'} ${attempt.lines === '' ? 'as it is' : `with ${attempt.lines}`}`, async () => {
+            expect(await tryOut(toolchain, attempt, `${at}-${number}`)).toBe(attempt.ends);
+          });
+        }
+      },
+    );
   }
 
-  describe.skipIf(!isInstalled)('on vitest 5 after a run that failed (skipped without npm ci --prefix test/node22)', () => {
-    it('still fail when tsconfig.json has changed, until the cache is cleared', async () => {
-      const [vitest] = TOOLCHAINS as readonly [Toolchain];
-      const [asItIs, , , legacy] = vitest.attempts as readonly [Attempt, Attempt, Attempt, Attempt];
-      const run = (attempt: Attempt, ...args: readonly string[]) => tryOut({ ...vitest, commands: [[...vitest.commands[0]!, ...args]] }, attempt, 'cached');
-      expect(await run(asItIs)).toBe(RAW);
-      expect(await run(legacy)).toBe(RAW);
-      await run(legacy, '--clearCache');
-      expect(await run(legacy)).toBe(WORKS);
-    });
-  });
+  describe.skipIf(!isInstalled)(
+    'on vitest 5 after a run that failed (skipped without npm ci --prefix test/node22)',
+    () => {
+      it('still fail when tsconfig.json has changed, until the cache is cleared', async () => {
+        const [vitest] = TOOLCHAINS as readonly [Toolchain];
+        const [asItIs, , , legacy] = vitest.attempts as readonly [
+          Attempt,
+          Attempt,
+          Attempt,
+          Attempt,
+        ];
+        const run = (attempt: Attempt, ...args: readonly string[]) =>
+          tryOut({ ...vitest, commands: [[...vitest.commands[0]!, ...args]] }, attempt, 'cached');
+        expect(await run(asItIs)).toBe(RAW);
+        expect(await run(legacy)).toBe(RAW);
+        await run(legacy, '--clearCache');
+        expect(await run(legacy)).toBe(WORKS);
+      });
+    },
+  );
 
   it('are in the table of docs/set-up.md, with what each toolchain says and the lines that it takes', () => {
     expect(readFileSync(join(ROOT, 'docs/set-up.md'), 'utf8')).toContain(table());
@@ -261,8 +372,16 @@ describe('tools declared with @tool', () => {
 function table(): string {
   const rows = TOOLCHAINS.map(({ name, attempts }) => {
     const [asItIs, ...others] = attempts;
-    const list = (works: boolean) => others.filter(({ ends }) => (ends === WORKS) === works).map(({ lines }) => lines).join('; or ');
+    const list = (works: boolean) =>
+      others
+        .filter(({ ends }) => (ends === WORKS) === works)
+        .map(({ lines }) => lines)
+        .join('; or ');
     return `| ${name} | ${asItIs!.ends === WORKS ? WORKS : `\`${asItIs!.ends}\``} | ${list(true)} | ${list(false)} |`;
   });
-  return ['| toolchain | as it is | works with | does not help |', '| --- | --- | --- | --- |', ...rows].join('\n');
+  return [
+    '| toolchain | as it is | works with | does not help |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
 }

@@ -6,12 +6,17 @@ import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
 /** A router over providers in the order given, without checks and jitter, unless told otherwise. */
-function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ProviderRouterOptions> = {}) {
+function routerOf(
+  fakes: Readonly<Record<string, FakeProvider>>,
+  options: Partial<ProviderRouterOptions> = {},
+) {
   const clock = new ManualClock(1_000_000);
   const router = new ProviderRouter({
     toolName: 'search',
     providers: Object.keys(fakes).map((name) => ({ name, healthCheckIntervalMs: 0 })),
-    factories: Object.fromEntries(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
+    factories: Object.fromEntries(
+      Object.entries(fakes).map(([name, fake]) => [name, fake.factory]),
+    ),
     clock,
     random: () => 1,
     env: {},
@@ -23,31 +28,68 @@ function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partia
 describe('the time of a call', () => {
   const hangs = () => new Promise(() => {});
   /** A call that is given up after `timeoutMs`, as an executor does it. */
-  function callFor(router: ProviderRouter, clock: ManualClock, timeoutMs: number, repeatable = true) {
+  function callFor(
+    router: ProviderRouter,
+    clock: ManualClock,
+    timeoutMs: number,
+    repeatable = true,
+  ) {
     const deadline = new AbortController();
     const started: { readonly provider: string; readonly at: number }[] = [];
     clock.after(timeoutMs, () => deadline.abort(new ToolError('TIMEOUT', 'time is up')));
-    const result = router.call({}, { signal: deadline.signal }, { repeatable, timeoutMs, onStart: (provider) => started.push({ provider, at: clock.elapsed() }) });
+    const result = router.call(
+      {},
+      { signal: deadline.signal },
+      {
+        repeatable,
+        timeoutMs,
+        onStart: (provider) => started.push({ provider, at: clock.elapsed() }),
+      },
+    );
     const told = { ended: -1 };
-    const code = result.then(({ value }) => value, (error: { code: string }) => error.code).finally(() => (told.ended = clock.elapsed()));
+    const code = result
+      .then(
+        ({ value }) => value,
+        (error: { code: string }) => error.code,
+      )
+      .finally(() => (told.ended = clock.elapsed()));
     return { started, code, told };
   }
 
   it('is shared: each provider gets half of what is left, the last one the rest', async () => {
-    const { router, clock } = routerOf({ a: new FakeProvider(hangs), b: new FakeProvider(hangs), c: new FakeProvider(hangs) });
+    const { router, clock } = routerOf({
+      a: new FakeProvider(hangs),
+      b: new FakeProvider(hangs),
+      c: new FakeProvider(hangs),
+    });
     const { started, code } = callFor(router, clock, 800);
     await clock.advanceAsync(800);
     expect(await code).toBe('TIMEOUT');
-    expect(started).toEqual([{ provider: 'a', at: 0 }, { provider: 'b', at: 400 }, { provider: 'c', at: 600 }]);
+    expect(started).toEqual([
+      { provider: 'a', at: 0 },
+      { provider: 'b', at: 400 },
+      { provider: 'c', at: 600 },
+    ]);
     expect(router.snapshot().map(({ failures }) => failures)).toEqual([1, 1, 1]);
     expect(clock.pending).toBe(0);
   });
 
   it('is all of one provider when no other would be asked after it: all lack credentials, are unhealthy, or back off', async () => {
-    const [a, keyless, down, ill] = [new FakeProvider(), new FakeProvider(undefined, ['KEY']), new FakeProvider(), new FakeProvider()];
-    const providers = ['a', 'keyless', 'down', 'ill'].map((name) => ({ name, healthCheckIntervalMs: name === 'ill' ? 60_000 : 0 }));
+    const [a, keyless, down, ill] = [
+      new FakeProvider(),
+      new FakeProvider(undefined, ['KEY']),
+      new FakeProvider(),
+      new FakeProvider(),
+    ];
+    const providers = ['a', 'keyless', 'down', 'ill'].map((name) => ({
+      name,
+      healthCheckIntervalMs: name === 'ill' ? 60_000 : 0,
+    }));
     const draws = [0, 1]; // The backoff of a is over at once, that of the other after a second.
-    const { router, clock, call } = routerOf({ a, keyless, down, ill }, { providers, random: () => draws.shift()! });
+    const { router, clock, call } = routerOf(
+      { a, keyless, down, ill },
+      { providers, random: () => draws.shift()! },
+    );
     a.fails();
     down.fails();
     ill.health = () => false;
@@ -62,7 +104,10 @@ describe('the time of a call', () => {
   });
 
   it('is as attemptTimeoutMs says where that is given', async () => {
-    const { router, clock } = routerOf({ a: new FakeProvider(hangs), b: new FakeProvider() }, { attemptTimeoutMs: 700 });
+    const { router, clock } = routerOf(
+      { a: new FakeProvider(hangs), b: new FakeProvider() },
+      { attemptTimeoutMs: 700 },
+    );
     const { started, code } = callFor(router, clock, 800);
     await clock.advanceAsync(700);
     expect(await code).toBe('answered');
@@ -80,18 +125,30 @@ describe('the time of a call', () => {
   });
 
   it('is enough for whoever answers, whatever those before do', async () => {
-    const kind = fc.constantFrom('hangs', 'fails', 'answers', 'check hangs', 'check fails', 'no key');
+    const kind = fc.constantFrom(
+      'hangs',
+      'fails',
+      'answers',
+      'check hangs',
+      'check fails',
+      'no key',
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(kind, { minLength: 1, maxLength: 6 }), async (kinds) => {
         const fakes = kinds.map((what) => {
-          const fake = new FakeProvider(what === 'hangs' ? hangs : () => 'answered', what === 'no key' ? ['KEY'] : []);
+          const fake = new FakeProvider(
+            what === 'hangs' ? hangs : () => 'answered',
+            what === 'no key' ? ['KEY'] : [],
+          );
           if (what === 'fails') fake.fails();
           if (what === 'check hangs') fake.health = () => new Promise(() => {});
           if (what === 'check fails') fake.health = () => false;
           return fake;
         });
         const named = Object.fromEntries(fakes.map((fake, index) => [`p${index}`, fake]));
-        const { router, clock } = routerOf(named, { providers: Object.keys(named).map((name) => ({ name })) });
+        const { router, clock } = routerOf(named, {
+          providers: Object.keys(named).map((name) => ({ name })),
+        });
         const { started, code } = callFor(router, clock, 4_000);
         await clock.advanceAsync(4_000);
         if (kinds.includes('answers')) expect(await code).toBe('answered');

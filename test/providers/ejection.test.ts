@@ -17,7 +17,9 @@ function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
   const router = new ProviderRouter({
     toolName: 'search',
     providers: Object.keys(fakes).map((name) => ({ name, healthCheckIntervalMs: 0 })),
-    factories: Object.fromEntries(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
+    factories: Object.fromEntries(
+      Object.entries(fakes).map(([name, fake]) => [name, fake.factory]),
+    ),
     clock,
     random: () => 1,
     env: {},
@@ -27,16 +29,21 @@ function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
   /** Makes one call: its answer or the code of its error, and the number of providers that it reached. */
   const call = async (repeatable = true) => {
     const before = callsOf(fakes);
-    const answer = await router.call({}, {}, { repeatable }).then(({ value }) => value, (error: unknown) => (error as { code?: string }).code ?? 'failed');
+    const answer = await router.call({}, {}, { repeatable }).then(
+      ({ value }) => value,
+      (error: unknown) => (error as { code?: string }).code ?? 'failed',
+    );
     return { answer, sent: callsOf(fakes) - before };
   };
-  const ejections = () => events.flatMap((event) => (event.type === 'provider-ejected' ? [event.provider] : []));
+  const ejections = () =>
+    events.flatMap((event) => (event.type === 'provider-ejected' ? [event.provider] : []));
   return { router, clock, events, ejections, call };
 }
 
 const callsOf = (fakes: Fakes) => Object.values(fakes).reduce((sum, { calls }) => sum + calls, 0);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
-const busy = (retryAfterMs: number) => new ToolError('PROVIDER_UNAVAILABLE', 'too many requests', { details: { retryAfterMs } });
+const busy = (retryAfterMs: number) =>
+  new ToolError('PROVIDER_UNAVAILABLE', 'too many requests', { details: { retryAfterMs } });
 
 /** A provider of whose calls a share fails at random. */
 function flaky(share: number, seed: number): FakeProvider {
@@ -84,12 +91,20 @@ describe('a single provider', () => {
     const { call, clock, router, ejections } = routerOf({ a });
     for (let failures = 1; failures <= 4; failures += 1) {
       expect(await call()).toEqual({ answer: 'PROVIDERS_EXHAUSTED', sent: 1 });
-      expect(router.snapshot()[0]).toMatchObject({ state: 'available', failures, backoffUntil: null });
+      expect(router.snapshot()[0]).toMatchObject({
+        state: 'available',
+        failures,
+        backoffUntil: null,
+      });
     }
     expect(ejections()).toEqual([]);
     expect((await call()).sent).toBe(1);
     expect(ejections()).toEqual(['a']);
-    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 5, backoffUntil: clock.now() + 16_000 });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'backing-off',
+      failures: 5,
+      backoffUntil: clock.now() + 16_000,
+    });
     expect(await call()).toEqual({ answer: 'PROVIDERS_EXHAUSTED', sent: 0 });
     clock.advance(16_000);
     let end = (): void => {};
@@ -137,25 +152,49 @@ describe('a single provider', () => {
       for (let index = 0; index < 10; index += 1) await call();
       expect(a.calls).toBe(failuresToEject);
     }
-    for (const failuresToEject of [0, 1.5, '5', NaN]) expect(() => routerOf({}, { failuresToEject: failuresToEject as never })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    for (const failuresToEject of [0, 1.5, '5', NaN])
+      expect(() => routerOf({}, { failuresToEject: failuresToEject as never })).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
   });
 
   it('says when trying again is worth it, also while nothing keeps calls from it', async () => {
     const a = new FakeProvider();
     a.fails();
     const { router, clock } = routerOf({ a });
-    await expect(router.call({}, {}, { repeatable: true })).rejects.toMatchObject({ details: { retryAt: clock.now() + 1_000 } });
+    await expect(router.call({}, {}, { repeatable: true })).rejects.toMatchObject({
+      details: { retryAt: clock.now() + 1_000 },
+    });
   });
 });
 
 describe('a service that says when to come back', () => {
   it.each([
     ['details.retryAfterMs', busy(30_000)],
-    ['headers of a fetch answer', Object.assign(new Error('429'), { headers: new Headers({ 'Retry-After': '30' }) })],
-    ['plain headers', Object.assign(new Error('429'), { responseHeaders: { 'Retry-After': '30' } })],
-    ['headers of its response', Object.assign(new Error('429'), { response: { headers: { 'retry-after': '30' } } })],
-    ['headers of its cause', new ToolError('PROVIDER_UNAVAILABLE', 'busy', { cause: Object.assign(new Error('429'), { headers: { 'retry-after': '30' } }) })],
-    ['a date', Object.assign(new Error('503'), { headers: { 'retry-after': new Date(1_030_000).toUTCString() } })],
+    [
+      'headers of a fetch answer',
+      Object.assign(new Error('429'), { headers: new Headers({ 'Retry-After': '30' }) }),
+    ],
+    [
+      'plain headers',
+      Object.assign(new Error('429'), { responseHeaders: { 'Retry-After': '30' } }),
+    ],
+    [
+      'headers of its response',
+      Object.assign(new Error('429'), { response: { headers: { 'retry-after': '30' } } }),
+    ],
+    [
+      'headers of its cause',
+      new ToolError('PROVIDER_UNAVAILABLE', 'busy', {
+        cause: Object.assign(new Error('429'), { headers: { 'retry-after': '30' } }),
+      }),
+    ],
+    [
+      'a date',
+      Object.assign(new Error('503'), {
+        headers: { 'retry-after': new Date(1_030_000).toUTCString() },
+      }),
+    ],
   ])('is left alone until then after one failure, even as the only one: %s', async (_, error) => {
     const a = new FakeProvider();
     a.fails(error);
@@ -170,12 +209,15 @@ describe('a service that says when to come back', () => {
     expect(await call()).toEqual({ answer: 'back', sent: 1 });
   });
 
-  it.each([['0'], ['-3'], ['soon'], [''], ['1e400'], [null], [{}]])('and says %j has said nothing', async (value) => {
-    const a = new FakeProvider();
-    a.fails(Object.assign(new Error('429'), { headers: { 'retry-after': value } }));
-    const { call } = routerOf({ a });
-    for (let failures = 1; failures <= 4; failures += 1) expect((await call()).sent).toBe(1);
-  });
+  it.each([['0'], ['-3'], ['soon'], [''], ['1e400'], [null], [{}]])(
+    'and says %j has said nothing',
+    async (value) => {
+      const a = new FakeProvider();
+      a.fails(Object.assign(new Error('429'), { headers: { 'retry-after': value } }));
+      const { call } = routerOf({ a });
+      for (let failures = 1; failures <= 4; failures += 1) expect((await call()).sent).toBe(1);
+    },
+  );
 
   it('and fails the call that tries it out then, is left alone for its backoff, even as the only one', async () => {
     const a = new FakeProvider();
@@ -213,13 +255,23 @@ describe('a service that says when to come back', () => {
     ends[1]!(busy(20_000));
     ends[2]!(busy(20_000));
     await Promise.all(calls);
-    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1, backoffUntil: clock.now() + 20_000 });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'backing-off',
+      failures: 1,
+      backoffUntil: clock.now() + 20_000,
+    });
     expect(ejections()).toEqual(['a']);
   });
 
   it('cannot break the router with what an error holds', async () => {
     const a = new FakeProvider();
-    a.fails(Object.defineProperty(new Error('odd'), 'headers', { get: () => { throw new Error('getter'); } }));
+    a.fails(
+      Object.defineProperty(new Error('odd'), 'headers', {
+        get: () => {
+          throw new Error('getter');
+        },
+      }),
+    );
     const { call } = routerOf({ a });
     expect(await call()).toEqual({ answer: 'PROVIDERS_EXHAUSTED', sent: 1 });
   });
@@ -267,12 +319,24 @@ describe('one of several providers', () => {
       'no credentials': () => ({}),
       unhealthy: (b) => {
         b.health = () => false;
-        return { env: { KEY: 'k' }, providers: [{ name: 'b', priority: 1 }, { name: 'a', priority: 2, healthCheckIntervalMs: 0 }] };
+        return {
+          env: { KEY: 'k' },
+          providers: [
+            { name: 'b', priority: 1 },
+            { name: 'a', priority: 2, healthCheckIntervalMs: 0 },
+          ],
+        };
       },
       'no factory': () => ({ providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'c' }] }),
       waiting: (b) => {
         b.fails(busy(60_000));
-        return { env: { KEY: 'k' }, providers: [{ name: 'b', priority: 1, healthCheckIntervalMs: 0 }, { name: 'a', priority: 2, healthCheckIntervalMs: 0 }] };
+        return {
+          env: { KEY: 'k' },
+          providers: [
+            { name: 'b', priority: 1, healthCheckIntervalMs: 0 },
+            { name: 'a', priority: 2, healthCheckIntervalMs: 0 },
+          ],
+        };
       },
     };
     for (const [why, make] of Object.entries(others)) {
@@ -282,11 +346,17 @@ describe('one of several providers', () => {
       a.fails();
       const before = a.calls;
       for (let failures = 1; failures <= 5; failures += 1) {
-        expect(ejections().filter((name) => name === 'a'), why).toEqual([]);
+        expect(
+          ejections().filter((name) => name === 'a'),
+          why,
+        ).toEqual([]);
         await call();
       }
       expect(a.calls - before, why).toBe(5);
-      expect(ejections().filter((name) => name === 'a'), why).toEqual(['a']);
+      expect(
+        ejections().filter((name) => name === 'a'),
+        why,
+      ).toEqual(['a']);
     }
   });
 
@@ -299,7 +369,17 @@ describe('one of several providers', () => {
     for (const [why, lose] of Object.entries(ways)) {
       const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b', ['KEY'])];
       const env: Record<string, string> = { KEY: 'k' };
-      const { call, clock, router } = routerOf({ a, b }, { env, baseMs: 60_000, providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'b', healthCheckIntervalMs: 1_000 }] });
+      const { call, clock, router } = routerOf(
+        { a, b },
+        {
+          env,
+          baseMs: 60_000,
+          providers: [
+            { name: 'a', healthCheckIntervalMs: 0 },
+            { name: 'b', healthCheckIntervalMs: 1_000 },
+          ],
+        },
+      );
       a.fails();
       expect((await call()).answer, why).toBe('from b');
       a.answers(() => 'from a');
@@ -332,59 +412,80 @@ describe('one of several providers', () => {
     await call();
     delete env['KEY'];
     a.answers(() => 'from a');
-    expect(await router.call({}, {}, { repeatable: true })).toMatchObject({ provider: 'a', attempts: [{ provider: 'b', status: 'skipped' }, { provider: 'a', status: 'answered' }] });
+    expect(await router.call({}, {}, { repeatable: true })).toMatchObject({
+      provider: 'a',
+      attempts: [
+        { provider: 'b', status: 'skipped' },
+        { provider: 'a', status: 'answered' },
+      ],
+    });
   });
 
   it('refuses a call unsent only if each lacks credentials, failed its check, or is in a backoff that holds for the last one too', async () => {
     const names = ['a', 'b', 'c'] as const;
     const step = fc.record({
       advanceMs: fc.constantFrom(0, 0, 10, 500, 5_000),
-      answers: fc.array(fc.constantFrom('answers', 'answers', 'fails', 'fails', 'fails', 'busy'), { minLength: 3, maxLength: 3 }),
+      answers: fc.array(fc.constantFrom('answers', 'answers', 'fails', 'fails', 'fails', 'busy'), {
+        minLength: 3,
+        maxLength: 3,
+      }),
       keys: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
       healthy: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
       repeatable: fc.boolean(),
     });
     let refusals = 0;
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 3 }), fc.array(step, { minLength: 1, maxLength: 60 }), async (count, steps) => {
-        const env: Record<string, string> = {};
-        const clock = new ManualClock();
-        let now: (typeof steps)[number];
-        // The rule told again, from what the providers themselves have seen.
-        const seen = names.map(() => ({ streak: 0, isOut: false, outUntil: 0, checked: true }));
-        const fakes = Object.fromEntries(
-          names.slice(0, count).map((name, index) => {
-            const own = seen[index]!;
-            const fake = new FakeProvider(() => {
-              const what = now.answers[index]!;
-              if (what === 'answers') {
-                Object.assign(own, { streak: 0, isOut: false });
-                return name;
-              }
-              own.streak += 1;
-              own.isOut ||= own.streak >= 5 || what === 'busy';
-              own.outUntil = clock.elapsed() + Math.max(1_000 * 2 ** (Math.min(own.streak, 7) - 1), what === 'busy' ? 3_000 : 0);
-              throw what === 'busy' ? busy(3_000) : new Error('down');
-            }, [name]);
-            fake.health = () => (own.checked = now.healthy[index]!);
-            return [name, fake];
-          }),
-        );
-        const { call } = routerOf(fakes, { clock, env, providers: Object.keys(fakes).map((name) => ({ name, healthCheckIntervalMs: 2_000 })) });
-        for (now of steps) {
-          clock.advance(now.advanceMs);
-          for (const [index, name] of names.entries()) {
-            if (now.keys[index]) env[name] = 'key';
-            else delete env[name];
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(step, { minLength: 1, maxLength: 60 }),
+        async (count, steps) => {
+          const env: Record<string, string> = {};
+          const clock = new ManualClock();
+          let now: (typeof steps)[number];
+          // The rule told again, from what the providers themselves have seen.
+          const seen = names.map(() => ({ streak: 0, isOut: false, outUntil: 0, checked: true }));
+          const fakes = Object.fromEntries(
+            names.slice(0, count).map((name, index) => {
+              const own = seen[index]!;
+              const fake = new FakeProvider(() => {
+                const what = now.answers[index]!;
+                if (what === 'answers') {
+                  Object.assign(own, { streak: 0, isOut: false });
+                  return name;
+                }
+                own.streak += 1;
+                own.isOut ||= own.streak >= 5 || what === 'busy';
+                own.outUntil =
+                  clock.elapsed() +
+                  Math.max(1_000 * 2 ** (Math.min(own.streak, 7) - 1), what === 'busy' ? 3_000 : 0);
+                throw what === 'busy' ? busy(3_000) : new Error('down');
+              }, [name]);
+              fake.health = () => (own.checked = now.healthy[index]!);
+              return [name, fake];
+            }),
+          );
+          const { call } = routerOf(fakes, {
+            clock,
+            env,
+            providers: Object.keys(fakes).map((name) => ({ name, healthCheckIntervalMs: 2_000 })),
+          });
+          for (now of steps) {
+            clock.advance(now.advanceMs);
+            for (const [index, name] of names.entries()) {
+              if (now.keys[index]) env[name] = 'key';
+              else delete env[name];
+            }
+            if ((await call(now.repeatable)).sent > 0) continue;
+            refusals += 1;
+            for (const index of Object.keys(fakes).keys()) {
+              const { isOut, outUntil, checked } = seen[index]!;
+              expect(!now.keys[index] || !checked || (isOut && clock.elapsed() < outUntil)).toBe(
+                true,
+              );
+            }
           }
-          if ((await call(now.repeatable)).sent > 0) continue;
-          refusals += 1;
-          for (const index of Object.keys(fakes).keys()) {
-            const { isOut, outUntil, checked } = seen[index]!;
-            expect(!now.keys[index] || !checked || (isOut && clock.elapsed() < outUntil)).toBe(true);
-          }
-        }
-      }),
+        },
+      ),
       { numRuns: 300 },
     );
     expect(refusals).toBeGreaterThan(0);
@@ -393,10 +494,16 @@ describe('one of several providers', () => {
 
 describe('providers that several processes share', () => {
   /** So many processes on one clock and one store, each with an environment of its own. */
-  function processes(count: number, fakes: Fakes, envs: readonly Readonly<Record<string, string>>[] = []) {
+  function processes(
+    count: number,
+    fakes: Fakes,
+    envs: readonly Readonly<Record<string, string>>[] = [],
+  ) {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
-    const all = Array.from({ length: count }, (_, index) => routerOf(fakes, { clock, store, env: envs[index] ?? {} }));
+    const all = Array.from({ length: count }, (_, index) =>
+      routerOf(fakes, { clock, store, env: envs[index] ?? {} }),
+    );
     return { all, clock, store };
   }
 
@@ -444,11 +551,18 @@ describe('providers that several processes share', () => {
     end();
     await Promise.all(calls);
     await settled();
-    expect(all.map(({ router }) => router.snapshot()[0]!.state)).toEqual(['available', 'available', 'available']);
+    expect(all.map(({ router }) => router.snapshot()[0]!.state)).toEqual([
+      'available',
+      'available',
+      'available',
+    ]);
   });
 
   it('are left alone as long as the service asked, also when another process tells of a mere failure at the same moment', async () => {
-    for (const order of [[0, 1], [1, 0]]) {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
       const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
       const { all, clock } = processes(3, { a, b });
       for (const { call } of all) await call();

@@ -5,18 +5,25 @@ import { seededRandom } from '../../src/testing/seeded-random.js';
 
 describe('exponentialBackoff', () => {
   it('doubles from one second and stops at one minute', () => {
-    expect([0, 1, 2, 3, 6, 7, 50].map((failures) => exponentialBackoff(failures, { jitter: 'none' }))).toEqual([0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
+    expect(
+      [0, 1, 2, 3, 6, 7, 50].map((failures) => exponentialBackoff(failures, { jitter: 'none' })),
+    ).toEqual([0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
   });
 
   it('is a number within its bound for any number of failures and any base', () => {
     fc.assert(
-      fc.property(fc.nat(2_000), fc.double({ min: 0, max: Number.MAX_VALUE, noNaN: true }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (failures, baseMs, share) => {
-        for (const jitter of ['full', 'none'] as const) {
-          const ms = exponentialBackoff(failures, { baseMs, random: () => share, jitter });
-          expect(ms).toBeGreaterThanOrEqual(0);
-          expect(ms).toBeLessThanOrEqual(60_000);
-        }
-      }),
+      fc.property(
+        fc.nat(2_000),
+        fc.double({ min: 0, max: Number.MAX_VALUE, noNaN: true }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (failures, baseMs, share) => {
+          for (const jitter of ['full', 'none'] as const) {
+            const ms = exponentialBackoff(failures, { baseMs, random: () => share, jitter });
+            expect(ms).toBeGreaterThanOrEqual(0);
+            expect(ms).toBeLessThanOrEqual(60_000);
+          }
+        },
+      ),
     );
   });
 
@@ -43,11 +50,25 @@ describe('exponentialBackoff', () => {
     }
   });
 
-  it.each([[-1], [0.5], [NaN], [Infinity], ['1'], [undefined]])('refuses %s as a number of failures', (failures) => {
-    expect(() => exponentialBackoff(failures as number)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-  });
+  it.each([[-1], [0.5], [NaN], [Infinity], ['1'], [undefined]])(
+    'refuses %s as a number of failures',
+    (failures) => {
+      expect(() => exponentialBackoff(failures as number)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    },
+  );
 
-  it.each([[{ base: 1 }], [{ baseMs: NaN }], [{ capMs: -1 }], [{ jitter: 'some' }], [{ random: 0.5 }], [null]])('refuses the options %o', (options) => {
-    expect(() => exponentialBackoff(1, options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  it.each([
+    [{ base: 1 }],
+    [{ baseMs: NaN }],
+    [{ capMs: -1 }],
+    [{ jitter: 'some' }],
+    [{ random: 0.5 }],
+    [null],
+  ])('refuses the options %o', (options) => {
+    expect(() => exponentialBackoff(1, options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 });

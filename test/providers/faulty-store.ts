@@ -28,8 +28,15 @@ export class FaultyStore implements StateStore {
     return this.#do('get', () => this.#memory.get(key));
   }
 
-  compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
-    return this.#do('compareAndSet', () => this.#memory.compareAndSet(key, expected, next, options));
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    options?: LifetimeOptions,
+  ): Promise<boolean> {
+    return this.#do('compareAndSet', () =>
+      this.#memory.compareAndSet(key, expected, next, options),
+    );
   }
 
   increment(): never {
@@ -75,7 +82,8 @@ export class FaultyStore implements StateStore {
     this.operations.push(name);
     const fault = this.next();
     const result = fault === 'refused' ? undefined : await operation();
-    if (fault !== 'none') throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
+    if (fault !== 'none')
+      throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
     return result as T;
   }
 }

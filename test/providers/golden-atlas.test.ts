@@ -10,7 +10,8 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 // documents win: ascending priority instead of a score, an interval that is kept, one health for each configuration.
 const file = resolve(import.meta.dirname, '../../../shared/golden/atlas.json');
 const present = existsSync(file);
-if (!present) console.warn('test/providers/golden-atlas.test.ts skips: ../shared/golden/atlas.json is absent');
+if (!present)
+  console.warn('test/providers/golden-atlas.test.ts skips: ../shared/golden/atlas.json is absent');
 
 interface Spec {
   readonly name: string;
@@ -20,13 +21,41 @@ interface Spec {
 }
 interface Step {
   readonly t: number;
-  readonly trace: readonly { readonly provider: string; readonly op: 'call' | 'health_check'; readonly ok: boolean | 'raise' }[];
+  readonly trace: readonly {
+    readonly provider: string;
+    readonly op: 'call' | 'health_check';
+    readonly ok: boolean | 'raise';
+  }[];
 }
 interface Golden {
-  readonly backoff_formula: { readonly cases: readonly { readonly consecutive_failures: number; readonly delay_s: number }[] };
-  readonly percentile: { readonly cases: readonly { readonly values: readonly number[]; readonly p: number; readonly output: number | null }[] };
-  readonly rolling_window: { readonly cases: readonly { readonly name: string; readonly samples: readonly { readonly success: boolean; readonly latency_ms: unknown; readonly timestamp: number }[]; readonly summary: Readonly<Record<string, number | null>> }[] };
-  readonly router: { readonly cases: readonly { readonly name: string; readonly specs: readonly Spec[]; readonly trace: readonly Step[] }[] };
+  readonly backoff_formula: {
+    readonly cases: readonly { readonly consecutive_failures: number; readonly delay_s: number }[];
+  };
+  readonly percentile: {
+    readonly cases: readonly {
+      readonly values: readonly number[];
+      readonly p: number;
+      readonly output: number | null;
+    }[];
+  };
+  readonly rolling_window: {
+    readonly cases: readonly {
+      readonly name: string;
+      readonly samples: readonly {
+        readonly success: boolean;
+        readonly latency_ms: unknown;
+        readonly timestamp: number;
+      }[];
+      readonly summary: Readonly<Record<string, number | null>>;
+    }[];
+  };
+  readonly router: {
+    readonly cases: readonly {
+      readonly name: string;
+      readonly specs: readonly Spec[];
+      readonly trace: readonly Step[];
+    }[];
+  };
 }
 
 const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
@@ -36,7 +65,8 @@ describe.skipIf(!present)('the recorded backoffs', () => {
   it('are those without jitter', () => {
     const cases = golden!.backoff_formula.cases;
     expect(cases.length).toBeGreaterThan(5);
-    for (const { consecutive_failures, delay_s } of cases) expect(exponentialBackoff(consecutive_failures, { jitter: 'none' })).toBe(delay_s * 1_000);
+    for (const { consecutive_failures, delay_s } of cases)
+      expect(exponentialBackoff(consecutive_failures, { jitter: 'none' })).toBe(delay_s * 1_000);
   });
 });
 
@@ -67,7 +97,14 @@ describe.skipIf(!present)('the recorded windows', () => {
       record();
       const ours = health.summary('tool', 'tool');
       const successRate = name === 'empty' ? null : summary['success_rate'];
-      expect(ours).toMatchObject({ total: summary['total'], success: summary['success'], failure: summary['failure'], successRate, averageLatencyMs: summary['average_latency_ms'], lastSampleAt: summary['last_sample_at'] });
+      expect(ours).toMatchObject({
+        total: summary['total'],
+        success: summary['success'],
+        failure: summary['failure'],
+        successRate,
+        averageLatencyMs: summary['average_latency_ms'],
+        lastSampleAt: summary['last_sample_at'],
+      });
       if (summary['p95_latency_ms'] == null) expect(ours.p95LatencyMs).toBeNull();
       else expect(ours.p95LatencyMs).toBeCloseTo(summary['p95_latency_ms'], 9);
     }
@@ -76,14 +113,21 @@ describe.skipIf(!present)('the recorded windows', () => {
 
 describe.skipIf(!present)('the recorded routes', () => {
   /** Plays the moments of a case with providers that fail as `failing` says; answers who was called and checked at each. */
-  async function play(name: string, failing: (provider: string, call: number, t: number) => boolean, health: Readonly<Record<string, () => boolean>> = {}, failuresToEject = 5) {
+  async function play(
+    name: string,
+    failing: (provider: string, call: number, t: number) => boolean,
+    health: Readonly<Record<string, () => boolean>> = {},
+    failuresToEject = 5,
+  ) {
     const { specs, trace } = routerCase(name);
     const clock = new ManualClock(trace[0]!.t * 1_000);
     let asked: string[] = [];
     const providers = specs.map(({ name: provider, priority, health_check_interval, config }) => ({
       name: provider,
       ...(priority !== undefined && { priority }),
-      ...(health_check_interval !== undefined && { healthCheckIntervalMs: health_check_interval * 1_000 }),
+      ...(health_check_interval !== undefined && {
+        healthCheckIntervalMs: health_check_interval * 1_000,
+      }),
       ...(config && { config }),
     }));
     const fakeOf = (provider: string, label: string) => {
@@ -98,27 +142,61 @@ describe.skipIf(!present)('the recorded routes', () => {
       };
       return fake;
     };
-    const factories = new Map(specs.map((spec) => [spec.name, (config: Readonly<Record<string, unknown>>) => fakeOf(spec.name, [spec.name, config['server']].filter(Boolean).join(' '))]));
-    const router = new ProviderRouter({ toolName: 'demo', providers, factories, clock, random: () => 1, env: {}, failuresToEject });
+    const factories = new Map(
+      specs.map((spec) => [
+        spec.name,
+        (config: Readonly<Record<string, unknown>>) =>
+          fakeOf(spec.name, [spec.name, config['server']].filter(Boolean).join(' ')),
+      ]),
+    );
+    const router = new ProviderRouter({
+      toolName: 'demo',
+      providers,
+      factories,
+      clock,
+      random: () => 1,
+      env: {},
+      failuresToEject,
+    });
     const steps: { readonly asked: readonly string[]; readonly answer: unknown }[] = [];
     for (const { t } of trace) {
       clock.advance(t * 1_000 - clock.now());
       asked = [];
-      const answer = await router.call({}, {}, { repeatable: true }).then(({ value }) => value, (error: { code: string }) => error.code);
+      const answer = await router.call({}, {}, { repeatable: true }).then(
+        ({ value }) => value,
+        (error: { code: string }) => error.code,
+      );
       steps.push({ asked, answer });
     }
-    return { steps, recorded: trace.map((step) => step.trace.filter(({ op }) => op === 'call').map(({ provider }) => provider)) };
+    return {
+      steps,
+      recorded: trace.map((step) =>
+        step.trace.filter(({ op }) => op === 'call').map(({ provider }) => provider),
+      ),
+    };
   }
 
   it('begin with the lowest priority and fall back; then the first is tried again after its backoff (recorded: never, its score stays worse)', async () => {
-    const { steps, recorded } = await play('priority_fallback_interval0', (provider, call) => provider === 'a' && call === 1);
+    const { steps, recorded } = await play(
+      'priority_fallback_interval0',
+      (provider, call) => provider === 'a' && call === 1,
+    );
     expect(steps.slice(0, 2).map(({ asked }) => asked)).toEqual(recorded.slice(0, 2));
     expect(steps.slice(2).map(({ asked }) => asked)).toEqual(recorded.slice(2).map(() => ['a']));
   });
 
   it('check once in an interval, and a passed check ends no backoff (recorded: a check before every call, which cleared it)', async () => {
-    const { steps } = await play('passing_health_check_resets_backoff_interval300', (provider) => provider === 'a');
-    expect(steps.map(({ asked }) => asked)).toEqual([['check a', 'a', 'check b', 'b'], ['b'], ['b'], ['b'], ['b']]);
+    const { steps } = await play(
+      'passing_health_check_resets_backoff_interval300',
+      (provider) => provider === 'a',
+    );
+    expect(steps.map(({ asked }) => asked)).toEqual([
+      ['check a', 'a', 'check b', 'b'],
+      ['b'],
+      ['b'],
+      ['b'],
+      ['b'],
+    ]);
   });
 
   it('pass a provider by whose check throws', async () => {
@@ -138,7 +216,9 @@ describe.skipIf(!present)('the recorded routes', () => {
 
   it('go on with the last usable one until it has failed five times in a row (recorded: one failure, so that at 1 % errors most calls are refused)', async () => {
     const { steps, recorded } = await play('all_fail_no_fallback', () => true);
-    expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])));
+    expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(
+      recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])),
+    );
   });
 
   it('try both of two equal names with different configurations (recorded: only the first)', async () => {
@@ -147,7 +227,10 @@ describe.skipIf(!present)('the recorded routes', () => {
   });
 
   it('come back to a first provider that flaps as soon as it answers (recorded: stay with the one of the better score)', async () => {
-    const { steps } = await play('flapping_primary_interval0', (provider, call) => provider === 'a' && call % 2 === 1);
+    const { steps } = await play(
+      'flapping_primary_interval0',
+      (provider, call) => provider === 'a' && call % 2 === 1,
+    );
     expect(steps.map(({ answer }) => answer)).toEqual(['b', 'a', 'b', 'a', 'b', 'a', 'b', 'a']);
     expect(steps.every(({ asked }) => asked.length <= 2)).toBe(true);
   });

@@ -1,26 +1,42 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolEvent } from '../../src/core/tool-event.js';
 import type { ToolError } from '../../src/core/errors.js';
-import { ProviderRouter, RollingHealth, type ProviderFactory, type ProviderRouterOptions } from '../../src/providers.js';
+import {
+  ProviderRouter,
+  RollingHealth,
+  type ProviderFactory,
+  type ProviderRouterOptions,
+} from '../../src/providers.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
 const REPEATABLE = { repeatable: true };
 
-function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ProviderRouterOptions> = {}) {
+function routerOf(
+  fakes: Readonly<Record<string, FakeProvider>>,
+  options: Partial<ProviderRouterOptions> = {},
+) {
   const clock = new ManualClock(1_000_000);
   const events: ToolEvent[] = [];
   const router = new ProviderRouter({
     toolName: 'search',
     providers: Object.keys(fakes).map((name) => ({ name })),
-    factories: Object.fromEntries(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
+    factories: Object.fromEntries(
+      Object.entries(fakes).map(([name, fake]) => [name, fake.factory]),
+    ),
     clock,
     random: () => 1,
     env: {},
     onEvent: (event) => events.push(event),
     ...options,
   });
-  return { router, clock, events, call: (signal?: AbortSignal) => router.call({}, signal === undefined ? {} : { signal }, REPEATABLE) };
+  return {
+    router,
+    clock,
+    events,
+    call: (signal?: AbortSignal) =>
+      router.call({}, signal === undefined ? {} : { signal }, REPEATABLE),
+  };
 }
 
 describe('health checks', () => {
@@ -39,7 +55,10 @@ describe('health checks', () => {
 
   it('are never made with an interval of 0, nor of providers that are not needed', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
-    const { call } = routerOf({ a, b }, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'b' }] });
+    const { call } = routerOf(
+      { a, b },
+      { providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'b' }] },
+    );
     await call();
     expect([a.checks, b.checks]).toEqual([0, 0]);
   });
@@ -59,41 +78,76 @@ describe('health checks', () => {
 
   it.each([
     ['says no', () => false, 'its health check failed'],
-    ['throws', () => { throw new Error('/etc/secret'); }, 'its health check failed: Error'],
+    [
+      'throws',
+      () => {
+        throw new Error('/etc/secret');
+      },
+      'its health check failed: Error',
+    ],
     ['says something else', () => 'yes' as unknown as boolean, 'its health check failed'],
-    ['is silent', () => new Promise<boolean>(() => {}), 'its health check gave no answer within 5000 ms'],
+    [
+      'is silent',
+      () => new Promise<boolean>(() => {}),
+      'its health check gave no answer within 5000 ms',
+    ],
   ])('pass a provider by whose check %s, until it says yes', async (_, health, reason) => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.health = health;
     const { call, clock, router, events } = routerOf({ a, b });
     const first = call();
     await clock.advanceAsync(5_000);
-    expect(await first).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped', reason }, {}] });
-    expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy', reason, failures: 0, metrics: { total: 0 }, lastCheck: { healthy: false } });
+    expect(await first).toMatchObject({
+      provider: 'b',
+      attempts: [{ provider: 'a', status: 'skipped', reason }, {}],
+    });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'unhealthy',
+      reason,
+      failures: 0,
+      metrics: { total: 0 },
+      lastCheck: { healthy: false },
+    });
     a.health = () => true;
     await call();
     expect(a.calls).toBe(0);
     clock.advance(300_000);
     expect(await call()).toMatchObject({ provider: 'a' });
     const ofA = events.filter((event) => 'provider' in event && event.provider === 'a');
-    expect(ofA.map((event) => ('kind' in event ? event.kind : event.type))).toEqual(['check', 'provider-ejected', 'check', 'provider-recovered', 'call']);
+    expect(ofA.map((event) => ('kind' in event ? event.kind : event.type))).toEqual([
+      'check',
+      'provider-ejected',
+      'check',
+      'provider-recovered',
+      'call',
+    ]);
     expect(clock.pending).toBe(0);
   });
 
   it('end no backoff, and count as no success', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
-    const { call, clock, router } = routerOf({ a, b }, { providers: [{ name: 'a', healthCheckIntervalMs: 10 }, { name: 'b' }] });
+    const { call, clock, router } = routerOf(
+      { a, b },
+      { providers: [{ name: 'a', healthCheckIntervalMs: 10 }, { name: 'b' }] },
+    );
     await call();
     clock.advance(500);
     await call();
     expect(a.calls).toBe(1);
-    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1, metrics: { total: 1, success: 0, failure: 1 } });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'backing-off',
+      failures: 1,
+      metrics: { total: 1, success: 0, failure: 1 },
+    });
   });
 
   it('hold a caller once, also when they take longer than their interval', async () => {
     const a = new FakeProvider();
-    const { call, clock } = routerOf({ a }, { providers: [{ name: 'a', healthCheckIntervalMs: 20 }] });
+    const { call, clock } = routerOf(
+      { a },
+      { providers: [{ name: 'a', healthCheckIntervalMs: 20 }] },
+    );
     a.health = () => new Promise((resolve) => clock.after(40, () => resolve(true)));
     const [first, second] = [call(), call()];
     await clock.advanceAsync(40);
@@ -112,7 +166,13 @@ describe('health checks', () => {
       const { router, clock } = routerOf({ a, b });
       const result = router.call({}, {}, { repeatable, timeoutMs: 1_000 });
       await clock.advanceAsync(500);
-      expect(await result).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped', reason: 'its health check has not answered yet' }, {}] });
+      expect(await result).toMatchObject({
+        provider: 'b',
+        attempts: [
+          { provider: 'a', status: 'skipped', reason: 'its health check has not answered yet' },
+          {},
+        ],
+      });
       await clock.advanceAsync(4_500);
       expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
       expect(clock.pending).toBe(0);
@@ -154,23 +214,49 @@ describe('credentials', () => {
     requires: ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID'],
     call: () => `cse ${(config['GOOGLE_CSE_ID'] as string | undefined) ?? env['GOOGLE_CSE_ID']}`,
   });
-  const serpapi: ProviderFactory = () => ({ requires: [['SERPAPI_KEY', 'GOOGLE_API_KEY']], call: () => 'serpapi' });
-  const providers = [{ name: 'serpapi', priority: 20 }, { name: 'google_cse', priority: 10 }];
-  const search = (options: Partial<ProviderRouterOptions>) => new ProviderRouter({ toolName: 'google_search', providers, factories: { google_cse: cse, serpapi }, ...options });
+  const serpapi: ProviderFactory = () => ({
+    requires: [['SERPAPI_KEY', 'GOOGLE_API_KEY']],
+    call: () => 'serpapi',
+  });
+  const providers = [
+    { name: 'serpapi', priority: 20 },
+    { name: 'google_cse', priority: 10 },
+  ];
+  const search = (options: Partial<ProviderRouterOptions>) =>
+    new ProviderRouter({
+      toolName: 'google_search',
+      providers,
+      factories: { google_cse: cse, serpapi },
+      ...options,
+    });
 
   it.each([
     ['all are there', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' }, {}, 'google_cse'],
-    ['one is in the configuration', { GOOGLE_API_KEY: 'k' }, { google_cse: { GOOGLE_CSE_ID: 'id' } }, 'google_cse'],
+    [
+      'one is in the configuration',
+      { GOOGLE_API_KEY: 'k' },
+      { google_cse: { GOOGLE_CSE_ID: 'id' } },
+      'google_cse',
+    ],
     ['one is missing', { GOOGLE_API_KEY: 'k' }, {}, 'serpapi'],
     ['one is empty', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: ' ' }, {}, 'serpapi'],
-    ['one is that of another provider', { GOOGLE_API_KEY: 'k' }, { serpapi: { GOOGLE_CSE_ID: 'id' } }, 'serpapi'],
+    [
+      'one is that of another provider',
+      { GOOGLE_API_KEY: 'k' },
+      { serpapi: { GOOGLE_CSE_ID: 'id' } },
+      'serpapi',
+    ],
     ['only the other has its own', { SERPAPI_KEY: 's' }, {}, 'serpapi'],
   ])('decide between google_cse and serpapi: %s', async (_, env, config, expected) => {
-    expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({ provider: expected });
+    expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({
+      provider: expected,
+    });
   });
 
   it('that are missing are named, and no value is', async () => {
-    const error = (await search({ env: { GOOGLE_CSE_ID: 'very-secret' } }).call({}, {}, REPEATABLE).catch((caught: unknown) => caught)) as ToolError;
+    const error = (await search({ env: { GOOGLE_CSE_ID: 'very-secret' } })
+      .call({}, {}, REPEATABLE)
+      .catch((caught: unknown) => caught)) as ToolError;
     expect(error).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: null } });
     expect(error.message).toContain('GOOGLE_API_KEY');
     expect(error.message).toContain('SERPAPI_KEY or GOOGLE_API_KEY');
@@ -190,7 +276,11 @@ describe('a factory', () => {
   it('is not called before its provider is needed, and then once', async () => {
     let made = 0;
     const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
-    const router = new ProviderRouter({ toolName: 'search', providers: [{ name: 'a' }, { name: 'b' }], factories: { a: factory, b: factory } });
+    const router = new ProviderRouter({
+      toolName: 'search',
+      providers: [{ name: 'a' }, { name: 'b' }],
+      factories: { a: factory, b: factory },
+    });
     expect(made).toBe(0);
     await router.call({}, {}, REPEATABLE);
     await router.call({}, {}, REPEATABLE);
@@ -203,8 +293,17 @@ describe('a factory', () => {
       if (isBroken) throw new RangeError('/home/me/config');
       return new FakeProvider();
     };
-    const { call, clock, router } = routerOf({ b: new FakeProvider() }, { providers: [{ name: 'a' }, { name: 'b' }], factories: { a, b: new FakeProvider().factory } });
-    expect(await call()).toMatchObject({ provider: 'b', attempts: [{ reason: 'its factory failed: RangeError' }, {}] });
+    const { call, clock, router } = routerOf(
+      { b: new FakeProvider() },
+      {
+        providers: [{ name: 'a' }, { name: 'b' }],
+        factories: { a, b: new FakeProvider().factory },
+      },
+    );
+    expect(await call()).toMatchObject({
+      provider: 'b',
+      attempts: [{ reason: 'its factory failed: RangeError' }, {}],
+    });
     expect(router.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
     isBroken = false;
     expect(await call()).toMatchObject({ provider: 'b' });
@@ -212,8 +311,14 @@ describe('a factory', () => {
     expect(await call()).toMatchObject({ provider: 'a' });
   });
 
-  it.each([[undefined], [null], [{}], [Promise.resolve({})], ['provider']])('that returns %o makes its provider unhealthy', async (made) => {
-    const { call } = routerOf({ a: new FakeProvider() }, { factories: { a: () => made as never } });
-    await expect(call()).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED' });
-  });
+  it.each([[undefined], [null], [{}], [Promise.resolve({})], ['provider']])(
+    'that returns %o makes its provider unhealthy',
+    async (made) => {
+      const { call } = routerOf(
+        { a: new FakeProvider() },
+        { factories: { a: () => made as never } },
+      );
+      await expect(call()).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED' });
+    },
+  );
 });

@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolEvent } from '../../src/core/tool-event.js';
 import { ToolError } from '../../src/core/errors.js';
-import { ProviderRouter, providerHealthName, RollingHealth, type ProviderRouterOptions } from '../../src/providers.js';
+import {
+  ProviderRouter,
+  providerHealthName,
+  RollingHealth,
+  type ProviderRouterOptions,
+} from '../../src/providers.js';
 import { fail } from '../../src/tool/outcome.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
@@ -11,12 +16,19 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 const REPEATABLE = { repeatable: true };
 
 /** A router over providers `a`, `b`, … in this order, without checks and jitter, unless told otherwise. */
-function routerOf(fakes: Readonly<Record<string, FakeProvider>>, options: Partial<ProviderRouterOptions> = {}) {
+function routerOf(
+  fakes: Readonly<Record<string, FakeProvider>>,
+  options: Partial<ProviderRouterOptions> = {},
+) {
   const clock = new ManualClock(1_000_000);
   const events: ToolEvent[] = [];
   const router = new ProviderRouter({
     toolName: 'search',
-    providers: Object.keys(fakes).map((name, index) => ({ name, priority: index, healthCheckIntervalMs: 0 })),
+    providers: Object.keys(fakes).map((name, index) => ({
+      name,
+      priority: index,
+      healthCheckIntervalMs: 0,
+    })),
     factories: new Map(Object.entries(fakes).map(([name, fake]) => [name, fake.factory])),
     clock,
     random: () => 1,
@@ -42,7 +54,9 @@ describe('ProviderRouter', () => {
       });
     }
     c.answers(() => (order.push('c'), 'from c'));
-    const providers = [{ name: 'c' }, { name: 'b', priority: 7 }, { name: 'a', priority: 7 }].map((spec) => ({ ...spec, healthCheckIntervalMs: 0 }));
+    const providers = [{ name: 'c' }, { name: 'b', priority: 7 }, { name: 'a', priority: 7 }].map(
+      (spec) => ({ ...spec, healthCheckIntervalMs: 0 }),
+    );
     const { call } = routerOf({ a, b, c }, { providers });
     expect(await call()).toMatchObject({
       value: 'from c',
@@ -65,15 +79,25 @@ describe('ProviderRouter', () => {
       await call();
       await call();
       expect(a.calls).toBe(before + 1);
-      expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', backoffUntil: clock.now() + seconds * 1_000 });
+      expect(router.snapshot()[0]).toMatchObject({
+        state: 'backing-off',
+        backoffUntil: clock.now() + seconds * 1_000,
+      });
       clock.advance(seconds * 1_000 - 1);
       await call();
       expect(a.calls).toBe(before + 1);
       clock.advance(1);
     }
     a.answers(() => 'back');
-    expect(await call()).toMatchObject({ value: 'back', attempts: [{ provider: 'a', probe: true }] });
-    expect(router.snapshot()[0]).toMatchObject({ state: 'available', failures: 0, backoffUntil: null });
+    expect(await call()).toMatchObject({
+      value: 'back',
+      attempts: [{ provider: 'a', probe: true }],
+    });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'available',
+      failures: 0,
+      backoffUntil: null,
+    });
   });
 
   it('counts one failure for many calls that were under way when the service broke', async () => {
@@ -108,7 +132,10 @@ describe('ProviderRouter', () => {
   it('leaves nothing on the caller’s signal', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
-    const { router } = routerOf({ a, b }, { providers: [{ name: 'a' }, { name: 'b' }], attemptTimeoutMs: 1_000 });
+    const { router } = routerOf(
+      { a, b },
+      { providers: [{ name: 'a' }, { name: 'b' }], attemptTimeoutMs: 1_000 },
+    );
     const { signal } = new AbortController();
     for (let index = 0; index < 20; index += 1) await router.call({}, { signal }, REPEATABLE);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
@@ -122,15 +149,21 @@ describe('ProviderRouter', () => {
         const { call, clock } = routerOf({ a, b });
         await call();
         clock.advance(1_000);
-        a.answers(scheduler.scheduleFunction(async () => {
-          if (!isBack) throw new Error('still down');
-          return 'back';
-        }));
+        a.answers(
+          scheduler.scheduleFunction(async () => {
+            if (!isBack) throw new Error('still down');
+            return 'back';
+          }),
+        );
         b.answers(scheduler.scheduleFunction(async () => 'from b'));
-        const calls = Array.from({ length: 1_000 }, () => scheduler.schedule(Promise.resolve()).then(async () => call()));
+        const calls = Array.from({ length: 1_000 }, () =>
+          scheduler.schedule(Promise.resolve()).then(async () => call()),
+        );
         // No probe is answered before all callers were there.
         await scheduler.waitFor(Promise.all(calls));
-        const probes = (await Promise.all(calls)).filter(({ attempts }) => attempts.some(({ probe }) => probe));
+        const probes = (await Promise.all(calls)).filter(({ attempts }) =>
+          attempts.some(({ probe }) => probe),
+        );
         expect(probes).toHaveLength(1);
         // Until it is back, the probe is the only call that it sees; after that it is asked as usual.
         if (!isBack) expect(a.calls).toBe(2);
@@ -155,7 +188,10 @@ describe('ProviderRouter', () => {
     void call();
     await clock.advanceAsync(0);
     expect(a.calls).toBe(3);
-    expect(await call()).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', status: 'skipped' }, {}] });
+    expect(await call()).toMatchObject({
+      provider: 'b',
+      attempts: [{ provider: 'a', status: 'skipped' }, {}],
+    });
     await clock.advanceAsync(5_000);
     a.answers(() => 'back');
     expect(await call()).toMatchObject({ value: 'back' });
@@ -182,55 +218,107 @@ describe('ProviderRouter', () => {
     b.fails(new ToolError('PROVIDER_UNAVAILABLE', 'no connection'));
     const { call, clock } = routerOf({ a, b });
     const first = await call().catch((error: unknown) => error);
-    expect(first).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 1_000 } });
-    expect(statuses(first)).toMatchObject([{ status: 'failed', reason: 'Error' }, { status: 'failed', reason: 'PROVIDER_UNAVAILABLE' }]);
+    expect(first).toMatchObject({
+      code: 'PROVIDERS_EXHAUSTED',
+      details: { retryAt: clock.now() + 1_000 },
+    });
+    expect(statuses(first)).toMatchObject([
+      { status: 'failed', reason: 'Error' },
+      { status: 'failed', reason: 'PROVIDER_UNAVAILABLE' },
+    ]);
     expect((first as ToolError).cause).toBeInstanceOf(AggregateError);
     clock.advance(400);
     const second = await call().catch((error: unknown) => error);
-    expect(second).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 600 } });
-    expect(statuses(second)).toMatchObject([{ status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' }, { status: 'failed' }]);
+    expect(second).toMatchObject({
+      code: 'PROVIDERS_EXHAUSTED',
+      details: { retryAt: clock.now() + 600 },
+    });
+    expect(statuses(second)).toMatchObject([
+      { status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' },
+      { status: 'failed' },
+    ]);
     // First the one that was last, then the other as the last one: each until it has failed five times in a row.
     for (let index = 0; index < 3 + 4; index += 1) await call().catch(() => {});
     expect([a.calls, b.calls]).toEqual([5, 5]);
     const last = await call().catch((error: unknown) => error);
-    expect(last).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: clock.now() + 16_000 } });
+    expect(last).toMatchObject({
+      code: 'PROVIDERS_EXHAUSTED',
+      details: { retryAt: clock.now() + 16_000 },
+    });
     const reason = 'backing off for 16000 ms after 5 failures in a row';
-    expect(statuses(last)).toMatchObject([{ status: 'skipped', reason }, { status: 'skipped', reason }]);
+    expect(statuses(last)).toMatchObject([
+      { status: 'skipped', reason },
+      { status: 'skipped', reason },
+    ]);
     expect([a.calls, b.calls, clock.pending]).toEqual([5, 5, 0]);
   });
 
   it('shows nothing that a service said: its messages may quote keys', async () => {
     const a = new FakeProvider();
-    a.fails(Object.assign(new TypeError('https://api.example/?key=hunter2'), { cause: { code: 'ECONNREFUSED' } }));
+    a.fails(
+      Object.assign(new TypeError('https://api.example/?key=hunter2'), {
+        cause: { code: 'ECONNREFUSED' },
+      }),
+    );
     const { call, router, events } = routerOf({ a }, { config: { a: { KEY: 'hunter2' } } });
     const error = (await call().catch((caught: unknown) => caught)) as ToolError;
     expect(error.message).toContain('TypeError ECONNREFUSED');
-    expect(JSON.stringify([error.message, error.details, router.snapshot(), events])).not.toContain('hunter2');
+    expect(JSON.stringify([error.message, error.details, router.snapshot(), events])).not.toContain(
+      'hunter2',
+    );
   });
 
   it.each([
     ['a result of fail', () => fail('no such page'), 'returned'],
-    ['INVALID_INPUT', () => { throw new ToolError('INVALID_INPUT', 'no query'); }, 'thrown'],
-    ['FORBIDDEN_URL', () => { throw new ToolError('FORBIDDEN_URL', 'not there'); }, 'thrown'],
-    ['EXECUTION_FAILED', () => { throw new ToolError('EXECUTION_FAILED', 'no such page'); }, 'thrown'],
-  ])('takes %s for the tool’s own answer: no other provider is asked, none is ejected', async (_, answer, how) => {
-    const [a, b] = [new FakeProvider(answer), new FakeProvider()];
-    const health = new RollingHealth();
-    const { call, router } = routerOf({ a, b }, { health });
-    if (how === 'returned') expect(await call()).toMatchObject({ value: { status: 'error', message: 'no such page' } });
-    else await expect(call()).rejects.toBeInstanceOf(ToolError);
-    expect(b.calls).toBe(0);
-    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { success: 1, failure: 0 } });
-    expect(health.summary('tool', 'search')).toMatchObject({ total: 1, success: 0 });
-  });
+    [
+      'INVALID_INPUT',
+      () => {
+        throw new ToolError('INVALID_INPUT', 'no query');
+      },
+      'thrown',
+    ],
+    [
+      'FORBIDDEN_URL',
+      () => {
+        throw new ToolError('FORBIDDEN_URL', 'not there');
+      },
+      'thrown',
+    ],
+    [
+      'EXECUTION_FAILED',
+      () => {
+        throw new ToolError('EXECUTION_FAILED', 'no such page');
+      },
+      'thrown',
+    ],
+  ])(
+    'takes %s for the tool’s own answer: no other provider is asked, none is ejected',
+    async (_, answer, how) => {
+      const [a, b] = [new FakeProvider(answer), new FakeProvider()];
+      const health = new RollingHealth();
+      const { call, router } = routerOf({ a, b }, { health });
+      if (how === 'returned')
+        expect(await call()).toMatchObject({ value: { status: 'error', message: 'no such page' } });
+      else await expect(call()).rejects.toBeInstanceOf(ToolError);
+      expect(b.calls).toBe(0);
+      expect(router.snapshot()[0]).toMatchObject({
+        state: 'available',
+        metrics: { success: 1, failure: 0 },
+      });
+      expect(health.summary('tool', 'search')).toMatchObject({ total: 1, success: 0 });
+    },
+  );
 
-  it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)('takes %s for a failure of the service', async (code) => {
-    const [a, b] = [new FakeProvider(), new FakeProvider()];
-    a.fails(new ToolError(code, 'broken'));
-    const { call, router } = routerOf({ a, b });
-    expect(await call()).toMatchObject({ provider: 'b' });
-    expect(router.snapshot()[0]!.state).toBe('backing-off');
-  });
+  it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)(
+    'takes %s for a failure of the service',
+    async (code) => {
+      const [a, b] = [new FakeProvider(), new FakeProvider()];
+      a.fails(new ToolError(code, 'broken'));
+      const { call, router } = routerOf({ a, b });
+      expect(await call()).toMatchObject({ provider: 'b' });
+      expect(router.snapshot()[0]!.state).toBe('backing-off');
+    },
+  );
 
   it('does not repeat a call that may have had its effect, except when nothing was sent', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
@@ -255,7 +343,10 @@ describe('ProviderRouter', () => {
     const { call, clock, router } = routerOf({ a, b }, { attemptTimeoutMs: 2_000 });
     const result = call();
     await clock.advanceAsync(2_000);
-    expect(await result).toMatchObject({ provider: 'b', attempts: [{ status: 'failed', reason: 'TIMEOUT', latencyMs: 2_000 }, {}] });
+    expect(await result).toMatchObject({
+      provider: 'b',
+      attempts: [{ status: 'failed', reason: 'TIMEOUT', latencyMs: 2_000 }, {}],
+    });
     expect(signal!.aborted).toBe(true);
     answerLate();
     await clock.advanceAsync(0);
@@ -272,7 +363,9 @@ describe('ProviderRouter', () => {
     await settled();
     gaveUp.abort('enough');
     await expect(result).rejects.toMatchObject({ code: 'ABORTED', cause: 'enough' });
-    await expect(router.call({}, { signal: gaveUp.signal }, REPEATABLE)).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(router.call({}, { signal: gaveUp.signal }, REPEATABLE)).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
     expect(health.lifetime('tool', 'search').total).toBe(0);
     expect(a.calls).toBe(1);
@@ -315,13 +408,21 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()[0]).toMatchObject({ failures: 4, metrics: { total: 2, success: 1 } });
     a.answers(() => 'back');
     await call();
-    expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 2, success: 1 } });
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'available',
+      metrics: { total: 2, success: 1 },
+    });
   });
 
   it('shares one listener on a signal among all calls under way', async () => {
-    const { router } = routerOf({ a: new FakeProvider(() => new Promise(() => {})) }, { providers: [{ name: 'a' }] });
+    const { router } = routerOf(
+      { a: new FakeProvider(() => new Promise(() => {})) },
+      { providers: [{ name: 'a' }] },
+    );
     const gaveUp = new AbortController();
-    const calls = Array.from({ length: 20 }, () => router.call({}, { signal: gaveUp.signal }, REPEATABLE));
+    const calls = Array.from({ length: 20 }, () =>
+      router.call({}, { signal: gaveUp.signal }, REPEATABLE),
+    );
     await settled();
     expect(getEventListeners(gaveUp.signal, 'abort')).toHaveLength(1);
     gaveUp.abort();
@@ -330,20 +431,36 @@ describe('ProviderRouter', () => {
   });
 
   it('tells who is called and when their work has really ended, and nothing of those who are skipped', async () => {
-    const [a, b, c] = [new FakeProvider(), new FakeProvider(undefined, ['KEY']), new FakeProvider()];
+    const [a, b, c] = [
+      new FakeProvider(),
+      new FakeProvider(undefined, ['KEY']),
+      new FakeProvider(),
+    ];
     let endA = (): void => {};
     a.answers(() => new Promise((resolve) => (endA = () => resolve('late'))));
     const { router, clock } = routerOf({ a, b, c }, { attemptTimeoutMs: 100 });
     const told: string[] = [];
-    const result = router.call({}, {}, { ...REPEATABLE, onStart: (name) => told.push(`${name} starts`), onEnd: (name) => told.push(`${name} ends`) });
+    const result = router.call(
+      {},
+      {},
+      {
+        ...REPEATABLE,
+        onStart: (name) => told.push(`${name} starts`),
+        onEnd: (name) => told.push(`${name} ends`),
+      },
+    );
     await clock.advanceAsync(100);
     expect(await result).toMatchObject({ provider: 'c' });
     expect(told).toEqual(['a starts', 'c starts', 'c ends']);
     endA();
     await settled();
     expect(told.at(-1)).toBe('a ends');
-    const throws = () => { throw new Error('listener'); };
-    expect(await router.call({}, {}, { ...REPEATABLE, onStart: throws, onEnd: throws })).toMatchObject({ provider: 'c' });
+    const throws = () => {
+      throw new Error('listener');
+    };
+    expect(
+      await router.call({}, {}, { ...REPEATABLE, onStart: throws, onEnd: throws }),
+    ).toMatchObject({ provider: 'c' });
   });
 
   it('tells of attempts, ejection and recovery; a listener that throws changes nothing', async () => {
@@ -359,10 +476,24 @@ describe('ProviderRouter', () => {
     expect(events).toEqual([
       { ...facts, at, type: 'provider-attempt', success: false, latencyMs: 0, kind: 'call' },
       { ...facts, at, type: 'provider-ejected', reason: 'Error', failures: 1, backoffMs: 1_000 },
-      { ...facts, at: at + 1_000, type: 'provider-attempt', success: true, latencyMs: 0, kind: 'probe' },
+      {
+        ...facts,
+        at: at + 1_000,
+        type: 'provider-attempt',
+        success: true,
+        latencyMs: 0,
+        kind: 'probe',
+      },
       { ...facts, at: at + 1_000, type: 'provider-recovered' },
     ]);
-    const throwing = routerOf({ a }, { onEvent: () => { throw new Error('listener'); } });
+    const throwing = routerOf(
+      { a },
+      {
+        onEvent: () => {
+          throw new Error('listener');
+        },
+      },
+    );
     expect(await throwing.call()).toMatchObject({ value: 'back' });
     expect(router.snapshot()).toHaveLength(1);
   });
@@ -377,13 +508,19 @@ describe('ProviderRouter', () => {
     expect(health.summary('tool', 'search')).toMatchObject({ total: 2, success: 2 });
     expect(health.lastProvider('search')).toBe('b');
     const [first, second] = router.snapshot();
-    expect(health.summary('provider', providerHealthName('search', first!.identity))).toMatchObject({ total: 1, success: 0 });
+    expect(health.summary('provider', providerHealthName('search', first!.identity))).toMatchObject(
+      { total: 1, success: 0 },
+    );
     expect(second!.metrics).toMatchObject({ total: 2, success: 2 });
   });
 
   it('takes two of one name with different configurations for two, and equal ones for one', async () => {
     const seen: unknown[] = [];
-    const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({ name: 'mcp', healthCheckIntervalMs: 0, config }));
+    const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({
+      name: 'mcp',
+      healthCheckIntervalMs: 0,
+      config,
+    }));
     const factories = {
       mcp: (config: Readonly<Record<string, unknown>>) => ({
         call: () => {
@@ -397,25 +534,78 @@ describe('ProviderRouter', () => {
     const { value, provider } = await router.call({}, {}, REPEATABLE);
     expect([value, provider]).toEqual(['from s2', router.snapshot()[1]!.identity]);
     expect(seen).toEqual(['s1', 's2']);
-    expect(router.snapshot().map(({ name, state }) => [name, state])).toEqual([['mcp', 'backing-off'], ['mcp', 'available']]);
+    expect(router.snapshot().map(({ name, state }) => [name, state])).toEqual([
+      ['mcp', 'backing-off'],
+      ['mcp', 'available'],
+    ]);
   });
 
-  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('knows no factory and no credentials under the name %s unless they were given', async (name) => {
-    const providers = [{ name, healthCheckIntervalMs: 0 }];
-    const without = new ProviderRouter({ toolName: 'search', providers, factories: {}, config: {} });
-    await expect(without.call({}, {}, REPEATABLE)).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { retryAt: null } });
-    const given = new ProviderRouter({ toolName: 'search', providers, factories: new Map([[name, new FakeProvider().factory]]) });
-    expect(await given.call({}, {}, REPEATABLE)).toMatchObject({ provider: name });
-    const needy = new ProviderRouter({ toolName: 'search', providers: [{ name: 'a' }], factories: { a: new FakeProvider(undefined, [name]).factory }, env: {} });
-    expect(needy.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
-  });
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'knows no factory and no credentials under the name %s unless they were given',
+    async (name) => {
+      const providers = [{ name, healthCheckIntervalMs: 0 }];
+      const without = new ProviderRouter({
+        toolName: 'search',
+        providers,
+        factories: {},
+        config: {},
+      });
+      await expect(without.call({}, {}, REPEATABLE)).rejects.toMatchObject({
+        code: 'PROVIDERS_EXHAUSTED',
+        details: { retryAt: null },
+      });
+      const given = new ProviderRouter({
+        toolName: 'search',
+        providers,
+        factories: new Map([[name, new FakeProvider().factory]]),
+      });
+      expect(await given.call({}, {}, REPEATABLE)).toMatchObject({ provider: name });
+      const needy = new ProviderRouter({
+        toolName: 'search',
+        providers: [{ name: 'a' }],
+        factories: { a: new FakeProvider(undefined, [name]).factory },
+        env: {},
+      });
+      expect(needy.snapshot()[0]).toMatchObject({ state: 'unhealthy' });
+    },
+  );
 
   it('throws for options and calls that are wrong', async () => {
     const good = { toolName: 'search', providers: [], factories: {} };
-    const wrong = [{ toolName: '' }, { providers: {} }, { providers: [{ name: 'a', prio: 1 }] }, { providers: [{ name: 'a', priority: NaN }] }, { providers: [{ name: 'a', healthCheckIntervalMs: -5 }] }, { factories: { a: 1 } }, { factories: undefined }, { checkTimeoutMs: 0 }, { attemptTimeoutMs: 2 ** 31 }, { retries: 3 }, { random: 4 }];
-    for (const options of wrong) expect(() => new ProviderRouter({ ...good, ...options } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    const wrong = [
+      { toolName: '' },
+      { providers: {} },
+      { providers: [{ name: 'a', prio: 1 }] },
+      { providers: [{ name: 'a', priority: NaN }] },
+      { providers: [{ name: 'a', healthCheckIntervalMs: -5 }] },
+      { factories: { a: 1 } },
+      { factories: undefined },
+      { checkTimeoutMs: 0 },
+      { attemptTimeoutMs: 2 ** 31 },
+      { retries: 3 },
+      { random: 4 },
+    ];
+    for (const options of wrong)
+      expect(() => new ProviderRouter({ ...good, ...options } as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
     const router = new ProviderRouter(good);
-    for (const options of [undefined, {}, { repeatable: 1 }, { repeatable: true, again: 1 }, { repeatable: true, timeoutMs: NaN }, { repeatable: true, timeoutMs: 2 ** 31 }, { repeatable: true, onStart: 1 }, { repeatable: true, onEnd: 'x' }]) await expect(router.call({}, {}, options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(router.call({}, {}, REPEATABLE)).rejects.toMatchObject({ code: 'PROVIDERS_EXHAUSTED', details: { attempts: [], retryAt: null } });
+    for (const options of [
+      undefined,
+      {},
+      { repeatable: 1 },
+      { repeatable: true, again: 1 },
+      { repeatable: true, timeoutMs: NaN },
+      { repeatable: true, timeoutMs: 2 ** 31 },
+      { repeatable: true, onStart: 1 },
+      { repeatable: true, onEnd: 'x' },
+    ])
+      await expect(router.call({}, {}, options as never)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+    await expect(router.call({}, {}, REPEATABLE)).rejects.toMatchObject({
+      code: 'PROVIDERS_EXHAUSTED',
+      details: { attempts: [], retryAt: null },
+    });
   });
 });

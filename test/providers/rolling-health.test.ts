@@ -3,12 +3,25 @@ import { describe, expect, it } from 'vitest';
 import { RollingHealth } from '../../src/providers.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-const call = (latencyMs: number, success = true) => ({ kind: 'tool' as const, name: 'search', success, latencyMs });
+const call = (latencyMs: number, success = true) => ({
+  kind: 'tool' as const,
+  name: 'search',
+  success,
+  latencyMs,
+});
 
 describe('RollingHealth', () => {
   it('says nothing of what was never called, instead of a success rate of 0', () => {
     const health = new RollingHealth();
-    expect(health.summary('tool', 'search')).toEqual({ total: 0, success: 0, failure: 0, successRate: null, averageLatencyMs: null, p95LatencyMs: null, lastSampleAt: null });
+    expect(health.summary('tool', 'search')).toEqual({
+      total: 0,
+      success: 0,
+      failure: 0,
+      successRate: null,
+      averageLatencyMs: null,
+      p95LatencyMs: null,
+      lastSampleAt: null,
+    });
     expect(health.lastCall('tool', 'search')).toBeNull();
     expect(health.lastProvider('search')).toBeNull();
   });
@@ -20,7 +33,14 @@ describe('RollingHealth', () => {
       health.record(call(index, index >= 5));
       clock.advance(1);
     }
-    expect(health.summary('tool', 'search')).toMatchObject({ total: 100, success: 100, failure: 0, successRate: 1, averageLatencyMs: 54.5, lastSampleAt: 5_104 });
+    expect(health.summary('tool', 'search')).toMatchObject({
+      total: 100,
+      success: 100,
+      failure: 0,
+      successRate: 1,
+      averageLatencyMs: 54.5,
+      lastSampleAt: 5_104,
+    });
     expect(health.summary('tool', 'search').p95LatencyMs).toBeCloseTo(99.05, 9);
     expect(health.lifetime('tool', 'search')).toEqual({ total: 105, success: 100, failure: 5 });
     expect(health.lastCall('tool', 'search')).toEqual({ success: true, latencyMs: 104, at: 5_104 });
@@ -28,22 +48,37 @@ describe('RollingHealth', () => {
 
   it('equals a list whose last entries are counted again, for any calls and any size', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.tuple(fc.boolean(), fc.nat(1_000)), { maxLength: 40 }), (size, calls) => {
-        const health = new RollingHealth({ size, clock: new ManualClock() });
-        for (const [success, latencyMs] of calls) health.record(call(latencyMs, success));
-        const last = calls.slice(-size);
-        const sorted = last.map(([, latencyMs]) => latencyMs).sort((a, b) => a - b);
-        const { total, success, failure, p95LatencyMs } = health.summary('tool', 'search');
-        expect([total, success, failure]).toEqual([last.length, last.filter(([ok]) => ok).length, last.filter(([ok]) => !ok).length]);
-        if (last.length > 0) expect(p95LatencyMs! >= sorted[Math.floor((last.length - 1) * 0.95)]! && p95LatencyMs! <= sorted.at(-1)!).toBe(true);
-        expect(health.lastCall('tool', 'search')?.latencyMs ?? null).toBe(last.at(-1)?.[1] ?? null);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 8 }),
+        fc.array(fc.tuple(fc.boolean(), fc.nat(1_000)), { maxLength: 40 }),
+        (size, calls) => {
+          const health = new RollingHealth({ size, clock: new ManualClock() });
+          for (const [success, latencyMs] of calls) health.record(call(latencyMs, success));
+          const last = calls.slice(-size);
+          const sorted = last.map(([, latencyMs]) => latencyMs).sort((a, b) => a - b);
+          const { total, success, failure, p95LatencyMs } = health.summary('tool', 'search');
+          expect([total, success, failure]).toEqual([
+            last.length,
+            last.filter(([ok]) => ok).length,
+            last.filter(([ok]) => !ok).length,
+          ]);
+          if (last.length > 0)
+            expect(
+              p95LatencyMs! >= sorted[Math.floor((last.length - 1) * 0.95)]! &&
+                p95LatencyMs! <= sorted.at(-1)!,
+            ).toBe(true);
+          expect(health.lastCall('tool', 'search')?.latencyMs ?? null).toBe(
+            last.at(-1)?.[1] ?? null,
+          );
+        },
+      ),
     );
   });
 
   it('keeps tools, providers and jobs of one name apart, whatever the name', () => {
     const health = new RollingHealth();
-    for (const name of ['__proto__', 'constructor', 'toString', 'tool:a']) health.record({ kind: 'tool', name, success: true, latencyMs: 1 });
+    for (const name of ['__proto__', 'constructor', 'toString', 'tool:a'])
+      health.record({ kind: 'tool', name, success: true, latencyMs: 1 });
     expect(health.summary('provider', 'constructor').total).toBe(0);
     expect(health.summary('tool', '__proto__').total).toBe(1);
     expect(health.summary('job', 'constructor').total).toBe(0);
@@ -58,7 +93,8 @@ describe('RollingHealth', () => {
 
   it('holds a bounded number of names: the least recently recorded give way', () => {
     const health = new RollingHealth({ maxKeys: 2 });
-    for (const name of ['a', 'b', 'a', 'c']) health.record({ kind: 'job', name, success: true, latencyMs: 1 });
+    for (const name of ['a', 'b', 'a', 'c'])
+      health.record({ kind: 'job', name, success: true, latencyMs: 1 });
     expect(['a', 'b', 'c'].map((name) => health.summary('job', name).total)).toEqual([2, 0, 1]);
   });
 
@@ -71,11 +107,28 @@ describe('RollingHealth', () => {
     expect(Object.isFrozen(summary)).toBe(true);
   });
 
-  it.each([[{ ...call(1), latencyMs: NaN }], [{ ...call(1), latencyMs: '12.5' }], [{ ...call(1), latencyMs: -1 }], [{ ...call(1), kind: 'skill' }], [{ ...call(1), name: '' }], [{ ...call(1), success: 1 }], [{ ...call(1), extra: 1 }], [{ kind: 'tool' }], [null]])('refuses the record %o', (record) => {
-    expect(() => new RollingHealth().record(record as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  it.each([
+    [{ ...call(1), latencyMs: NaN }],
+    [{ ...call(1), latencyMs: '12.5' }],
+    [{ ...call(1), latencyMs: -1 }],
+    [{ ...call(1), kind: 'skill' }],
+    [{ ...call(1), name: '' }],
+    [{ ...call(1), success: 1 }],
+    [{ ...call(1), extra: 1 }],
+    [{ kind: 'tool' }],
+    [null],
+  ])('refuses the record %o', (record) => {
+    expect(() => new RollingHealth().record(record as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 
-  it.each([[{ size: 0 }], [{ size: 1.5 }], [{ maxKeys: NaN }], [{ window: 5 }]])('refuses the options %o', (options) => {
-    expect(() => new RollingHealth(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-  });
+  it.each([[{ size: 0 }], [{ size: 1.5 }], [{ maxKeys: NaN }], [{ window: 5 }]])(
+    'refuses the options %o',
+    (options) => {
+      expect(() => new RollingHealth(options as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    },
+  );
 });

@@ -27,11 +27,21 @@ if (task === 'probe') {
     },
   };
   const providers = ['a', 'b'].map((name) => ({ name, healthCheckIntervalMs: 0 }));
-  const router = new ProviderRouter({ toolName: 'search', providers, factories: { a: () => a, b: () => ({ call: () => 'from b' }) }, store, random: () => 1, baseMs: 200 });
+  const router = new ProviderRouter({
+    toolName: 'search',
+    providers,
+    factories: { a: () => a, b: () => ({ call: () => 'from b' }) },
+    store,
+    random: () => 1,
+    baseMs: 200,
+  });
   const call = () => router.call({}, {}, { repeatable: true });
   await together('started');
   await call();
-  await eventually(() => router.snapshot()[0]!.state === 'backing-off', 'the provider is left alone');
+  await eventually(
+    () => router.snapshot()[0]!.state === 'backing-off',
+    'the provider is left alone',
+  );
   await together('ejected');
   const before = router.snapshot()[0]!.failures;
   isUp = true;
@@ -50,7 +60,10 @@ if (task === 'probe') {
     ),
   );
   // A message can be lost when the machine is busy; a process that goes on calling looks again.
-  await eventually(async () => (await call(), router.snapshot()[0]!.state === 'available'), 'the provider is back');
+  await eventually(
+    async () => (await call(), router.snapshot()[0]!.state === 'available'),
+    'the provider is back',
+  );
   console.log(JSON.stringify({ before, probes: results.filter(({ probe }) => probe).length }));
   await router.close();
 }

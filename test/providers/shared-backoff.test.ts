@@ -20,8 +20,25 @@ function processes(count: number) {
     const store = new FaultyStore(memory);
     const events: ToolEvent[] = [];
     const providers = ['a', 'b'].map((name) => ({ name, healthCheckIntervalMs: 0 }));
-    const router = new ProviderRouter({ toolName: 'search', providers, factories: { a: a.factory, b: b.factory }, clock, random: () => 1, env: {}, store, probeLeaseMs: 5_000, onEvent: (event) => events.push(event) });
-    return { router, store, clock, events, call: () => router.call({}, {}, { repeatable: true }), state: () => router.snapshot()[0]!.state };
+    const router = new ProviderRouter({
+      toolName: 'search',
+      providers,
+      factories: { a: a.factory, b: b.factory },
+      clock,
+      random: () => 1,
+      env: {},
+      store,
+      probeLeaseMs: 5_000,
+      onEvent: (event) => events.push(event),
+    });
+    return {
+      router,
+      store,
+      clock,
+      events,
+      call: () => router.call({}, {}, { repeatable: true }),
+      state: () => router.snapshot()[0]!.state,
+    };
   });
   const advance = (ms: number) => {
     for (const clock of [storeClock, ...all.map((each) => each.clock)]) clock.advance(ms);
@@ -45,13 +62,25 @@ describe('routers that share a store', () => {
     a.fails();
     await all[0]!.call();
     await settled();
-    expect(all.map(({ state }) => state())).toEqual(['backing-off', 'backing-off', 'backing-off', 'backing-off']);
-    expect(all.map(({ router, clock }) => router.snapshot()[0]!.backoffUntil! - clock.now())).toEqual([1_000, 1_000, 1_000, 1_000]);
+    expect(all.map(({ state }) => state())).toEqual([
+      'backing-off',
+      'backing-off',
+      'backing-off',
+      'backing-off',
+    ]);
+    expect(
+      all.map(({ router, clock }) => router.snapshot()[0]!.backoffUntil! - clock.now()),
+    ).toEqual([1_000, 1_000, 1_000, 1_000]);
     const before = a.calls;
     advance(999);
     for (const { call } of all) expect(await call()).toMatchObject({ provider: 'b' });
     expect(a.calls).toBe(before);
-    expect(all[3]!.events.some((event) => event.type === 'provider-ejected' && event.reason === 'failed in another process')).toBe(true);
+    expect(
+      all[3]!.events.some(
+        (event) =>
+          event.type === 'provider-ejected' && event.reason === 'failed in another process',
+      ),
+    ).toBe(true);
   });
 
   it('agree also over a store that does not tell its time', async () => {
@@ -63,7 +92,9 @@ describe('routers that share a store', () => {
     a.fails();
     await all[0]!.call();
     await settled();
-    expect(all.map(({ router, clock }) => router.snapshot()[0]!.backoffUntil! - clock.now())).toEqual([1_000, 1_000]);
+    expect(
+      all.map(({ router, clock }) => router.snapshot()[0]!.backoffUntil! - clock.now()),
+    ).toEqual([1_000, 1_000]);
   });
 
   it('tell a process that starts later', async () => {
@@ -71,7 +102,10 @@ describe('routers that share a store', () => {
     a.fails();
     await all[0]!.call();
     await settled();
-    expect(await all[1]!.call()).toMatchObject({ provider: 'b', attempts: [{ status: 'skipped' }, {}] });
+    expect(await all[1]!.call()).toMatchObject({
+      provider: 'b',
+      attempts: [{ status: 'skipped' }, {}],
+    });
     expect(a.calls).toBe(1);
   });
 
@@ -85,7 +119,13 @@ describe('routers that share a store', () => {
       advance(1_000);
       const before = a.calls;
       let end = (): void => {};
-      a.answers(() => new Promise((resolve, reject) => (end = () => (isBack ? resolve('back') : reject(new Error('down'))))));
+      a.answers(
+        () =>
+          new Promise(
+            (resolve, reject) =>
+              (end = () => (isBack ? resolve('back') : reject(new Error('down')))),
+          ),
+      );
       const calls = all.flatMap(({ call }) => Array.from({ length: 25 }, () => call()));
       await settled();
       await settled();
@@ -93,8 +133,12 @@ describe('routers that share a store', () => {
       end();
       await Promise.all(calls);
       await settled();
-      expect(all.map(({ state }) => state())).toEqual(all.map(() => (isBack ? 'available' : 'backing-off')));
-      expect(all.map(({ router }) => router.snapshot()[0]!.failures)).toEqual(all.map(() => (isBack ? 0 : 2)));
+      expect(all.map(({ state }) => state())).toEqual(
+        all.map(() => (isBack ? 'available' : 'backing-off')),
+      );
+      expect(all.map(({ router }) => router.snapshot()[0]!.failures)).toEqual(
+        all.map(() => (isBack ? 0 : 2)),
+      );
     }
   });
 
@@ -155,7 +199,10 @@ describe('routers that share a store', () => {
     await settled();
     expect([one.state(), other.state()]).toEqual(['backing-off', 'available']);
     advance(1_000);
-    expect(await one.call()).toMatchObject({ provider: 'b', attempts: [{ provider: 'a', probe: true }, {}] });
+    expect(await one.call()).toMatchObject({
+      provider: 'b',
+      attempts: [{ provider: 'a', probe: true }, {}],
+    });
     one.store.setAvailable(true);
     await settled();
     expect([one.state(), other.state()]).toEqual(['backing-off', 'backing-off']);
@@ -199,10 +246,24 @@ describe('routers that share a store', () => {
   });
 
   it('lock no call out for what a store says: damaged and endless states end', async () => {
-    for (const text of ['', '{', '[]', 'null', '{"v":1,"kind":"backing-off","failures":1,"backoffMs":1e9}', '{"v":2,"kind":"backing-off"}', '{"v":2,"kind":"backing-off","failures":-1,"durationMs":1}', '{"v":2,"kind":"backing-off","failures":1,"durationMs":1e300}', '{"v":2,"kind":"half-open","failures":1,"durationMs":1e300,"binding":true}']) {
+    for (const text of [
+      '',
+      '{',
+      '[]',
+      'null',
+      '{"v":1,"kind":"backing-off","failures":1,"backoffMs":1e9}',
+      '{"v":2,"kind":"backing-off"}',
+      '{"v":2,"kind":"backing-off","failures":-1,"durationMs":1}',
+      '{"v":2,"kind":"backing-off","failures":1,"durationMs":1e300}',
+      '{"v":2,"kind":"half-open","failures":1,"durationMs":1e300,"binding":true}',
+    ]) {
       const { all, memory, advance } = processes(1);
       const { router, call } = all[0]!;
-      await memory.compareAndSet(`provider:search/${router.snapshot()[0]!.identity}`, undefined, text);
+      await memory.compareAndSet(
+        `provider:search/${router.snapshot()[0]!.identity}`,
+        undefined,
+        text,
+      );
       await call();
       advance(60_000);
       expect(await call()).toMatchObject({ provider: 'a' });
@@ -210,7 +271,15 @@ describe('routers that share a store', () => {
   });
 
   it('lose no provider for good and agree in the end, whatever the store does', async () => {
-    const step = fc.record({ process: fc.nat(2), advanceMs: fc.constantFrom(0, 500, 1_000, 4_000), up: fc.boolean(), faults: fc.array(fc.constantFrom('none' as const, 'refused' as const, 'lost-answer' as const), { maxLength: 3 }) });
+    const step = fc.record({
+      process: fc.nat(2),
+      advanceMs: fc.constantFrom(0, 500, 1_000, 4_000),
+      up: fc.boolean(),
+      faults: fc.array(
+        fc.constantFrom('none' as const, 'refused' as const, 'lost-answer' as const),
+        { maxLength: 3 },
+      ),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
         const { all, a, advance } = processes(3);

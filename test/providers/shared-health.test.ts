@@ -7,7 +7,12 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 import { FaultyStore, type Fault } from './faulty-store.js';
 
 const KEY = 'health:tool:search';
-const call = (success = true, latencyMs = 5) => ({ kind: 'tool' as const, name: 'search', success, latencyMs });
+const call = (success = true, latencyMs = 5) => ({
+  kind: 'tool' as const,
+  name: 'search',
+  success,
+  latencyMs,
+});
 
 function processes(count: number) {
   const clock = new ManualClock(1_000_000);
@@ -29,7 +34,11 @@ describe('SharedHealth', () => {
     await Promise.all(all.map(({ health }) => health.flush()));
     await clock.advanceAsync(1_000);
     for (const { health } of all) {
-      expect(health.lifetime('tool', 'search')).toEqual({ total: 40_000, success: 36_000, failure: 4_000 });
+      expect(health.lifetime('tool', 'search')).toEqual({
+        total: 40_000,
+        success: 36_000,
+        failure: 4_000,
+      });
       expect(health.summary('tool', 'search').total).toBe(100);
     }
   });
@@ -59,9 +68,17 @@ describe('SharedHealth', () => {
     await clock.advanceAsync(1_000);
     one.record({ ...call(true, 7), provider: 'serpapi' });
     await clock.advanceAsync(2_000);
-    expect(other.summary('tool', 'search')).toMatchObject({ total: 2, success: 1, averageLatencyMs: 8 });
+    expect(other.summary('tool', 'search')).toMatchObject({
+      total: 2,
+      success: 1,
+      averageLatencyMs: 8,
+    });
     expect(other.lastProvider('search')).toBe('serpapi');
-    expect(other.lastCall('tool', 'search')).toEqual({ success: true, latencyMs: 7, at: 1_001_000 });
+    expect(other.lastCall('tool', 'search')).toEqual({
+      success: true,
+      latencyMs: 7,
+      at: 1_001_000,
+    });
   });
 
   it('shows what others recorded to one who only asks', async () => {
@@ -74,26 +91,40 @@ describe('SharedHealth', () => {
 
   it('counts nothing twice and loses nothing, whichever operations fail or lose their answer', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.nat(2), fc.nat(20), fc.array(fc.constantFrom<Fault>('none', 'none', 'refused', 'lost-answer'), { maxLength: 6 })), { maxLength: 20 }), async (steps) => {
-        const { all, clock } = processes(3);
-        let recorded = 0;
-        for (const [process, calls, faults] of steps) {
-          const { store, health } = all[process]!;
-          const coming = [...faults];
-          store.next = () => coming.shift() ?? 'none';
-          for (let index = 0; index < calls; index += 1) health.record(call());
-          recorded += calls;
-          await clock.advanceAsync(1_000);
-          expect(health.lifetime('tool', 'search').total).toBeLessThanOrEqual(recorded);
-        }
-        for (const { store } of all) store.next = () => 'none';
-        await Promise.all(all.map(({ health }) => health.close()));
-        const reader = processes(1);
-        const { health } = { health: new SharedHealth({ store: all[0]!.store, clock: reader.clock }) };
-        await health.refresh('tool', 'search');
-        expect(health.lifetime('tool', 'search').total).toBe(recorded);
-        expect(health.summary('tool', 'search').total).toBe(Math.min(recorded, 100));
-      }),
+      fc.asyncProperty(
+        fc.array(
+          fc.tuple(
+            fc.nat(2),
+            fc.nat(20),
+            fc.array(fc.constantFrom<Fault>('none', 'none', 'refused', 'lost-answer'), {
+              maxLength: 6,
+            }),
+          ),
+          { maxLength: 20 },
+        ),
+        async (steps) => {
+          const { all, clock } = processes(3);
+          let recorded = 0;
+          for (const [process, calls, faults] of steps) {
+            const { store, health } = all[process]!;
+            const coming = [...faults];
+            store.next = () => coming.shift() ?? 'none';
+            for (let index = 0; index < calls; index += 1) health.record(call());
+            recorded += calls;
+            await clock.advanceAsync(1_000);
+            expect(health.lifetime('tool', 'search').total).toBeLessThanOrEqual(recorded);
+          }
+          for (const { store } of all) store.next = () => 'none';
+          await Promise.all(all.map(({ health }) => health.close()));
+          const reader = processes(1);
+          const { health } = {
+            health: new SharedHealth({ store: all[0]!.store, clock: reader.clock }),
+          };
+          await health.refresh('tool', 'search');
+          expect(health.lifetime('tool', 'search').total).toBe(recorded);
+          expect(health.summary('tool', 'search').total).toBe(Math.min(recorded, 100));
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -102,7 +133,11 @@ describe('SharedHealth', () => {
     const { all, memory, clock } = processes(2);
     for (const { health } of all) for (let index = 0; index < 50; index += 1) health.record(call());
     await clock.advanceAsync(3_000);
-    await memory.compareAndSet('health:tool:search', await memory.get('health:tool:search'), undefined);
+    await memory.compareAndSet(
+      'health:tool:search',
+      await memory.get('health:tool:search'),
+      undefined,
+    );
     for (const { health } of all) health.record(call());
     await clock.advanceAsync(3_000);
     expect(all.map(({ health }) => health.lifetime('tool', 'search').total)).toEqual([102, 102]);
@@ -110,7 +145,11 @@ describe('SharedHealth', () => {
 
   it('completes an older text, whoever wrote into it first, and believes none that has less than it knows', async () => {
     const { all, memory, clock } = processes(3);
-    const [one, newcomer, idle] = all.map(({ health }) => health) as [SharedHealth, SharedHealth, SharedHealth];
+    const [one, newcomer, idle] = all.map(({ health }) => health) as [
+      SharedHealth,
+      SharedHealth,
+      SharedHealth,
+    ];
     const knows = async () => {
       await idle.refresh('tool', 'search');
       return [one, newcomer, idle].map((health) => health.lifetime('tool', 'search'));
@@ -121,7 +160,10 @@ describe('SharedHealth', () => {
     for (let index = 0; index < 30; index += 1) one.record(call(false));
     await one.flush();
     await idle.refresh('tool', 'search');
-    for (const [text, total] of [[older, 41], [undefined, 42]] as const) {
+    for (const [text, total] of [
+      [older, 41],
+      [undefined, 42],
+    ] as const) {
       await memory.compareAndSet(KEY, await memory.get(KEY), text);
       newcomer.record(call());
       await newcomer.flush();
@@ -132,7 +174,10 @@ describe('SharedHealth', () => {
     await idle.refresh('tool', 'search');
     const reader = new SharedHealth({ store: memory, clock });
     await reader.load();
-    expect([reader.lifetime('tool', 'search').total, reader.summary('tool', 'search')]).toEqual([42, idle.summary('tool', 'search')]);
+    expect([reader.lifetime('tool', 'search').total, reader.summary('tool', 'search')]).toEqual([
+      42,
+      idle.summary('tool', 'search'),
+    ]);
   });
 
   it('writes again what the store lost when that is back, also in a process that only listens', async () => {
@@ -149,7 +194,11 @@ describe('SharedHealth', () => {
 
   it('counts once each call of all processes, whatever the store loses, and writes no more when all know all', async () => {
     const step = fc.oneof(
-      fc.record({ process: fc.nat(2), calls: fc.integer({ min: 1, max: 60 }), isFlushed: fc.boolean() }),
+      fc.record({
+        process: fc.nat(2),
+        calls: fc.integer({ min: 1, max: 60 }),
+        isFlushed: fc.boolean(),
+      }),
       fc.record({ rollsBackTo: fc.nat(10) }),
     );
     await fc.assert(
@@ -158,7 +207,12 @@ describe('SharedHealth', () => {
         const texts: (string | undefined)[] = [undefined];
         let recorded = 0;
         for (const each of steps) {
-          if ('rollsBackTo' in each) await memory.compareAndSet(KEY, await memory.get(KEY), texts[each.rollsBackTo % texts.length]);
+          if ('rollsBackTo' in each)
+            await memory.compareAndSet(
+              KEY,
+              await memory.get(KEY),
+              texts[each.rollsBackTo % texts.length],
+            );
           else {
             const { health } = all[each.process]!;
             for (let index = 0; index < each.calls; index += 1) health.record(call());
@@ -171,7 +225,10 @@ describe('SharedHealth', () => {
         await clock.advanceAsync(5_000);
         for (const { health, store } of all) {
           await health.refresh('tool', 'search');
-          expect([health.lifetime('tool', 'search').total, health.summary('tool', 'search').total]).toEqual([recorded, Math.min(recorded, 100)]);
+          expect([
+            health.lifetime('tool', 'search').total,
+            health.summary('tool', 'search').total,
+          ]).toEqual([recorded, Math.min(recorded, 100)]);
           store.operations.length = 0;
         }
         await clock.advanceAsync(5_000);
@@ -183,7 +240,10 @@ describe('SharedHealth', () => {
 
   it('orders calls by the clock of the store and dates them by its own: a process whose clock is an hour ahead hides no failures of others', async () => {
     const { all, memory, clock } = processes(1);
-    const ahead = new SharedHealth({ store: memory, clock: new ManualClock(clock.now() + 3_600_000) });
+    const ahead = new SharedHealth({
+      store: memory,
+      clock: new ManualClock(clock.now() + 3_600_000),
+    });
     for (let index = 0; index < 100; index += 1) ahead.record(call());
     await ahead.flush();
     await clock.advanceAsync(1_000);
@@ -191,7 +251,11 @@ describe('SharedHealth', () => {
     expect(all[0]!.health.summary('tool', 'search')).toMatchObject({ failure: 100 });
     await all[0]!.health.flush();
     await ahead.refresh('tool', 'search');
-    for (const [health, lastSampleAt] of [[all[0]!.health, 1_001_000], [ahead, 4_601_000]] as const) expect(health.summary('tool', 'search')).toMatchObject({ failure: 100, lastSampleAt });
+    for (const [health, lastSampleAt] of [
+      [all[0]!.health, 1_001_000],
+      [ahead, 4_601_000],
+    ] as const)
+      expect(health.summary('tool', 'search')).toMatchObject({ failure: 100, lastSampleAt });
   });
 
   it('counts on when a process starts again under the same name', async () => {
@@ -266,7 +330,8 @@ describe('SharedHealth', () => {
   });
 
   it('keeps no process alive by its timers, also while the store is gone and it is never closed', async () => {
-    const keepingAlive = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const keepingAlive = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const store = new FaultyStore();
     store.setAvailable(false);
     const timers: { readonly flush: () => void; readonly stop: () => void }[] = [];
@@ -301,7 +366,12 @@ describe('SharedHealth', () => {
     expect(await memory.get('health:tool:search')).toContain('[[1,5,1000000]]');
   });
 
-  it.each([[{}], [{ store: 1 }], [{ store: new MemoryStateStore(), flushMs: 5 }]])('refuses the options %o', (options) => {
-    expect(() => new SharedHealth(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-  });
+  it.each([[{}], [{ store: 1 }], [{ store: new MemoryStateStore(), flushMs: 5 }]])(
+    'refuses the options %o',
+    (options) => {
+      expect(() => new SharedHealth(options as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    },
+  );
 });

@@ -26,7 +26,14 @@ describe('onChange', () => {
   it('calls when the registry already answers for the change', () => {
     const { registry } = watched();
     const seen: unknown[] = [];
-    registry.onChange(() => seen.push([registry.revision, registry.has('b'), registry.getAllCategories().has('new'), registry.size]));
+    registry.onChange(() =>
+      seen.push([
+        registry.revision,
+        registry.has('b'),
+        registry.getAllCategories().has('new'),
+        registry.size,
+      ]),
+    );
     registry.register(sample({ name: 'b', category: 'new' }));
     expect(seen).toEqual([[2, true, true, 2]]);
   });
@@ -64,7 +71,9 @@ describe('onChange', () => {
 
   it('goes on when a listener throws, and the caller notices nothing', () => {
     const { registry, changes } = watched();
-    registry.onChange(() => { throw new Error('listener'); });
+    registry.onChange(() => {
+      throw new Error('listener');
+    });
     const later: number[] = [];
     registry.onChange(({ revision }) => later.push(revision));
     expect(registry.register(sample({ name: 'b' }))).toHaveLength(1);

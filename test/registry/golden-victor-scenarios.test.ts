@@ -6,8 +6,12 @@ import { present, readShared, registryOfRows, warnIfAbsent } from './victor-cata
 // Recorded behaviour at the edges, of the system whose design tooldex started from: each with what happens here instead.
 warnIfAbsent('golden-victor-scenarios.test.ts');
 
-const recorded = present ? (readShared('golden/victor.json') as { readonly scenarios: Readonly<Record<string, never>> }).scenarios : {};
-const names = (entries: Iterable<{ readonly name: string }>) => [...entries].map(({ name }) => name);
+const recorded = present
+  ? (readShared('golden/victor.json') as { readonly scenarios: Readonly<Record<string, never>> })
+      .scenarios
+  : {};
+const names = (entries: Iterable<{ readonly name: string }>) =>
+  [...entries].map(({ name }) => name);
 const replace = { replace: true };
 
 const SCENARIOS: Readonly<Record<string, () => void>> = {
@@ -28,22 +32,40 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     // There a global table of 68 aliases applies to every registry; here only what tools declare.
     expect(recorded['alias_shadow']).toEqual({ global_alias_read_file: 'read' });
     expect(registryOf({ name: 'read' }).has('read_file')).toBe(false);
-    expect(registryOf({ name: 'read', aliases: ['read_file'] }).get('read_file')?.name).toBe('read');
+    expect(registryOf({ name: 'read', aliases: ['read_file'] }).get('read_file')?.name).toBe(
+      'read',
+    );
   },
   category_case() {
     // There categories are compared as written; here in any case.
     expect(recorded['category_case']).toEqual({ exact: 1, lower: 0 });
     const registry = registryOf({ category: 'FileSystem' });
-    expect([registry.getByCategory('FileSystem').length, registry.getByCategory('filesystem').length]).toEqual([1, 1]);
+    expect([
+      registry.getByCategory('FileSystem').length,
+      registry.getByCategory('filesystem').length,
+    ]).toEqual([1, 1]);
   },
   class_tool_without_metadata_fails_open() {
     // There a tool's own danger is lost when its metadata is generated; here nothing undeclared is safe, and nothing is invented.
-    expect(recorded['class_tool_without_metadata_fails_open']).toMatchObject({ stored: 'MEDIUM/readonly/safe', idempotent: true, requires_approval: false });
+    expect(recorded['class_tool_without_metadata_fails_open']).toMatchObject({
+      stored: 'MEDIUM/readonly/safe',
+      idempotent: true,
+      requires_approval: false,
+    });
     const registry = registryOf({ name: 'danger', description: 'Deletes things' });
-    expect(registry.require('danger')).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', keywords: [] });
+    expect(registry.require('danger')).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      keywords: [],
+    });
     expect(registry.require('danger').category).toBeUndefined();
-    expect([registry.getIdempotentTools().has('danger'), registry.getToolsRequiringApproval().has('danger')]).toEqual([false, true]);
-    expect(sampleEntry({ priority: 0, accessMode: 'write', dangerLevel: 'critical' })).toMatchObject({ priority: 0, accessMode: 'write', dangerLevel: 'critical' });
+    expect([
+      registry.getIdempotentTools().has('danger'),
+      registry.getToolsRequiringApproval().has('danger'),
+    ]).toEqual([false, true]);
+    expect(
+      sampleEntry({ priority: 0, accessMode: 'write', dangerLevel: 'critical' }),
+    ).toMatchObject({ priority: 0, accessMode: 'write', dangerLevel: 'critical' });
   },
   empty_mandatory_matches_everything() {
     expect(recorded['empty_mandatory_matches_everything']).toEqual(['a']);
@@ -51,7 +73,9 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
   },
   hash_misses_metadata_property_change() {
     expect(recorded['hash_misses_metadata_property_change']).toEqual({ needs_reindex: false });
-    expect(sampleEntry({ keywords: ['a'] }).digest).not.toBe(sampleEntry({ keywords: ['b'] }).digest);
+    expect(sampleEntry({ keywords: ['a'] }).digest).not.toBe(
+      sampleEntry({ keywords: ['b'] }).digest,
+    );
   },
   keyword_normalisation() {
     // There `Abc`, `abc ` and `ab` are two keywords, and the short one is dropped; here two, trimmed, and none is dropped.
@@ -60,30 +84,51 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
   },
   network_access_mode() {
     // There network tools are neither writing nor idempotent nor to be approved; here that access mode is not known.
-    expect(recorded['network_access_mode']).toEqual({ approval: 0, idempotent: false, safe: 0, write: false });
+    expect(recorded['network_access_mode']).toEqual({
+      approval: 0,
+      idempotent: false,
+      safe: 0,
+      write: false,
+    });
     expect(issuesWith({ accessMode: 'network' })).toHaveLength(1);
     const registry = registryOf({ name: 'a', accessMode: 'mixed', executionCategory: 'network' });
-    expect([registry.getWriteTools().has('a'), registry.getToolsRequiringApproval().has('a'), registry.getParallelizableTools().has('a')]).toEqual([true, true, false]);
+    expect([
+      registry.getWriteTools().has('a'),
+      registry.getToolsRequiringApproval().has('a'),
+      registry.getParallelizableTools().has('a'),
+    ]).toEqual([true, true, false]);
   },
   overlap_differs_with_rust_wheel() {
     // There overlapping keywords depend on an optional native module; here all are found. The score is not cut at 1.
-    const { regex } = recorded['overlap_differs_with_rust_wheel'] as unknown as { regex: [[string[], number]] };
+    const { regex } = recorded['overlap_differs_with_rust_wheel'] as unknown as {
+      regex: [[string[], number]];
+    };
     expect(regex[0]).toEqual([['run tests', 'test'], 1.1]);
-    const [result] = registryOf({ keywords: ['run tests', 'test'] }).getToolsMatchingTextScored('run tests');
+    const [result] = registryOf({ keywords: ['run tests', 'test'] }).getToolsMatchingTextScored(
+      'run tests',
+    );
     expect([...result!.matchedKeywords].sort()).toEqual(regex[0][0]);
     expect(result!.score).toBeCloseTo(1 + 0.2 + 0.1, 12);
   },
   priority_boosts() {
-    const boosts = recorded['priority_boosts'] as unknown as Readonly<Record<string, readonly [score: number, boost: number, total: number]>>;
+    const boosts = recorded['priority_boosts'] as unknown as Readonly<
+      Record<string, readonly [score: number, boost: number, total: number]>
+    >;
     for (const [priority, name] of ['critical', 'high', 'medium', 'low'].entries()) {
-      expect(registryOf({ keywords: ['abc'], priority }).getToolsMatchingTextScored('abc')[0]!.priorityBoost).toBe(boosts[name]![1]);
+      expect(
+        registryOf({ keywords: ['abc'], priority }).getToolsMatchingTextScored('abc')[0]!
+          .priorityBoost,
+      ).toBe(boosts[name]![1]);
     }
     // There is no priority without a boost any more.
     expect(boosts['contextual']![1]).toBe(0);
     expect(issuesWith({ priority: 4 })).toHaveLength(1);
   },
   refresh_drops_dynamic() {
-    expect(recorded['refresh_drops_dynamic']).toMatchObject({ refreshed: false, needs_reindex: false });
+    expect(recorded['refresh_drops_dynamic']).toMatchObject({
+      refreshed: false,
+      needs_reindex: false,
+    });
     const registry = registryOf({ name: 'static' });
     registry.register(sample({ name: 'dynamic' }));
     registry.registerAll([sample({ name: 'static' })], replace);
@@ -98,33 +143,60 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
   },
   reregister_changed_metadata() {
     // There the old rows stay in every index; here none does.
-    expect(recorded['reregister_changed_metadata']).toMatchObject({ categories: ['x', 'y'], match_old_keyword: ['a'], by_priority: { CRITICAL: ['a'], LOW: ['a'] } });
+    expect(recorded['reregister_changed_metadata']).toMatchObject({
+      categories: ['x', 'y'],
+      match_old_keyword: ['a'],
+      by_priority: { CRITICAL: ['a'], LOW: ['a'] },
+    });
     const registry = registryOf({ name: 'a', priority: 0, category: 'x', keywords: ['one'] });
-    registry.register(sample({ name: 'a', priority: 3, category: 'y', keywords: ['two'] }), replace);
-    expect([names(registry.getByPriority(0)), names(registry.getByPriority(3)), [...registry.getAllCategories()], registry.getToolsMatchingTextScored('one'), [...registry.getCategoryKeywords('x')]]).toEqual([[], ['a'], ['y'], [], []]);
+    registry.register(
+      sample({ name: 'a', priority: 3, category: 'y', keywords: ['two'] }),
+      replace,
+    );
+    expect([
+      names(registry.getByPriority(0)),
+      names(registry.getByPriority(3)),
+      [...registry.getAllCategories()],
+      registry.getToolsMatchingTextScored('one'),
+      [...registry.getCategoryKeywords('x')],
+    ]).toEqual([[], ['a'], ['y'], [], []]);
   },
   schema_cache_at_250_tools() {
     expect(recorded['schema_cache_at_250_tools']).toEqual({ cached: 200 });
-    const registry = registryOf(...Array.from({ length: 250 }, (_, index) => ({ name: `t${index}` })));
-    expect([...registry].filter(({ inputJsonSchema }) => inputJsonSchema['type'] === 'object')).toHaveLength(250);
+    const registry = registryOf(
+      ...Array.from({ length: 250 }, (_, index) => ({ name: `t${index}` })),
+    );
+    expect(
+      [...registry].filter(({ inputJsonSchema }) => inputJsonSchema['type'] === 'object'),
+    ).toHaveLength(250);
   },
   score_by_keyword_count() {
-    const scores = recorded['score_by_keyword_count'] as unknown as Readonly<Record<string, number>>;
+    const scores = recorded['score_by_keyword_count'] as unknown as Readonly<
+      Record<string, number>
+    >;
     for (const [tool, score] of Object.entries(scores)) {
       const count = Number(tool.slice(1));
-      const [result] = registryOf({ keywords: Array.from({ length: count }, (_, index) => `word${index}`) }).getToolsMatchingTextScored('word0');
+      const [result] = registryOf({
+        keywords: Array.from({ length: count }, (_, index) => `word${index}`),
+      }).getToolsMatchingTextScored('word0');
       // With one keyword the recorded score was cut at 1.
       if (count === 1) expect([score, result!.base + result!.specificity]).toEqual([1, 1.2]);
       else expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
   },
   specificity_is_constant() {
-    for (const [keyword, score] of Object.entries(recorded['specificity_is_constant'] as unknown as Readonly<Record<string, number>>)) {
-      const [result] = registryOf({ keywords: [keyword, 'x1', 'x2', 'x3'] }).getToolsMatchingTextScored(keyword);
+    for (const [keyword, score] of Object.entries(
+      recorded['specificity_is_constant'] as unknown as Readonly<Record<string, number>>,
+    )) {
+      const [result] = registryOf({
+        keywords: [keyword, 'x1', 'x2', 'x3'],
+      }).getToolsMatchingTextScored(keyword);
       expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
     // It varies only for keywords of one letter, which could not be found before.
-    expect(registryOf({ keywords: ['r'] }).getToolsMatchingTextScored('r')[0]!.specificity).toBe(0.1);
+    expect(registryOf({ keywords: ['r'] }).getToolsMatchingTextScored('r')[0]!.specificity).toBe(
+      0.1,
+    );
   },
   unregister_after_reregister() {
     expect(recorded['unregister_after_reregister']).toContain('KeyError');
@@ -155,13 +227,18 @@ describe.skipIf(!present)('the recorded scenario', () => {
       } catch (error) {
         if (!isToolError(error)) throw error;
         expect([error.code, error.details['name']]).toEqual(['INVALID_METADATA', row.name]);
-        expect(error.message).toContain('accessMode: Expected one of "readonly", "write", "execute", "mixed", got "read".');
+        expect(error.message).toContain(
+          'accessMode: Expected one of "readonly", "write", "execute", "mixed", got "read".',
+        );
       }
     }
   });
 
   it('of approval by danger begins at high, where the original began at medium', () => {
-    const registry = registryOf({ name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' }, { name: 'high', accessMode: 'readonly', dangerLevel: 'high' });
+    const registry = registryOf(
+      { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
+      { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },
+    );
     expect([...registry.getToolsRequiringApproval()]).toEqual(['high']);
   });
 });

@@ -1,7 +1,16 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { keywordForm } from '../../src/search/keyword-index.js';
 import { splitWords, stem } from '../../src/search/words.js';
-import { activeRows, declaredAs, declaredList, present, readShared, registryOfRows, Tally, warnIfAbsent } from './victor-catalogue.js';
+import {
+  activeRows,
+  declaredAs,
+  declaredList,
+  present,
+  readShared,
+  registryOfRows,
+  Tally,
+  warnIfAbsent,
+} from './victor-catalogue.js';
 
 // Recorded answers to texts, of the system whose design tooldex started from. It looks for keywords as substrings; every
 // keyword that is found by one and not by the other must be explained by a rule, and every score by the formula.
@@ -21,7 +30,10 @@ interface Query {
   readonly fallback: readonly string[];
 }
 interface Golden {
-  readonly derived: { readonly by_keyword: Readonly<Record<string, readonly string[]>>; readonly by_category: Readonly<Record<string, readonly string[]>> };
+  readonly derived: {
+    readonly by_keyword: Readonly<Record<string, readonly string[]>>;
+    readonly by_category: Readonly<Record<string, readonly string[]>>;
+  };
   readonly matching_substring: { readonly queries: readonly Query[] };
 }
 
@@ -29,9 +41,16 @@ const golden = present ? (readShared('golden/victor.json') as Golden) : undefine
 const queries = golden?.matching_substring.queries ?? [];
 const rows = new Map(activeRows().map((row) => [row.name, row]));
 const registry = registryOfRows([...rows.values()]);
-const tallies = { keywords: new Tally(), scores: new Tally(), mandatory: new Tally(), categories: new Tally(), fallback: new Tally() };
+const tallies = {
+  keywords: new Tally(),
+  scores: new Tally(),
+  mandatory: new Tally(),
+  categories: new Tally(),
+  fallback: new Tally(),
+};
 afterAll(() => {
-  if (present) for (const [what, tally] of Object.entries(tallies)) tally.print(`Recorded texts, ${what}:`);
+  if (present)
+    for (const [what, tally] of Object.entries(tallies)) tally.print(`Recorded texts, ${what}:`);
 });
 
 const INVENTED = 'keywords of undeclared tools are not invented';
@@ -47,7 +66,9 @@ function onlyInsideWords(keyword: string, text: string): boolean {
   if (at < 0) return false;
   for (; at >= 0; at = lower.indexOf(keyword, at + 1)) {
     const [before, after] = [lower[at - 1] ?? ' ', lower[at + keyword.length] ?? ' '];
-    const free = !(goesOn.test(before) && goesOn.test(lower[at]!)) && !(goesOn.test(after) && goesOn.test(lower[at + keyword.length - 1]!));
+    const free =
+      !(goesOn.test(before) && goesOn.test(lower[at]!)) &&
+      !(goesOn.test(after) && goesOn.test(lower[at + keyword.length - 1]!));
     if (free) return false;
   }
   return true;
@@ -62,50 +83,93 @@ function onlyInflected(keyword: string, text: string): boolean {
 }
 
 /** The rule by which a keyword of a tool was found before and is not found now, or the other way round. */
-function ruleFor(tool: string, list: 'keywords' | 'mandatory_keywords', keyword: string, text: string, before: boolean): string | undefined {
+function ruleFor(
+  tool: string,
+  list: 'keywords' | 'mandatory_keywords',
+  keyword: string,
+  text: string,
+  before: boolean,
+): string | undefined {
   if (before && rows.get(tool)!.declared[list] === undefined) return INVENTED;
-  if (before) return onlyInsideWords(keyword, text) && !onlyInflected(keyword, text) ? INSIDE : undefined;
+  if (before)
+    return onlyInsideWords(keyword, text) && !onlyInflected(keyword, text) ? INSIDE : undefined;
   if (keyword.length < 3 && list === 'keywords') return SHORT;
   return onlyInflected(keyword, text) ? INFLECTION : undefined;
 }
 
-const BOOST: Readonly<Record<string, number>> = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05, CONTEXTUAL: 0 };
+const BOOST: Readonly<Record<string, number>> = {
+  CRITICAL: 0.3,
+  HIGH: 0.2,
+  MEDIUM: 0.1,
+  LOW: 0.05,
+  CONTEXTUAL: 0,
+};
 
 describe.skipIf(!present)('the recorded texts', () => {
   it('are all there', () => {
     expect(queries).toHaveLength(36);
   });
 
-  it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))('%j differs by keywords inside words, inflections, short and invented keywords only', (_, { text, scored }) => {
-    const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
-    const now = new Map(registry.getToolsMatchingTextScored(text).map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]));
-    for (const tool of new Set([...before.keys(), ...now.keys()])) {
-      const [then, today] = [before.get(tool) ?? [], now.get(tool) ?? []];
-      for (const keyword of new Set([...then, ...today])) {
-        if (then.includes(keyword) === today.includes(keyword)) {
-          tallies.keywords.add('agree');
-          continue;
+  it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))(
+    '%j differs by keywords inside words, inflections, short and invented keywords only',
+    (_, { text, scored }) => {
+      const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
+      const now = new Map(
+        registry
+          .getToolsMatchingTextScored(text)
+          .map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]),
+      );
+      for (const tool of new Set([...before.keys(), ...now.keys()])) {
+        const [then, today] = [before.get(tool) ?? [], now.get(tool) ?? []];
+        for (const keyword of new Set([...then, ...today])) {
+          if (then.includes(keyword) === today.includes(keyword)) {
+            tallies.keywords.add('agree');
+            continue;
+          }
+          const rule = ruleFor(tool, 'keywords', keyword, text, then.includes(keyword));
+          expect(
+            rule,
+            `${tool}: ${JSON.stringify(keyword)} in ${JSON.stringify(text.slice(0, 80))}`,
+          ).toBeDefined();
+          tallies.keywords.add(rule!);
         }
-        const rule = ruleFor(tool, 'keywords', keyword, text, then.includes(keyword));
-        expect(rule, `${tool}: ${JSON.stringify(keyword)} in ${JSON.stringify(text.slice(0, 80))}`).toBeDefined();
-        tallies.keywords.add(rule!);
       }
-    }
-  });
+    },
+  );
 
   it('have the recorded scores wherever the same keywords were found, but for the cap, the short keywords and the lowest priority', () => {
     for (const { text, scored } of queries) {
-      const now = new Map(registry.getToolsMatchingTextScored(text).map((result) => [result.toolName, result]));
+      const now = new Map(
+        registry.getToolsMatchingTextScored(text).map((result) => [result.toolName, result]),
+      );
       for (const { tool, matched, total_score: total } of scored) {
         const result = now.get(tool);
-        if (result === undefined || [...result.matchedKeywords].sort().join() !== [...matched].sort().join()) continue;
-        const declared = [...new Set(declaredList(rows.get(tool)!, 'keywords').map((keyword) => keyword.toLowerCase()))];
+        if (
+          result === undefined ||
+          [...result.matchedKeywords].sort().join() !== [...matched].sort().join()
+        )
+          continue;
+        const declared = [
+          ...new Set(
+            declaredList(rows.get(tool)!, 'keywords').map((keyword) => keyword.toLowerCase()),
+          ),
+        ];
         const counted = declared.filter(({ length }) => length >= 3);
         const priority = declaredAs(rows.get(tool)!, 'priority')!;
         const uncapped = matched.length / counted.length + 0.2;
-        expect(total, `${tool} as recorded`).toBeCloseTo(Math.min(uncapped, 1) + BOOST[priority]!, 12);
-        const rules = [uncapped > 1 && 'score is not cut at 1', declared.length > counted.length && SHORT, priority === 'CONTEXTUAL' && 'priority CONTEXTUAL is LOW'].filter((rule) => rule !== false);
-        const expected = matched.length / declared.length + 0.2 + (priority === 'CONTEXTUAL' ? BOOST['LOW']! : BOOST[priority]!);
+        expect(total, `${tool} as recorded`).toBeCloseTo(
+          Math.min(uncapped, 1) + BOOST[priority]!,
+          12,
+        );
+        const rules = [
+          uncapped > 1 && 'score is not cut at 1',
+          declared.length > counted.length && SHORT,
+          priority === 'CONTEXTUAL' && 'priority CONTEXTUAL is LOW',
+        ].filter((rule) => rule !== false);
+        const expected =
+          matched.length / declared.length +
+          0.2 +
+          (priority === 'CONTEXTUAL' ? BOOST['LOW']! : BOOST[priority]!);
         expect(result.score, `${tool} for ${text}`).toBeCloseTo(expected, 12);
         if (rules.length === 0) expect(result.score).toBeCloseTo(total, 12);
         tallies.scores.add(rules.length === 0 ? 'agree' : rules.join(' + '));
@@ -117,10 +181,22 @@ describe.skipIf(!present)('the recorded texts', () => {
   it('have the recorded order among tools whose score is the recorded one', () => {
     for (const { text, scored } of queries) {
       const now = registry.getToolsMatchingTextScored(text);
-      const same = new Set(scored.filter(({ tool, total_score: total }) => now.some(({ toolName, score }) => toolName === tool && Math.abs(score - total) < 1e-9)).map(({ tool }) => tool));
+      const same = new Set(
+        scored
+          .filter(({ tool, total_score: total }) =>
+            now.some(({ toolName, score }) => toolName === tool && Math.abs(score - total) < 1e-9),
+          )
+          .map(({ tool }) => tool),
+      );
       // Recorded ties are ordered by name alone; here priority comes first, so only the scores are compared in order.
-      const scores = now.filter(({ toolName }) => same.has(toolName)).map(({ score }) => score.toFixed(9));
-      expect(scores).toEqual(scored.filter(({ tool }) => same.has(tool)).map(({ total_score: total }) => total.toFixed(9)));
+      const scores = now
+        .filter(({ toolName }) => same.has(toolName))
+        .map(({ score }) => score.toFixed(9));
+      expect(scores).toEqual(
+        scored
+          .filter(({ tool }) => same.has(tool))
+          .map(({ total_score: total }) => total.toFixed(9)),
+      );
     }
   });
 
@@ -133,10 +209,16 @@ describe.skipIf(!present)('the recorded texts', () => {
           tallies.mandatory.add('agree');
           continue;
         }
-        const keywords = declaredList(rows.get(tool)!, 'mandatory_keywords').map((keyword) => keyword.toLowerCase());
-        const candidates = keywords.filter((keyword) => (before ? text.toLowerCase().includes(keyword) : onlyInflected(keyword, text)));
+        const keywords = declaredList(rows.get(tool)!, 'mandatory_keywords').map((keyword) =>
+          keyword.toLowerCase(),
+        );
+        const candidates = keywords.filter((keyword) =>
+          before ? text.toLowerCase().includes(keyword) : onlyInflected(keyword, text),
+        );
         expect(candidates.length, `${tool} for ${text}`).toBeGreaterThan(0);
-        const rules = candidates.map((keyword) => ruleFor(tool, 'mandatory_keywords', keyword, text, before));
+        const rules = candidates.map((keyword) =>
+          ruleFor(tool, 'mandatory_keywords', keyword, text, before),
+        );
         expect(rules, `${tool} for ${text}: ${candidates.join()}`).not.toContain(undefined);
         tallies.mandatory.add(rules[0]!);
       }
@@ -152,10 +234,21 @@ describe.skipIf(!present)('the recorded texts', () => {
           tallies.categories.add('agree');
           continue;
         }
-        const found = before ? scored : registry.getToolsMatchingTextScored(text).map(({ toolName, matchedKeywords }) => ({ tool: toolName, matched: matchedKeywords }));
-        const owners = found.filter(({ tool }) => (before ? golden!.derived.by_category[category]!.includes(tool) : registry.require(tool).category === category));
+        const found = before
+          ? scored
+          : registry.getToolsMatchingTextScored(text).map(({ toolName, matchedKeywords }) => ({
+              tool: toolName,
+              matched: matchedKeywords,
+            }));
+        const owners = found.filter(({ tool }) =>
+          before
+            ? golden!.derived.by_category[category]!.includes(tool)
+            : registry.require(tool).category === category,
+        );
         expect(owners.length).toBeGreaterThan(0);
-        const rules = owners.flatMap(({ tool, matched }) => matched.map((keyword) => ruleFor(tool, 'keywords', keyword, text, before)));
+        const rules = owners.flatMap(({ tool, matched }) =>
+          matched.map((keyword) => ruleFor(tool, 'keywords', keyword, text, before)),
+        );
         expect(rules, `${category} for ${text}`).not.toContain(undefined);
         tallies.categories.add([...new Set(rules)].join(' + '));
       }
@@ -169,7 +262,11 @@ describe.skipIf(!present)('the recorded texts', () => {
       if (fallback.length === 0) continue;
       expect(fallback).toEqual(FIXED.filter((name) => registry.has(name)).sort());
       // Only what a rule above finds is found now.
-      for (const { toolName, matchedKeywords } of registry.getToolsMatchingTextScored(text)) for (const keyword of matchedKeywords) expect([SHORT, INFLECTION]).toContain(ruleFor(toolName, 'keywords', keyword, text, false));
+      for (const { toolName, matchedKeywords } of registry.getToolsMatchingTextScored(text))
+        for (const keyword of matchedKeywords)
+          expect([SHORT, INFLECTION]).toContain(
+            ruleFor(toolName, 'keywords', keyword, text, false),
+          );
       tallies.fallback.add('no tools are put in for texts without keywords');
     }
   });

@@ -1,6 +1,23 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { AccessMode, type DangerLevel, type ExecutionCategory, type Priority, type ToolMetadataRegistry } from '../../src/index.js';
-import { activeRows, allRows, declaredAs, declaredList, present, readShared, registryOfRows, Tally, warnIfAbsent, type Row } from './victor-catalogue.js';
+import {
+  AccessMode,
+  type DangerLevel,
+  type ExecutionCategory,
+  type Priority,
+  type ToolMetadataRegistry,
+} from '../../src/index.js';
+import {
+  activeRows,
+  allRows,
+  declaredAs,
+  declaredList,
+  present,
+  readShared,
+  registryOfRows,
+  Tally,
+  warnIfAbsent,
+  type Row,
+} from './victor-catalogue.js';
 
 // Recorded answers of the system whose design tooldex started from, over the same 64 tools. Where the answers differ, each
 // single difference must follow from a rule below. Not compared, having no counterpart: its hand-kept lists (core
@@ -23,19 +40,41 @@ afterAll(() => {
 const RULES: Readonly<Record<string, (row: Row) => boolean>> = {
   'undeclared tools are no longer read-only': (row) => declaredAs(row, 'access_mode') === undefined,
   'network access is mixed': (row) => declaredAs(row, 'access_mode') === 'NETWORK',
-  'execution category no longer defaults to read_only': (row) => declaredAs(row, 'access_mode') !== undefined && declaredAs(row, 'execution_category') === undefined && registry.require(row.name).executionCategory !== 'read_only',
-  'access and category both decide what runs in parallel': (row) => declaredAs(row, 'access_mode') !== 'READONLY' && ['READ_ONLY', 'COMPUTE', 'NETWORK'].includes(declaredAs(row, 'execution_category') ?? ''),
-  'approval by danger begins at high and not at medium': (row) => declaredAs(row, 'danger_level') === 'MEDIUM' && declaredAs(row, 'access_mode') === 'READONLY',
+  'execution category no longer defaults to read_only': (row) =>
+    declaredAs(row, 'access_mode') !== undefined &&
+    declaredAs(row, 'execution_category') === undefined &&
+    registry.require(row.name).executionCategory !== 'read_only',
+  'access and category both decide what runs in parallel': (row) =>
+    declaredAs(row, 'access_mode') !== 'READONLY' &&
+    ['READ_ONLY', 'COMPUTE', 'NETWORK'].includes(declaredAs(row, 'execution_category') ?? ''),
+  'approval by danger begins at high and not at medium': (row) =>
+    declaredAs(row, 'danger_level') === 'MEDIUM' && declaredAs(row, 'access_mode') === 'READONLY',
   'priority CONTEXTUAL is LOW': (row) => declaredAs(row, 'priority') === 'CONTEXTUAL',
   'undeclared priority is MEDIUM': (row) => declaredAs(row, 'priority') === undefined,
-  'categories of undeclared tools are not invented': (row) => row.declared['category'] === undefined,
+  'categories of undeclared tools are not invented': (row) =>
+    row.declared['category'] === undefined,
   'keywords of undeclared tools are not invented': (row) => row.declared['keywords'] === undefined,
 };
-const [UNDECLARED, NETWORK, EXECUTION, BOTH_AXES, THRESHOLD, CONTEXTUAL, PRIORITY, CATEGORY, KEYWORDS] = Object.keys(RULES) as [string, string, string, string, string, string, string, string, string];
+const [
+  UNDECLARED,
+  NETWORK,
+  EXECUTION,
+  BOTH_AXES,
+  THRESHOLD,
+  CONTEXTUAL,
+  PRIORITY,
+  CATEGORY,
+  KEYWORDS,
+] = Object.keys(RULES) as [string, string, string, string, string, string, string, string, string];
 const SHORT = 'keywords under three letters are kept';
 
 /** Checks a set of tools against the recorded one: each difference by one of the rules that may apply to this set. */
-function compare(what: string, recorded: readonly string[], now: Iterable<string>, ...rules: readonly string[]): void {
+function compare(
+  what: string,
+  recorded: readonly string[],
+  now: Iterable<string>,
+  ...rules: readonly string[]
+): void {
   const before = new Set(recorded);
   const after = new Set(now);
   for (const name of new Set([...before, ...after])) {
@@ -44,46 +83,79 @@ function compare(what: string, recorded: readonly string[], now: Iterable<string
       continue;
     }
     const rule = rules.find((each) => RULES[each]!(rows.get(name)!));
-    expect(rule, `${what}: ${name} ${before.has(name) ? 'was in and is not' : 'was not in and is'}`).toBeDefined();
+    expect(
+      rule,
+      `${what}: ${name} ${before.has(name) ? 'was in and is not' : 'was not in and is'}`,
+    ).toBeDefined();
     tally.add(rule!);
   }
 }
 
-const names = (entries: Iterable<{ readonly name: string }>) => [...entries].map(({ name }) => name);
+const names = (entries: Iterable<{ readonly name: string }>) =>
+  [...entries].map(({ name }) => name);
 
 describe.skipIf(!present)('the recorded derived sets', () => {
   const set = (name: string) => golden[name] as readonly string[];
 
   it('of writing and repeatable tools differ only where nothing was declared, or network access', () => {
     compare('write', set('write_tools'), registry.getWriteTools(), UNDECLARED, NETWORK);
-    compare('cache invalidating', set('cache_invalidating_tools'), registry.getCacheInvalidatingTools(), UNDECLARED, NETWORK);
+    compare(
+      'cache invalidating',
+      set('cache_invalidating_tools'),
+      registry.getCacheInvalidatingTools(),
+      UNDECLARED,
+      NETWORK,
+    );
     compare('idempotent', set('idempotent_tools'), registry.getIdempotentTools(), UNDECLARED);
-    for (const name of set('write_tools')) expect(registry.getWriteTools().has(name), `${name} was a write tool`).toBe(true);
-    for (const name of registry.getIdempotentTools()) expect(set('idempotent_tools')).toContain(name);
+    for (const name of set('write_tools'))
+      expect(registry.getWriteTools().has(name), `${name} was a write tool`).toBe(true);
+    for (const name of registry.getIdempotentTools())
+      expect(set('idempotent_tools')).toContain(name);
   });
 
   it('of tools to ask about only gain tools, but for the threshold of danger', () => {
-    compare('requiring approval', set('tools_requiring_approval'), registry.getToolsRequiringApproval(), UNDECLARED, NETWORK, THRESHOLD);
+    compare(
+      'requiring approval',
+      set('tools_requiring_approval'),
+      registry.getToolsRequiringApproval(),
+      UNDECLARED,
+      NETWORK,
+      THRESHOLD,
+    );
     compare('dangerous', set('dangerous_tools'), registry.getDangerousTools(), UNDECLARED);
-    for (const name of set('dangerous_tools')) expect(registry.getDangerousTools().has(name)).toBe(true);
+    for (const name of set('dangerous_tools'))
+      expect(registry.getDangerousTools().has(name)).toBe(true);
   });
 
   it('of parallelizable tools only lose tools', () => {
-    compare('parallelizable', set('parallelizable_tools'), registry.getParallelizableTools(), UNDECLARED, EXECUTION, BOTH_AXES);
-    for (const name of registry.getParallelizableTools()) expect(set('parallelizable_tools')).toContain(name);
+    compare(
+      'parallelizable',
+      set('parallelizable_tools'),
+      registry.getParallelizableTools(),
+      UNDECLARED,
+      EXECUTION,
+      BOTH_AXES,
+    );
+    for (const name of registry.getParallelizableTools())
+      expect(set('parallelizable_tools')).toContain(name);
   });
 
   it('of critical, unavailable and progress-tracked tools are the same', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));
-    const progress = Object.fromEntries([...registry].filter(({ progressParams }) => progressParams.length > 0).map(({ name, progressParams }) => [name, [...progressParams].sort()]));
+    const progress = Object.fromEntries(
+      [...registry]
+        .filter(({ progressParams }) => progressParams.length > 0)
+        .map(({ name, progressParams }) => [name, [...progressParams].sort()]),
+    );
     expect(progress).toEqual(golden['signature_params']);
   });
 });
 
 // Recorded modes may be none of ours, such as network.
-const isAccessMode = (mode: string): mode is AccessMode => (Object.values(AccessMode) as string[]).includes(mode);
+const isAccessMode = (mode: string): mode is AccessMode =>
+  (Object.values(AccessMode) as string[]).includes(mode);
 
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
@@ -91,36 +163,76 @@ describe.skipIf(!present)('the recorded indexes', () => {
   it('by priority differ only for the priority that is no more, and where none was declared', () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
-      compare(`priority ${level}`, recorded, value < 0 ? [] : names(registry.getByPriority(value as Priority)), CONTEXTUAL, PRIORITY);
+      compare(
+        `priority ${level}`,
+        recorded,
+        value < 0 ? [] : names(registry.getByPriority(value as Priority)),
+        CONTEXTUAL,
+        PRIORITY,
+      );
     }
   });
 
   it('by access differ only where nothing was declared, or network access', () => {
-    for (const [mode, recorded] of Object.entries(index('by_access_mode'))) compare(`access ${mode}`, recorded, isAccessMode(mode) ? names(registry.getByAccessMode(mode)) : [], UNDECLARED, NETWORK);
+    for (const [mode, recorded] of Object.entries(index('by_access_mode')))
+      compare(
+        `access ${mode}`,
+        recorded,
+        isAccessMode(mode) ? names(registry.getByAccessMode(mode)) : [],
+        UNDECLARED,
+        NETWORK,
+      );
   });
 
   it('by danger differ only where nothing was declared', () => {
-    for (const [level, recorded] of Object.entries(index('by_danger_level'))) compare(`danger ${level}`, recorded, names(registry.getByDangerLevel(level as DangerLevel)), UNDECLARED);
+    for (const [level, recorded] of Object.entries(index('by_danger_level')))
+      compare(
+        `danger ${level}`,
+        recorded,
+        names(registry.getByDangerLevel(level as DangerLevel)),
+        UNDECLARED,
+      );
   });
 
   it('by execution category differ only where none was declared', () => {
-    for (const [category, recorded] of Object.entries(index('by_execution_category'))) compare(`execution ${category}`, recorded, names(registry.getByExecutionCategory(category as ExecutionCategory)), UNDECLARED, EXECUTION);
+    for (const [category, recorded] of Object.entries(index('by_execution_category')))
+      compare(
+        `execution ${category}`,
+        recorded,
+        names(registry.getByExecutionCategory(category as ExecutionCategory)),
+        UNDECLARED,
+        EXECUTION,
+      );
   });
 
   it('by stage and task type are the same', () => {
-    for (const [stage, recorded] of Object.entries(index('by_stage'))) compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
-    for (const [taskType, recorded] of Object.entries(index('by_task_type'))) compare(`task type ${taskType}`, recorded, registry.getToolsByTaskType(taskType));
+    for (const [stage, recorded] of Object.entries(index('by_stage')))
+      compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
+    for (const [taskType, recorded] of Object.entries(index('by_task_type')))
+      compare(`task type ${taskType}`, recorded, registry.getToolsByTaskType(taskType));
     expect([...registry.getAllStages()]).toEqual(Object.keys(index('by_stage')).sort());
     expect([...registry.getAllTaskTypes()]).toEqual(Object.keys(index('by_task_type')).sort());
   });
 
   it('by category differ only where none was declared', () => {
-    const categories = new Set([...Object.keys(index('by_category')), ...registry.getAllCategories()]);
-    for (const category of categories) compare(`category ${category}`, index('by_category')[category] ?? [], names(registry.getByCategory(category)), CATEGORY);
+    const categories = new Set([
+      ...Object.keys(index('by_category')),
+      ...registry.getAllCategories(),
+    ]);
+    for (const category of categories)
+      compare(
+        `category ${category}`,
+        index('by_category')[category] ?? [],
+        names(registry.getByCategory(category)),
+        CATEGORY,
+      );
   });
 
   it('by keyword differ only for keywords that nobody declared, and for short ones', () => {
-    for (const keyword of new Set([...Object.keys(index('by_keyword')), ...registry.getAllKeywords()])) {
+    for (const keyword of new Set([
+      ...Object.keys(index('by_keyword')),
+      ...registry.getAllKeywords(),
+    ])) {
       const recorded = index('by_keyword')[keyword] ?? [];
       const now = names(registry.getByKeyword(keyword));
       if (keyword.length < 3) {
@@ -135,7 +247,12 @@ describe.skipIf(!present)('the recorded indexes', () => {
   });
 
   it('by mandatory keyword are the same', () => {
-    for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword'))) compare(`mandatory ${keyword}`, recorded, names([...registry].filter(({ mandatoryKeywords }) => mandatoryKeywords.includes(keyword))));
+    for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword')))
+      compare(
+        `mandatory ${keyword}`,
+        recorded,
+        names([...registry].filter(({ mandatoryKeywords }) => mandatoryKeywords.includes(keyword))),
+      );
   });
 
   it('of the keywords of a category differ only by such keywords and categories', () => {
@@ -147,9 +264,14 @@ describe.skipIf(!present)('the recorded indexes', () => {
           expect(keyword.length, `${category}: ${keyword}`).toBeLessThan(3);
           tally.add(SHORT);
         } else {
-          const owners = index('by_keyword')[keyword]!.filter((name) => index('by_category')[category]!.includes(name));
+          const owners = index('by_keyword')[keyword]!.filter((name) =>
+            index('by_category')[category]!.includes(name),
+          );
           expect(owners.length).toBeGreaterThan(0);
-          for (const owner of owners) expect(RULES[KEYWORDS]!(rows.get(owner)!), `${category}: ${keyword} of ${owner}`).toBe(true);
+          for (const owner of owners)
+            expect(RULES[KEYWORDS]!(rows.get(owner)!), `${category}: ${keyword} of ${owner}`).toBe(
+              true,
+            );
           tally.add(KEYWORDS);
         }
       }
@@ -159,11 +281,23 @@ describe.skipIf(!present)('the recorded indexes', () => {
 
 describe.skipIf(!present)('the recorded conflicts', () => {
   /** The original's relation: what the category of the first lists. A tool without category counted as read_only. */
-  const LISTED: Sets = { write: ['write', 'mixed'], execute: ['execute', 'write', 'mixed'], mixed: ['write', 'execute', 'mixed'], read_only: [], compute: [], network: [] };
-  const categoryBefore = (name: string) => declaredAs(rows.get(name)!, 'execution_category')?.toLowerCase() ?? 'read_only';
+  const LISTED: Sets = {
+    write: ['write', 'mixed'],
+    execute: ['execute', 'write', 'mixed'],
+    mixed: ['write', 'execute', 'mixed'],
+    read_only: [],
+    compute: [],
+    network: [],
+  };
+  const categoryBefore = (name: string) =>
+    declaredAs(rows.get(name)!, 'execution_category')?.toLowerCase() ?? 'read_only';
   const categoryNow = (name: string) => {
     const { accessMode, executionCategory } = registry.require(name);
-    return accessMode === 'readonly' || executionCategory === 'execute' || executionCategory === 'mixed' ? executionCategory : accessMode;
+    return accessMode === 'readonly' ||
+      executionCategory === 'execute' ||
+      executionCategory === 'mixed'
+      ? executionCategory
+      : accessMode;
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
@@ -173,7 +307,9 @@ describe.skipIf(!present)('the recorded conflicts', () => {
       for (const second of rows.keys()) {
         if (first === second) continue;
         const [a, b] = [categoryBefore(first), categoryBefore(second)];
-        expect(recorded.includes(second), `${first}, ${second}: the relation as recorded`).toBe(listed(a, b));
+        expect(recorded.includes(second), `${first}, ${second}: the relation as recorded`).toBe(
+          listed(a, b),
+        );
         if (recorded.includes(second) === now.has(second)) {
           tally.add('agree');
           continue;
@@ -184,7 +320,11 @@ describe.skipIf(!present)('the recorded conflicts', () => {
           expect(listed(b, a) || [a, b].includes('mixed'), `${first}, ${second}`).toBe(true);
           tally.add(listed(b, a) ? 'conflicts are symmetric' : 'mixed tools run alone');
         } else {
-          const rule = [first, second].map((name) => [UNDECLARED, EXECUTION, BOTH_AXES].find((each) => RULES[each]!(rows.get(name)!))).find((each) => each !== undefined);
+          const rule = [first, second]
+            .map((name) =>
+              [UNDECLARED, EXECUTION, BOTH_AXES].find((each) => RULES[each]!(rows.get(name)!)),
+            )
+            .find((each) => each !== undefined);
           expect(rule, `${first}, ${second}`).toBeDefined();
           tally.add(rule!);
         }
@@ -197,12 +337,26 @@ describe.skipIf(!present)('the recorded conflicts', () => {
 
 describe.skipIf(!present)('the recorded stale rows', () => {
   it('are those of tools that another of the same name replaced, and none is here', () => {
-    const { stale } = (readShared('golden/victor.json') as { with_duplicates: { stale: readonly { index: string; listed_under: string; tool: string }[] } }).with_duplicates;
+    const { stale } = (
+      readShared('golden/victor.json') as {
+        with_duplicates: {
+          stale: readonly { index: string; listed_under: string; tool: string }[];
+        };
+      }
+    ).with_duplicates;
     expect(stale).toHaveLength(18);
-    const registry = registryOfRows([...allRows().filter(({ active, kind }) => !active && kind !== 'unimportable'), ...rows.values()]);
+    const registry = registryOfRows([
+      ...allRows().filter(({ active, kind }) => !active && kind !== 'unimportable'),
+      ...rows.values(),
+    ]);
     for (const { index, listed_under: label, tool } of stale) {
       const lists: Readonly<Record<string, () => string[]>> = {
-        priority: () => names(registry.getByPriority(['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'].indexOf(label) as Priority)),
+        priority: () =>
+          names(
+            registry.getByPriority(
+              ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'].indexOf(label) as Priority,
+            ),
+          ),
         access_mode: () => (isAccessMode(label) ? names(registry.getByAccessMode(label)) : []),
         category: () => names(registry.getByCategory(label)),
         keyword: () => names(registry.getByKeyword(label)),

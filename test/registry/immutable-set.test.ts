@@ -16,7 +16,8 @@ describe('ImmutableSet', () => {
         expect([...immutable.values()]).toEqual([...native.values()]);
         expect([...immutable.entries()]).toEqual([...native.entries()]);
         expect(immutable.size).toBe(native.size);
-        for (const value of [...values, other]) expect(immutable.has(value)).toBe(native.has(value));
+        for (const value of [...values, other])
+          expect(immutable.has(value)).toBe(native.has(value));
         const visited: unknown[] = [];
         immutable.forEach((...call) => visited.push(call));
         expect(visited).toEqual([...native].map((value) => [value, value, immutable]));
@@ -32,7 +33,9 @@ describe('ImmutableSet', () => {
     const source = new Set(['a']);
     const set = new ImmutableSet(source);
     for (const method of ['add', 'delete', 'clear'] as const) {
-      expect(() => (Set.prototype[method] as (this: unknown, value: string) => unknown).call(set, 'a')).toThrow(TypeError);
+      expect(() =>
+        (Set.prototype[method] as (this: unknown, value: string) => unknown).call(set, 'a'),
+      ).toThrow(TypeError);
       expect(method in set).toBe(false);
     }
     expect(() => Object.assign(set, { size: 9 })).toThrow(TypeError);
@@ -70,9 +73,17 @@ describe('ImmutableSet', () => {
         const b = native ? new Set(second) : new ImmutableSet(second);
         const inA = [...a];
         expect([...a.union(b)].sort()).toEqual([...new Set([...inA, ...second])].sort());
-        expect([...a.intersection(b)].sort()).toEqual(inA.filter((value) => second.includes(value)).sort());
-        expect([...a.difference(b)].sort()).toEqual(inA.filter((value) => !second.includes(value)).sort());
-        expect([...a.symmetricDifference(b)].sort()).toEqual([...inA, ...second].filter((value) => inA.includes(value) !== second.includes(value)).sort());
+        expect([...a.intersection(b)].sort()).toEqual(
+          inA.filter((value) => second.includes(value)).sort(),
+        );
+        expect([...a.difference(b)].sort()).toEqual(
+          inA.filter((value) => !second.includes(value)).sort(),
+        );
+        expect([...a.symmetricDifference(b)].sort()).toEqual(
+          [...inA, ...second]
+            .filter((value) => inA.includes(value) !== second.includes(value))
+            .sort(),
+        );
         expect(a.isSubsetOf(b)).toBe(inA.every((value) => second.includes(value)));
         expect(a.isSupersetOf(b)).toBe(second.every((value) => inA.includes(value)));
         expect(a.isDisjointFrom(b)).toBe(!inA.some((value) => second.includes(value)));

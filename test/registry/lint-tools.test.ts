@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { lintTools, type LintOptions, SafetyPolicy, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  lintTools,
+  type LintOptions,
+  SafetyPolicy,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** Declares everything; every rule likes it. */
@@ -21,47 +26,183 @@ const GOOD: LooseOptions = {
   execute: () => '',
 };
 /** Declares what is required, and can run. */
-const BARE: LooseOptions = { name: 'read_file', description: 'Reads the text of a file below the root', execute: () => '' };
+const BARE: LooseOptions = {
+  name: 'read_file',
+  description: 'Reads the text of a file below the root',
+  execute: () => '',
+};
 const WRITES: LooseOptions = { ...GOOD, accessMode: 'write', executionCategory: 'write' };
 
-const findings = (...tools: readonly LooseOptions[]) => lintTools(registryOf(...tools)).map(({ rule, severity, toolName, message }) => ({ rule, severity, toolName, message }));
+const findings = (...tools: readonly LooseOptions[]) =>
+  lintTools(registryOf(...tools)).map(({ rule, severity, toolName, message }) => ({
+    rule,
+    severity,
+    toolName,
+    message,
+  }));
 const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({ rule }) => rule);
 
 /** For every rule one tool it reports, one it does not, and what its message names. */
-const CASES: readonly (readonly [rule: string, severity: string, bad: LooseOptions, good: LooseOptions, named: string])[] = [
-  ['missing-metadata', 'warning', BARE, { ...BARE, sideEffects: 'none' }, 'declare category, priority, costTier'],
+const CASES: readonly (readonly [
+  rule: string,
+  severity: string,
+  bad: LooseOptions,
+  good: LooseOptions,
+  named: string,
+])[] = [
+  [
+    'missing-metadata',
+    'warning',
+    BARE,
+    { ...BARE, sideEffects: 'none' },
+    'declare category, priority, costTier',
+  ],
   ['no-keywords', 'warning', BARE, { ...BARE, category: 'files' }, 'keywords'],
-  ['inferred-safety', 'warning', BARE, { ...BARE, accessMode: 'write' }, 'accessMode, dangerLevel, executionCategory'],
-  ['inferred-safety', 'warning', { ...BARE, dangerLevel: 'low', executionCategory: 'network' }, { ...BARE, sideEffects: 'none' }, 'accessMode: inferred as mixed'],
-  ['inferred-safety', 'warning', { ...BARE, sideEffects: 'filesystem' }, { ...BARE, accessMode: 'readonly', sideEffects: 'filesystem' }, 'accessMode'],
-  ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['read', '🔥'] }, { ...GOOD, keywords: ['ls', 'c++', '文件'] }, '🔥'],
-  ['unmatchable-keyword', 'error', { ...GOOD, mandatoryKeywords: ['!!!'] }, { ...GOOD, mandatoryKeywords: ['ls'] }, '!!!'],
+  [
+    'inferred-safety',
+    'warning',
+    BARE,
+    { ...BARE, accessMode: 'write' },
+    'accessMode, dangerLevel, executionCategory',
+  ],
+  [
+    'inferred-safety',
+    'warning',
+    { ...BARE, dangerLevel: 'low', executionCategory: 'network' },
+    { ...BARE, sideEffects: 'none' },
+    'accessMode: inferred as mixed',
+  ],
+  [
+    'inferred-safety',
+    'warning',
+    { ...BARE, sideEffects: 'filesystem' },
+    { ...BARE, accessMode: 'readonly', sideEffects: 'filesystem' },
+    'accessMode',
+  ],
+  [
+    'unmatchable-keyword',
+    'error',
+    { ...GOOD, keywords: ['read', '🔥'] },
+    { ...GOOD, keywords: ['ls', 'c++', '文件'] },
+    '🔥',
+  ],
+  [
+    'unmatchable-keyword',
+    'error',
+    { ...GOOD, mandatoryKeywords: ['!!!'] },
+    { ...GOOD, mandatoryKeywords: ['ls'] },
+    '!!!',
+  ],
   ['unmatchable-keyword', 'error', { ...GOOD, keywords: ['❤️'] }, GOOD, '❤️'],
-  ['unknown-stage', 'warning', { ...GOOD, stages: ['reading', 'exploration'] }, { ...GOOD, stages: ['Verification'] }, 'exploration'],
+  [
+    'unknown-stage',
+    'warning',
+    { ...GOOD, stages: ['reading', 'exploration'] },
+    { ...GOOD, stages: ['Verification'] },
+    'exploration',
+  ],
   ['unknown-parameter', 'error', { ...GOOD, progressParams: ['path', 'paht'] }, GOOD, 'paht'],
   ['unknown-parameter', 'error', { ...GOOD, progressParams: ['constructor'] }, GOOD, 'constructor'],
-  ['unknown-reference', 'warning', { ...GOOD, invalidates: ['nobody'] }, { ...GOOD, invalidates: ['read_file', 'files'] }, 'nobody'],
-  ['suspicious-pair', 'warning', { ...GOOD, executionCategory: 'mixed' }, GOOD, 'executionCategory mixed'],
-  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'read_only' }, WRITES, 'accessMode write'],
+  [
+    'unknown-reference',
+    'warning',
+    { ...GOOD, invalidates: ['nobody'] },
+    { ...GOOD, invalidates: ['read_file', 'files'] },
+    'nobody',
+  ],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...GOOD, executionCategory: 'mixed' },
+    GOOD,
+    'executionCategory mixed',
+  ],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...WRITES, executionCategory: 'read_only' },
+    WRITES,
+    'accessMode write',
+  ],
   ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'compute' }, WRITES, 'compute'],
-  ['same-keyword', 'warning', { ...GOOD, keywords: ['test', 'tests'] }, { ...GOOD, keywords: ['test', 'run tests'] }, '"tests"'],
-  ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5 }, 'cacheKey'],
-  ['cached-by-context', 'warning', { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context }, { ...GOOD, cacheTtlMs: 5, cacheKey: () => null, execute: (_: unknown, context: unknown) => context }, 'cacheKey'],
-  ['no-handler', 'warning', { ...GOOD, execute: undefined }, { ...GOOD, execute: undefined, manual: true }, 'execute'],
+  [
+    'same-keyword',
+    'warning',
+    { ...GOOD, keywords: ['test', 'tests'] },
+    { ...GOOD, keywords: ['test', 'run tests'] },
+    '"tests"',
+  ],
+  [
+    'cached-by-context',
+    'warning',
+    { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context },
+    { ...GOOD, cacheTtlMs: 5 },
+    'cacheKey',
+  ],
+  [
+    'cached-by-context',
+    'warning',
+    { ...GOOD, cacheTtlMs: 5, execute: (_: unknown, context: unknown) => context },
+    {
+      ...GOOD,
+      cacheTtlMs: 5,
+      cacheKey: () => null,
+      execute: (_: unknown, context: unknown) => context,
+    },
+    'cacheKey',
+  ],
+  [
+    'no-handler',
+    'warning',
+    { ...GOOD, execute: undefined },
+    { ...GOOD, execute: undefined, manual: true },
+    'execute',
+  ],
   ['suspicious-pair', 'warning', { ...WRITES, dangerLevel: 'safe' }, WRITES, 'dangerLevel safe'],
-  ['suspicious-pair', 'warning', { ...WRITES, sideEffects: 'none' }, { ...WRITES, sideEffects: 'write' }, 'sideEffects none'],
-  ['suspicious-pair', 'warning', { ...WRITES, executionCategory: 'mixed', allowParallel: true }, { ...WRITES, executionCategory: 'mixed', allowParallel: false }, 'allowParallel'],
-  ['suspicious-pair', 'warning', { ...WRITES, cacheTtlMs: 5 }, { ...GOOD, cacheTtlMs: 5 }, 'cacheTtlMs'],
-  ['suspicious-pair', 'warning', { ...GOOD, costPerCall: 1 }, { ...GOOD, costPerCall: 0 }, 'costPerCall 1'],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...WRITES, sideEffects: 'none' },
+    { ...WRITES, sideEffects: 'write' },
+    'sideEffects none',
+  ],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...WRITES, executionCategory: 'mixed', allowParallel: true },
+    { ...WRITES, executionCategory: 'mixed', allowParallel: false },
+    'allowParallel',
+  ],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...WRITES, cacheTtlMs: 5 },
+    { ...GOOD, cacheTtlMs: 5 },
+    'cacheTtlMs',
+  ],
+  [
+    'suspicious-pair',
+    'warning',
+    { ...GOOD, costPerCall: 1 },
+    { ...GOOD, costPerCall: 0 },
+    'costPerCall 1',
+  ],
 ];
 
 describe('lintTools', () => {
   it('finds nothing in tools that declare everything', () => {
     expect(findings(GOOD)).toEqual([]);
-    expect(findings({ ...WRITES, name: 'write_file', description: 'Puts a text into a place on disk' }, GOOD)).toEqual([]);
+    expect(
+      findings(
+        { ...WRITES, name: 'write_file', description: 'Puts a text into a place on disk' },
+        GOOD,
+      ),
+    ).toEqual([]);
   });
 
-  it.each(CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const))('%s reports %s', (rule, named, severity, bad, good) => {
+  it.each(
+    CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
+  )('%s reports %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
@@ -70,40 +211,74 @@ describe('lintTools', () => {
   });
 
   /** The least that thirteen tools declare which differ in words. */
-  const many = (count: number, options: (index: number) => LooseOptions) => Array.from({ length: count }, (_, index) => ({ ...BARE, accessMode: 'readonly', name: `tool_${index}`, description: `word${index} text${index} part${index}`, ...options(index) }));
+  const many = (count: number, options: (index: number) => LooseOptions) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...BARE,
+      accessMode: 'readonly',
+      name: `tool_${index}`,
+      description: `word${index} text${index} part${index}`,
+      ...options(index),
+    }));
   it.each([
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
-  ])('%s reports the tools that lack what most others have, where there are more than a model sees at once', (rule, declared) => {
-    const rulesAt = (count: number, having: number) => rulesOf(...many(count, (index) => (index < having ? declared : {})));
-    expect(rulesAt(13, 10)).toEqual([rule, rule, rule]);
-    expect(rulesAt(13, 9)).toEqual([]);
-    expect(rulesAt(12, 11)).toEqual([]);
-    expect(rulesAt(13, 13)).toEqual([]);
-  });
+  ])(
+    '%s reports the tools that lack what most others have, where there are more than a model sees at once',
+    (rule, declared) => {
+      const rulesAt = (count: number, having: number) =>
+        rulesOf(...many(count, (index) => (index < having ? declared : {})));
+      expect(rulesAt(13, 10)).toEqual([rule, rule, rule]);
+      expect(rulesAt(13, 9)).toEqual([]);
+      expect(rulesAt(12, 11)).toEqual([]);
+      expect(rulesAt(13, 13)).toEqual([]);
+    },
+  );
 
   it.each([
     ['a reader that is dangerous, as one of secrets is', { ...GOOD, dangerLevel: 'critical' }],
     ['a write through the network', { ...WRITES, executionCategory: 'network' }],
     ['a reader of files that says so', { ...GOOD, sideEffects: ['filesystem'] }],
-    ['a reader of a service whose category is only that it reads', { ...GOOD, sideEffects: ['network'] }],
+    [
+      'a reader of a service whose category is only that it reads',
+      { ...GOOD, sideEffects: ['network'] },
+    ],
   ])('finds nothing in %s', (_, options) => expect(findings(options)).toEqual([]));
 
   it('switches rules off and changes their severity, and leaves the others as they are', () => {
-    const registry = registryOf(BARE, { ...GOOD, name: 'other', description: 'Another one', progressParams: ['paht'] });
-    const named = (options?: LintOptions) => lintTools(registry, options).map(({ rule, severity }) => `${severity} ${rule}`);
+    const registry = registryOf(BARE, {
+      ...GOOD,
+      name: 'other',
+      description: 'Another one',
+      progressParams: ['paht'],
+    });
+    const named = (options?: LintOptions) =>
+      lintTools(registry, options).map(({ rule, severity }) => `${severity} ${rule}`);
     expect(named({ rules: {} })).toEqual(named());
-    expect(named()).toEqual(['warning missing-metadata', 'warning no-keywords', 'warning inferred-safety', 'error unknown-parameter']);
-    expect(named({ rules: { 'no-keywords': 'off', 'inferred-safety': 'error', 'unknown-parameter': 'warning' } })).toEqual(['warning missing-metadata', 'error inferred-safety', 'warning unknown-parameter']);
+    expect(named()).toEqual([
+      'warning missing-metadata',
+      'warning no-keywords',
+      'warning inferred-safety',
+      'error unknown-parameter',
+    ]);
+    expect(
+      named({
+        rules: { 'no-keywords': 'off', 'inferred-safety': 'error', 'unknown-parameter': 'warning' },
+      }),
+    ).toEqual(['warning missing-metadata', 'error inferred-safety', 'warning unknown-parameter']);
     expect(named()).toHaveLength(4);
-    expect(Object.isFrozen(lintTools(registry, { rules: { 'inferred-safety': 'error' } }))).toBe(true);
+    expect(Object.isFrozen(lintTools(registry, { rules: { 'inferred-safety': 'error' } }))).toBe(
+      true,
+    );
     const policy = { allow: ['nobody'] };
     expect(named({ policy })).toContain('warning unknown-tool');
     expect(named({ policy, rules: { 'unknown-tool': 'off' } })).toEqual(named());
   });
 
   it.each([
-    [{ rules: { 'no-keyword': 'off' } }, 'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?'],
+    [
+      { rules: { 'no-keyword': 'off' } },
+      'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?',
+    ],
     [{ rules: { 'no-keywords': 'warn' } }, 'Expected one of "off", "warning", "error", got "warn"'],
     [{ rules: { 'no-keywords': false } }, 'rules.no-keywords: Expected one of'],
     [{ rule: {} }, 'Did you mean "rules"?'],
@@ -111,46 +286,129 @@ describe('lintTools', () => {
     [null, 'Expected a plain object, got null'],
   ])('refuses %j with what was meant', (options, message) => {
     const error = refusal(() => lintTools(registryOf(GOOD), options as never));
-    expect([error.code, error.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(message)]);
+    expect([error.code, error.message]).toEqual([
+      'INVALID_ARGUMENT',
+      expect.stringContaining(message),
+    ]);
   });
 
   it('reports a description that is nearly that of an earlier tool', () => {
-    const tools = [GOOD, { ...GOOD, name: 'other', description: 'Compares two branches' }, { ...GOOD, name: 'second', description: 'reads the texts of a file, below the root!' }];
-    expect(findings(...tools)).toEqual([{ rule: 'near-duplicate-description', severity: 'warning', toolName: 'second', message: 'the description is nearly that of read_file: a model cannot tell them apart' }]);
-    expect(rulesOf(GOOD, { ...GOOD, name: 'second', description: 'Reads the lines of a web page' })).toEqual([]);
+    const tools = [
+      GOOD,
+      { ...GOOD, name: 'other', description: 'Compares two branches' },
+      { ...GOOD, name: 'second', description: 'reads the texts of a file, below the root!' },
+    ];
+    expect(findings(...tools)).toEqual([
+      {
+        rule: 'near-duplicate-description',
+        severity: 'warning',
+        toolName: 'second',
+        message: 'the description is nearly that of read_file: a model cannot tell them apart',
+      },
+    ]);
+    expect(
+      rulesOf(GOOD, { ...GOOD, name: 'second', description: 'Reads the lines of a web page' }),
+    ).toEqual([]);
   });
 
   it('takes names of tools in invalidates as they are written', () => {
-    expect(rulesOf({ ...GOOD, name: 'ReadFile' }, { ...WRITES, name: 'other', description: 'Puts a text somewhere', invalidates: ['ReadFile'] })).toEqual([]);
+    expect(
+      rulesOf(
+        { ...GOOD, name: 'ReadFile' },
+        {
+          ...WRITES,
+          name: 'other',
+          description: 'Puts a text somewhere',
+          invalidates: ['ReadFile'],
+        },
+      ),
+    ).toEqual([]);
   });
 
   it('reports each pattern of a foreign schema, and none of a schema that the program declares', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
-    expect(findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) })).toEqual([{ rule: 'pattern-unchecked', severity: 'warning', toolName: 'read_file', message: 'the pattern "^x$" at properties.a.pattern of its input is left to the server that the tool comes from' }]);
+    expect(
+      findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) }),
+    ).toEqual([
+      {
+        rule: 'pattern-unchecked',
+        severity: 'warning',
+        toolName: 'read_file',
+        message:
+          'the pattern "^x$" at properties.a.pattern of its input is left to the server that the tool comes from',
+      },
+    ]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
   });
 
   it('refuses a SafetyPolicy in place of its options: its rules cannot be read, and nothing would be found', () => {
     const registry = new ToolMetadataRegistry();
-    expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(/policy: Expected the options of the policy, as \{ rules, allow \}, got an object/);
+    expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(
+      /policy: Expected the options of the policy, as \{ rules, allow \}, got an object/,
+    );
   });
 
   it('reports names in a policy that no tool has, and aliases where only own names count', () => {
     const registry = registryOf({ ...GOOD, aliases: ['cat'] });
-    const lint = (...policy: Parameters<typeof lintTools> extends [unknown, ...infer Rest] ? Rest : never) => lintTools(registry, ...policy).map(({ rule, severity, toolName, message }) => [rule, severity, toolName, message]);
-    expect(lint({ rules: [{ verdict: 'deny', tools: 'rm_everything' }, { name: 'reads', verdict: 'confirm', tools: ['cat', 'read_fil', 'mcp.*'] }], allow: ['read_file', 'cat', '*_all'] })).toEqual([
-      ['unknown-tool', 'warning', 'rm_everything', 'rule 1 of the policy names "rm_everything", which no tool has'],
-      ['unknown-tool', 'warning', 'read_fil', 'the rule "reads" of the policy names "read_fil", which no tool has; did you mean "read_file"?'],
-      ['unknown-tool', 'warning', 'cat', 'the allow-list of the policy names "cat", an alias, and what allows goes by the own names of tools; did you mean "read_file"?'],
+    const lint = (
+      ...policy: Parameters<typeof lintTools> extends [unknown, ...infer Rest] ? Rest : never
+    ) =>
+      lintTools(registry, ...policy).map(({ rule, severity, toolName, message }) => [
+        rule,
+        severity,
+        toolName,
+        message,
+      ]);
+    expect(
+      lint({
+        rules: [
+          { verdict: 'deny', tools: 'rm_everything' },
+          { name: 'reads', verdict: 'confirm', tools: ['cat', 'read_fil', 'mcp.*'] },
+        ],
+        allow: ['read_file', 'cat', '*_all'],
+      }),
+    ).toEqual([
+      [
+        'unknown-tool',
+        'warning',
+        'rm_everything',
+        'rule 1 of the policy names "rm_everything", which no tool has',
+      ],
+      [
+        'unknown-tool',
+        'warning',
+        'read_fil',
+        'the rule "reads" of the policy names "read_fil", which no tool has; did you mean "read_file"?',
+      ],
+      [
+        'unknown-tool',
+        'warning',
+        'cat',
+        'the allow-list of the policy names "cat", an alias, and what allows goes by the own names of tools; did you mean "read_file"?',
+      ],
     ]);
-    expect(lint({ rules: [{ verdict: 'deny', tools: 'read_file' }, { verdict: 'allow', tools: 'read_file' }, { verdict: 'deny' }] })).toEqual([]);
+    expect(
+      lint({
+        rules: [
+          { verdict: 'deny', tools: 'read_file' },
+          { verdict: 'allow', tools: 'read_file' },
+          { verdict: 'deny' },
+        ],
+      }),
+    ).toEqual([]);
     expect(Object.isFrozen(lintTools(registry, { allow: ['x'] }))).toBe(true);
   });
 
   it('orders findings by tool in registration order, and freezes them', () => {
-    const found = lintTools(registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }));
+    const found = lintTools(
+      registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }),
+    );
     expect(found.map(({ toolName }) => toolName)).toEqual(['z', 'z', 'z', 'z', 'a', 'a', 'a', 'a']);
-    expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual(['missing-metadata', 'no-keywords', 'inferred-safety']);
+    expect(found.map(({ rule }) => rule).slice(0, 3)).toEqual([
+      'missing-metadata',
+      'no-keywords',
+      'inferred-safety',
+    ]);
     expect(Object.isFrozen(found) && found.every(Object.isFrozen)).toBe(true);
   });
 });

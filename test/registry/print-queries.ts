@@ -2,7 +2,18 @@
 import { lintTools, ToolMetadataRegistry } from '../../src/index.js';
 import { sample } from '../tool/sample-tools.js';
 
-const WORDS = ['git', 'diff', 'test', 'file', 'search', 'deploy', 'query', 'table', 'cache', 'branch'];
+const WORDS = [
+  'git',
+  'diff',
+  'test',
+  'file',
+  'search',
+  'deploy',
+  'query',
+  'table',
+  'cache',
+  'branch',
+];
 const pick = <T>(values: readonly T[], index: number) => values[index % values.length]!;
 
 const registry = new ToolMetadataRegistry({ now: () => 0 });
@@ -24,14 +35,27 @@ registry.registerAll(
   ),
 );
 
-const texts = ['git diff and tests', 'search files', 'gitDiff', 'deploying a cached table', 'nothing here', 'ÜNÏCODE'];
+const texts = [
+  'git diff and tests',
+  'search files',
+  'gitDiff',
+  'deploying a cached table',
+  'nothing here',
+  'ÜNÏCODE',
+];
 const answers = {
   entries: [...registry].map(({ name, digest }) => [name, digest]),
   scored: texts.map((text) => registry.getToolsMatchingTextScored(text)),
   mandatory: texts.map((text) => registry.getToolsMatchingMandatoryKeywords(text)),
   categories: texts.map((text) => registry.detectCategoriesFromText(text)),
   search: texts.map((text) => registry.search(text, { limit: 50 })),
-  sets: [registry.getWriteTools(), registry.getConflictingTools('tool_1'), registry.getAllKeywords(), registry.getAllCategories(), registry.getCategoryKeywords('vcs')],
+  sets: [
+    registry.getWriteTools(),
+    registry.getConflictingTools('tool_1'),
+    registry.getAllKeywords(),
+    registry.getAllCategories(),
+    registry.getCategoryKeywords('vcs'),
+  ],
   summary: registry.summary(),
   metrics: registry.metrics,
   lint: lintTools(registry),

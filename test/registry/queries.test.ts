@@ -2,15 +2,25 @@ import { describe, expect, it } from 'vitest';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf, sample } from '../tool/sample-tools.js';
 
-const names = (entries: Iterable<{ readonly name: string }>) => [...entries].map(({ name }) => name);
+const names = (entries: Iterable<{ readonly name: string }>) =>
+  [...entries].map(({ name }) => name);
 
 describe('looking up by label', () => {
-  const registry = registryOf({ name: 'a', category: 'Code Search', keywords: ['Git Diff'], stages: ['Reading'], taskTypes: ['Edit'] });
-
-  it.each(['code search', 'CODE SEARCH', '  Code Search '])('takes any case and surrounding blanks: %j', (category) => {
-    expect(names(registry.getByCategory(category))).toEqual(['a']);
-    expect([...registry.getCategoryKeywords(category)]).toEqual(['git diff']);
+  const registry = registryOf({
+    name: 'a',
+    category: 'Code Search',
+    keywords: ['Git Diff'],
+    stages: ['Reading'],
+    taskTypes: ['Edit'],
   });
+
+  it.each(['code search', 'CODE SEARCH', '  Code Search '])(
+    'takes any case and surrounding blanks: %j',
+    (category) => {
+      expect(names(registry.getByCategory(category))).toEqual(['a']);
+      expect([...registry.getCategoryKeywords(category)]).toEqual(['git diff']);
+    },
+  );
 
   it('does so for keywords, stages and task types too', () => {
     expect(names(registry.getByKeyword(' GIT DIFF'))).toEqual(['a']);
@@ -22,29 +32,71 @@ describe('looking up by label', () => {
 
   it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('finds nothing for %s', (label) => {
     const any = label as never;
-    expect([registry.getByCategory(any), registry.getByKeyword(any), registry.getByStage(any), registry.getByTaskType(any)]).toEqual([[], [], [], []]);
-    expect([registry.get(any), registry.has(any), registry.isAvailable(any), registry.unregister(any)]).toEqual([undefined, false, false, false]);
+    expect([
+      registry.getByCategory(any),
+      registry.getByKeyword(any),
+      registry.getByStage(any),
+      registry.getByTaskType(any),
+    ]).toEqual([[], [], [], []]);
+    expect([
+      registry.get(any),
+      registry.has(any),
+      registry.isAvailable(any),
+      registry.unregister(any),
+    ]).toEqual([undefined, false, false, false]);
   });
 
-  it.each([undefined, null, -1, 5, {}, Symbol('git'), '', 'LOW', 'toString'])('refuses %s where there are only the values of an enum', (value) => {
-    const any = value as never;
-    for (const look of [() => registry.getByPriority(any), () => registry.getByAccessMode(any), () => registry.getByDangerLevel(any), () => registry.getByExecutionCategory(any), () => registry.getByCostTier(any)]) {
-      expect(look).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected one of .*, got /) as string }));
-    }
-  });
+  it.each([undefined, null, -1, 5, {}, Symbol('git'), '', 'LOW', 'toString'])(
+    'refuses %s where there are only the values of an enum',
+    (value) => {
+      const any = value as never;
+      for (const look of [
+        () => registry.getByPriority(any),
+        () => registry.getByAccessMode(any),
+        () => registry.getByDangerLevel(any),
+        () => registry.getByExecutionCategory(any),
+        () => registry.getByCostTier(any),
+      ]) {
+        expect(look).toThrow(
+          expect.objectContaining({
+            code: 'INVALID_ARGUMENT',
+            message: expect.stringMatching(/^Expected one of .*, got /) as string,
+          }),
+        );
+      }
+    },
+  );
 
-  it('refuses a tool in place of its name, which is no other tool\'s name', () => {
+  it("refuses a tool in place of its name, which is no other tool's name", () => {
     const { definition } = registry.require('a');
     const any = definition as never;
-    for (const look of [() => registry.get(any), () => registry.has(any), () => registry.require(any), () => registry.isAvailable(any), () => registry.unregister(any), () => registry.requiresApproval(any), () => registry.getConflictingTools(any)]) {
-      expect(look).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: 'Expected the name of a tool, got the tool itself. Give its name: "a".' }));
+    for (const look of [
+      () => registry.get(any),
+      () => registry.has(any),
+      () => registry.require(any),
+      () => registry.isAvailable(any),
+      () => registry.unregister(any),
+      () => registry.requiresApproval(any),
+      () => registry.getConflictingTools(any),
+    ]) {
+      expect(look).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: 'Expected the name of a tool, got the tool itself. Give its name: "a".',
+        }),
+      );
     }
     expect(registry.has('a')).toBe(true);
   });
 
   it('takes names as they are written', () => {
     const cased = registryOf({ name: 'Read', aliases: ['Cat'] });
-    expect([cased.has('Read'), cased.has('read'), cased.has('Cat'), cased.has('cat')]).toEqual([true, false, true, false]);
+    expect([cased.has('Read'), cased.has('read'), cased.has('Cat'), cased.has('cat')]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
   });
 });
 
@@ -53,7 +105,12 @@ describe('the derived sets', () => {
     { name: 'reads', accessMode: 'readonly', priority: 0 },
     { name: 'writes', accessMode: 'write' },
     { name: 'runs', accessMode: 'execute' },
-    { name: 'fetches', accessMode: 'readonly', executionCategory: 'network', dangerLevel: 'medium' },
+    {
+      name: 'fetches',
+      accessMode: 'readonly',
+      executionCategory: 'network',
+      dangerLevel: 'medium',
+    },
     { name: 'asks', accessMode: 'readonly', requiresConsent: true },
     { name: 'harms', accessMode: 'readonly', dangerLevel: 'critical' },
     { name: 'unknown' },
@@ -65,18 +122,31 @@ describe('the derived sets', () => {
     expect([...registry.getIdempotentTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
     expect([...registry.getParallelizableTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
     expect([...registry.getDangerousTools()]).toEqual(['runs', 'harms', 'unknown']);
-    expect([...registry.getToolsRequiringApproval()]).toEqual(['writes', 'runs', 'asks', 'harms', 'unknown']);
+    expect([...registry.getToolsRequiringApproval()]).toEqual([
+      'writes',
+      'runs',
+      'asks',
+      'harms',
+      'unknown',
+    ]);
     expect([...registry.getCriticalTools()]).toEqual(['reads']);
   });
 
   it('never call a tool that declares nothing idempotent or parallelizable', () => {
-    expect([registry.getIdempotentTools().has('unknown'), registry.getParallelizableTools().has('unknown'), registry.getToolsRequiringApproval().has('unknown')]).toEqual([false, false, true]);
+    expect([
+      registry.getIdempotentTools().has('unknown'),
+      registry.getParallelizableTools().has('unknown'),
+      registry.getToolsRequiringApproval().has('unknown'),
+    ]).toEqual([false, false, true]);
   });
 
   it('name as conflicting who may not run at the same time, from both sides', () => {
     for (const { name: a } of registry) {
       expect(registry.getConflictingTools(a).has(a)).toBe(false);
-      for (const { name: b } of registry) expect(registry.getConflictingTools(a).has(b), `${a}, ${b}`).toBe(registry.getConflictingTools(b).has(a));
+      for (const { name: b } of registry)
+        expect(registry.getConflictingTools(a).has(b), `${a}, ${b}`).toBe(
+          registry.getConflictingTools(b).has(a),
+        );
     }
     expect(new Set(registry.getConflictingTools('writes'))).toEqual(new Set(['runs', 'unknown']));
     expect(new Set(registry.getConflictingTools('reads'))).toEqual(new Set(['unknown']));
@@ -84,12 +154,20 @@ describe('the derived sets', () => {
   });
 
   it('say of a name as models write it whether approval is needed: by alias too, and for unknown names', () => {
-    const registry = registryOf({ name: 'read', accessMode: 'readonly' }, { name: 'remove', accessMode: 'write', aliases: ['rm'] });
-    expect(['read', 'remove', 'rm', 'raed', '__proto__'].map((name) => registry.requiresApproval(name))).toEqual([false, true, true, true, true]);
+    const registry = registryOf(
+      { name: 'read', accessMode: 'readonly' },
+      { name: 'remove', accessMode: 'write', aliases: ['rm'] },
+    );
+    expect(
+      ['read', 'remove', 'rm', 'raed', '__proto__'].map((name) => registry.requiresApproval(name)),
+    ).toEqual([false, true, true, true, true]);
   });
 
   it('answer conflicts by alias too, and with everything for a name that nobody knows', () => {
-    const two = registryOf({ name: 'a', aliases: ['x'], accessMode: 'write' }, { name: 'b', accessMode: 'write' });
+    const two = registryOf(
+      { name: 'a', aliases: ['x'], accessMode: 'write' },
+      { name: 'b', accessMode: 'write' },
+    );
     expect([...two.getConflictingTools('x')]).toEqual(['b']);
     expect([...two.getConflictingTools('nobody')]).toEqual(['a', 'b']);
   });
@@ -97,15 +175,33 @@ describe('the derived sets', () => {
 
 describe('the vocabularies', () => {
   it('hold what at least one tool has, sorted, and forget the rest', () => {
-    const registry = registryOf({ name: 'a', category: 'Web', keywords: ['b', 'a'], stages: ['reading'], taskTypes: ['x'] }, { name: 'b', category: 'git', keywords: ['c', 'B'], stages: ['analysis'], taskTypes: ['x'] });
-    const vocabularies = () => [registry.getAllCategories(), registry.getAllKeywords(), registry.getAllStages(), registry.getAllTaskTypes()].map((set) => [...set]);
-    expect(vocabularies()).toEqual([['git', 'web'], ['a', 'b', 'c'], ['analysis', 'reading'], ['x']]);
+    const registry = registryOf(
+      { name: 'a', category: 'Web', keywords: ['b', 'a'], stages: ['reading'], taskTypes: ['x'] },
+      { name: 'b', category: 'git', keywords: ['c', 'B'], stages: ['analysis'], taskTypes: ['x'] },
+    );
+    const vocabularies = () =>
+      [
+        registry.getAllCategories(),
+        registry.getAllKeywords(),
+        registry.getAllStages(),
+        registry.getAllTaskTypes(),
+      ].map((set) => [...set]);
+    expect(vocabularies()).toEqual([
+      ['git', 'web'],
+      ['a', 'b', 'c'],
+      ['analysis', 'reading'],
+      ['x'],
+    ]);
     registry.unregister('a');
     expect(vocabularies()).toEqual([['git'], ['b', 'c'], ['analysis'], ['x']]);
   });
 
   it('give the keywords of all tools of a category', () => {
-    const registry = registryOf({ name: 'a', category: 'git', keywords: ['diff', 'commit'] }, { name: 'b', category: 'git', keywords: ['diff', 'branch'] }, { name: 'c', keywords: ['other'] });
+    const registry = registryOf(
+      { name: 'a', category: 'git', keywords: ['diff', 'commit'] },
+      { name: 'b', category: 'git', keywords: ['diff', 'branch'] },
+      { name: 'c', keywords: ['other'] },
+    );
     expect([...registry.getCategoryKeywords('git')]).toEqual(['branch', 'commit', 'diff']);
     expect([...registry.getCategoryKeywords('none')]).toEqual([]);
   });
@@ -118,7 +214,13 @@ describe('availability', () => {
     ['whose check says no', () => false, false],
     ['whose check says something else', () => 'yes', false],
     ['whose check answers later', () => Promise.resolve(true), false],
-    ['whose check throws', () => { throw new Error('down'); }, false],
+    [
+      'whose check throws',
+      () => {
+        throw new Error('down');
+      },
+      false,
+    ],
   ])('of a tool %s', (_, available, expected) => {
     const registry = registryOf({ name: 'a', aliases: ['b'], available });
     expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
@@ -131,16 +233,27 @@ describe('availability', () => {
     let calls = 0;
     const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
     expect(calls).toBe(0);
-    expect([registry.isAvailable('a'), registry.isAvailable('a'), registry.isAvailable('nobody')]).toEqual([false, true, false]);
+    expect([
+      registry.isAvailable('a'),
+      registry.isAvailable('a'),
+      registry.isAvailable('nobody'),
+    ]).toEqual([false, true, false]);
     expect(calls).toBe(2);
   });
 });
 
 describe('require', () => {
-  const registry = registryOf({ name: 'git_diff', aliases: ['changes'] }, { name: 'git_commit' }, { name: 'read_file' });
+  const registry = registryOf(
+    { name: 'git_diff', aliases: ['changes'] },
+    { name: 'git_commit' },
+    { name: 'read_file' },
+  );
 
   it('gives the entry of a name or alias', () => {
-    expect([registry.require('git_diff').name, registry.require('changes').name]).toEqual(['git_diff', 'git_diff']);
+    expect([registry.require('git_diff').name, registry.require('changes').name]).toEqual([
+      'git_diff',
+      'git_diff',
+    ]);
   });
 
   it('names what looks alike for a name it does not know', () => {
@@ -153,7 +266,9 @@ describe('require', () => {
 
   it('says how many tools there are when nothing looks alike', () => {
     expect(refusal(() => registry.require('zzzzzzzz')).message).toContain('3 tools are registered');
-    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain('0 tools are registered.');
+    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain(
+      '0 tools are registered.',
+    );
   });
 
   it('refuses a name of any length without repeating it', () => {
@@ -166,7 +281,19 @@ describe('require', () => {
 
 describe('the summary', () => {
   it('counts by every axis, label and derived set', () => {
-    const registry = registryOf({ name: 'a', accessMode: 'readonly', priority: 0, category: 'Git', stages: ['reading', 'analysis'], taskTypes: ['search'], costTier: 'free' }, { name: 'b', accessMode: 'write', category: 'git', costTier: 'free', available: () => false }, { name: 'c' });
+    const registry = registryOf(
+      {
+        name: 'a',
+        accessMode: 'readonly',
+        priority: 0,
+        category: 'Git',
+        stages: ['reading', 'analysis'],
+        taskTypes: ['search'],
+        costTier: 'free',
+      },
+      { name: 'b', accessMode: 'write', category: 'git', costTier: 'free', available: () => false },
+      { name: 'c' },
+    );
     expect(registry.summary()).toEqual({
       revision: 1,
       tools: 3,
@@ -179,12 +306,25 @@ describe('the summary', () => {
       byCategory: { git: 2 },
       byStage: { reading: 1, analysis: 1 },
       byTaskType: { search: 1 },
-      derived: { write: 2, idempotent: 1, parallelizable: 1, dangerous: 1, requiringApproval: 2, cacheInvalidating: 2, critical: 1 },
+      derived: {
+        write: 2,
+        idempotent: 1,
+        parallelizable: 1,
+        dangerous: 1,
+        requiringApproval: 2,
+        cacheInvalidating: 2,
+        critical: 1,
+      },
     });
   });
 
   it('counts nothing in an empty registry', () => {
-    expect(new ToolMetadataRegistry().summary()).toMatchObject({ tools: 0, unavailable: 0, byCategory: {}, derived: { write: 0, requiringApproval: 0 } });
+    expect(new ToolMetadataRegistry().summary()).toMatchObject({
+      tools: 0,
+      unavailable: 0,
+      byCategory: {},
+      derived: { write: 0, requiringApproval: 0 },
+    });
   });
 });
 
@@ -192,12 +332,22 @@ describe('the matching metrics', () => {
   function measured() {
     let time = 0;
     const registry = new ToolMetadataRegistry({ now: () => (time += 4) });
-    registry.registerAll([sample({ name: 'a', category: 'vcs', keywords: ['git', 'diff'] }), sample({ name: 'b', category: 'files', keywords: ['git'] })]);
+    registry.registerAll([
+      sample({ name: 'a', category: 'vcs', keywords: ['git', 'diff'] }),
+      sample({ name: 'b', category: 'files', keywords: ['git'] }),
+    ]);
     return registry;
   }
 
   it('are empty before the first text', () => {
-    expect(measured().metrics.toJSON()).toEqual({ queries: 0, matches: 0, emptyResults: 0, averageTimeMs: 0, topKeywords: [], topCategories: [] });
+    expect(measured().metrics.toJSON()).toEqual({
+      queries: 0,
+      matches: 0,
+      emptyResults: 0,
+      averageTimeMs: 0,
+      topKeywords: [],
+      topCategories: [],
+    });
   });
 
   it('count texts, results, empty answers, time, keywords and categories', () => {
@@ -215,18 +365,47 @@ describe('the matching metrics', () => {
       matches: 4,
       emptyResults: 1,
       averageTimeMs: 4,
-      topKeywords: [{ name: 'git', hits: 2 }, { name: 'diff', hits: 1 }],
-      topCategories: [{ name: 'vcs', hits: 2 }, { name: 'files', hits: 1 }],
+      topKeywords: [
+        { name: 'git', hits: 2 },
+        { name: 'diff', hits: 1 },
+      ],
+      topCategories: [
+        { name: 'vcs', hits: 2 },
+        { name: 'files', hits: 1 },
+      ],
     });
   });
 
   it('name at most ten keywords and five categories, equal ones by name', () => {
-    const registry = registryOf(...Array.from({ length: 12 }, (_, index) => ({ name: `t${index}`, category: `c${index}`, keywords: [`k${index}`] })));
+    const registry = registryOf(
+      ...Array.from({ length: 12 }, (_, index) => ({
+        name: `t${index}`,
+        category: `c${index}`,
+        keywords: [`k${index}`],
+      })),
+    );
     const text = Array.from({ length: 12 }, (_, index) => `k${index}`).join(' ');
     registry.getToolsMatchingTextScored(text);
     registry.detectCategoriesFromText(text);
-    expect(registry.metrics.topKeywords.map(({ name }) => name)).toEqual(['k0', 'k1', 'k10', 'k11', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7']);
-    expect(registry.metrics.topCategories.map(({ name }) => name)).toEqual(['c0', 'c1', 'c10', 'c11', 'c2']);
+    expect(registry.metrics.topKeywords.map(({ name }) => name)).toEqual([
+      'k0',
+      'k1',
+      'k10',
+      'k11',
+      'k2',
+      'k3',
+      'k4',
+      'k5',
+      'k6',
+      'k7',
+    ]);
+    expect(registry.metrics.topCategories.map(({ name }) => name)).toEqual([
+      'c0',
+      'c1',
+      'c10',
+      'c11',
+      'c2',
+    ]);
   });
 
   it('start again after a reset, and survive changes of the registry', () => {
@@ -241,7 +420,8 @@ describe('the matching metrics', () => {
 
   it('stay as small as the vocabulary, whatever the texts', () => {
     const registry = measured();
-    for (let index = 0; index < 1_000; index++) registry.getToolsMatchingTextScored(`git word${index}`);
+    for (let index = 0; index < 1_000; index++)
+      registry.getToolsMatchingTextScored(`git word${index}`);
     expect(registry.metrics.topKeywords).toEqual([{ name: 'git', hits: 1_000 }]);
   });
 });

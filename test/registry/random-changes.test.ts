@@ -5,11 +5,22 @@ import { registryOf, sample, sampleEntry, type LooseOptions } from '../tool/samp
 import { NAMES, toolOptions } from './arbitrary-tools.js';
 import { answersOf, naiveAnswers, TEXTS } from './naive-registry.js';
 
-type Step = { readonly register: readonly LooseOptions[]; readonly replace: boolean } | { readonly unregister: string };
+type Step =
+  | { readonly register: readonly LooseOptions[]; readonly replace: boolean }
+  | { readonly unregister: string };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ register: fc.array(toolOptions, { maxLength: 3 }), replace: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ unregister: fc.constantFrom<string>(...NAMES, 'one', 'nobody') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      register: fc.array(toolOptions, { maxLength: 3 }),
+      replace: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ unregister: fc.constantFrom<string>(...NAMES, 'one', 'nobody') }),
+  },
 );
 
 /** What a step makes of a plain list of entries; nothing when it is refused. */
@@ -24,7 +35,10 @@ function applied(entries: readonly ToolEntry[], change: Step): readonly ToolEntr
       for (const each of own) taken.add(each);
     }
   }
-  return added.reduce((list, entry) => [...list.filter(({ name }) => name !== entry.name), entry], entries);
+  return added.reduce(
+    (list, entry) => [...list.filter(({ name }) => name !== entry.name), entry],
+    entries,
+  );
 }
 
 /** Does the step to a registry; says whether it was taken. */
@@ -52,11 +66,16 @@ describe('a registry after any 200 changes', () => {
           const revision = registry.revision;
           const next = applied(entries, change);
           expect(apply(registry, change)).toBe(next !== undefined);
-          const changed = next !== undefined && !('register' in change ? change.register.length === 0 : next.length === entries.length);
+          const changed =
+            next !== undefined &&
+            !('register' in change ? change.register.length === 0 : next.length === entries.length);
           expect(registry.revision).toBe(revision + (changed ? 1 : 0));
           entries = next ?? entries;
           if (index % 10 === 9) expect(answersOf(registry)).toEqual(naiveAnswers(entries));
-          else expect([...registry].map(({ digest }) => digest)).toEqual(entries.map(({ digest }) => digest));
+          else
+            expect([...registry].map(({ digest }) => digest)).toEqual(
+              entries.map(({ digest }) => digest),
+            );
         }
       }),
       { numRuns: 6 },
@@ -71,7 +90,10 @@ describe('a registry after any 200 changes', () => {
         for (const text of TEXTS) registry.search(text);
         for (const { name } of [...registry]) expect(registry.unregister(name)).toBe(true);
         expect(answersOf(registry)).toEqual(naiveAnswers([]));
-        expect({ ...registry.summary(), revision: 0 }).toEqual({ ...new ToolMetadataRegistry().summary(), revision: 0 });
+        expect({ ...registry.summary(), revision: 0 }).toEqual({
+          ...new ToolMetadataRegistry().summary(),
+          revision: 0,
+        });
         for (const text of TEXTS) expect(registry.search(text)).toEqual([]);
       }),
       { numRuns: 12 },
@@ -87,8 +109,12 @@ describe('a registry after any 200 changes', () => {
           registry.search('git tests file');
         }
         const fresh = new ToolMetadataRegistry();
-        fresh.registerAll([...registry].map(({ definition }) => definition), { replace: true });
-        for (const text of [...TEXTS, 'read a file', 'shows alpha']) expect(registry.search(text)).toEqual(fresh.search(text));
+        fresh.registerAll(
+          [...registry].map(({ definition }) => definition),
+          { replace: true },
+        );
+        for (const text of [...TEXTS, 'read a file', 'shows alpha'])
+          expect(registry.search(text)).toEqual(fresh.search(text));
       }),
       { numRuns: 20 },
     );
@@ -96,7 +122,9 @@ describe('a registry after any 200 changes', () => {
 });
 
 describe('the order of registration', () => {
-  const different = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 2 }).map((tools) => tools.map((tool): LooseOptions => ({ ...tool, aliases: [] })));
+  const different = fc
+    .uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 2 })
+    .map((tools) => tools.map((tool): LooseOptions => ({ ...tool, aliases: [] })));
 
   it('shows only where answers are in that order, and not in scores, sets, vocabularies and searches', () => {
     fc.assert(
@@ -106,22 +134,41 @@ describe('the order of registration', () => {
         const second = registryOf(...[...tools.slice(turn), ...tools.slice(0, turn)].reverse());
         for (const text of TEXTS) {
           expect(second.search(text)).toEqual(first.search(text));
-          expect([...second.getToolsMatchingMandatoryKeywords(text)]).toEqual([...first.getToolsMatchingMandatoryKeywords(text)]);
-          expect([...second.detectCategoriesFromText(text)]).toEqual([...first.detectCategoriesFromText(text)]);
-          expect(second.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score])).toEqual(first.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]));
+          expect([...second.getToolsMatchingMandatoryKeywords(text)]).toEqual([
+            ...first.getToolsMatchingMandatoryKeywords(text),
+          ]);
+          expect([...second.detectCategoriesFromText(text)]).toEqual([
+            ...first.detectCategoriesFromText(text),
+          ]);
+          expect(
+            second.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]),
+          ).toEqual(
+            first.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]),
+          );
         }
         expect([...second.getAllKeywords()]).toEqual([...first.getAllKeywords()]);
         expect([...second.getAllCategories()]).toEqual([...first.getAllCategories()]);
         expect(new Set(second.getWriteTools())).toEqual(new Set(first.getWriteTools()));
-        expect(second.summary()).toMatchObject({ ...first.summary(), byCategory: {}, byStage: {}, byTaskType: {} });
+        expect(second.summary()).toMatchObject({
+          ...first.summary(),
+          byCategory: {},
+          byStage: {},
+          byTaskType: {},
+        });
       }),
       { numRuns: 100 },
     );
   });
 
   it('does not show in the order of matched keywords', () => {
-    const tools: LooseOptions[] = [{ name: 'a', keywords: ['test', 'tests'] }, { name: 'b', keywords: ['tests', 'test'] }];
-    const matched = (...order: readonly LooseOptions[]) => registryOf(...order).getToolsMatchingTextScored('test').map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]);
+    const tools: LooseOptions[] = [
+      { name: 'a', keywords: ['test', 'tests'] },
+      { name: 'b', keywords: ['tests', 'test'] },
+    ];
+    const matched = (...order: readonly LooseOptions[]) =>
+      registryOf(...order)
+        .getToolsMatchingTextScored('test')
+        .map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]);
     expect(matched(...tools)).toEqual(matched(...tools.toReversed()));
   });
 });

@@ -6,12 +6,20 @@ import { answersOf } from './naive-registry.js';
 const named = (registry: ToolMetadataRegistry) => [...registry].map(({ name }) => name);
 
 /** Everything that must be the same after a refused step. */
-const stateOf = (registry: ToolMetadataRegistry) => JSON.stringify([answersOf(registry), registry.revision, registry.summary(), registry.search('sample git')]);
+const stateOf = (registry: ToolMetadataRegistry) =>
+  JSON.stringify([
+    answersOf(registry),
+    registry.revision,
+    registry.summary(),
+    registry.search('sample git'),
+  ]);
 
 class OrderTools {
   constructor(readonly key: string) {}
   @tool({ ...LEAST, name: 'orders' })
-  orders() { return this.key; }
+  orders() {
+    return this.key;
+  }
 }
 
 @tool({ ...LEAST, name: 'manual', manual: true })
@@ -22,12 +30,15 @@ class ManualTool {
 class StaticTools {
   private constructor(readonly key: string) {}
   @tool({ ...LEAST, name: 'static' })
-  static run() { return 1; }
+  static run() {
+    return 1;
+  }
 }
 
 describe('ToolMetadataRegistry', () => {
   it('starts empty, and so does the default one', () => {
-    for (const registry of [new ToolMetadataRegistry(), defaultRegistry]) expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
+    for (const registry of [new ToolMetadataRegistry(), defaultRegistry])
+      expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
   });
 
   it('returns the entries it registered, in order, and lists them in that order', () => {
@@ -42,12 +53,18 @@ describe('ToolMetadataRegistry', () => {
   it('takes any iterable of sources', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(new Set([sample({ name: 'a' }), sample({ name: 'b' })]));
-    registry.registerAll((function* () { yield sample({ name: 'c' }); })());
+    registry.registerAll(
+      (function* () {
+        yield sample({ name: 'c' });
+      })(),
+    );
     expect(named(registry)).toEqual(['a', 'b', 'c']);
   });
 
   it('refuses plain options and says to wrap them', () => {
-    const error = refusal(() => new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }));
+    const error = refusal(() =>
+      new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }),
+    );
     expect(error.code).toBe('NOT_A_TOOL');
     expect(error.message).toContain('defineTool({…})');
   });
@@ -55,22 +72,53 @@ describe('ToolMetadataRegistry', () => {
   it.each([
     ['itself', () => OrderTools],
     ['by inheritance', () => class extends OrderTools {}],
-    ['by inheritance through initialized fields', () => { class Compiled extends OrderTools { constructor(...args: [string]) { super(...args); } } return Compiled; }],
-  ])('refuses a class whose constructor requires arguments %s, and says to register an instance', (_, make) => {
-    const registry = registryOf({ name: 'a' });
-    const state = stateOf(registry);
-    const error = refusal(() => registry.registerAll([sample({ name: 'b' }), make() as unknown as ToolSource]));
-    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', details: { requiredArguments: 1, tools: ['orders'] } });
-    expect(error.message).toMatch(/whose constructor requires an argument\. Register an instance: registry\.register\(new \w+\(…\)\)\./);
-    expect(stateOf(registry)).toBe(state);
-    registry.register(new (make())('key'));
-    expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
-  });
+    [
+      'by inheritance through initialized fields',
+      () => {
+        class Compiled extends OrderTools {
+          constructor(...args: [string]) {
+            super(...args);
+          }
+        }
+        return Compiled;
+      },
+    ],
+  ])(
+    'refuses a class whose constructor requires arguments %s, and says to register an instance',
+    (_, make) => {
+      const registry = registryOf({ name: 'a' });
+      const state = stateOf(registry);
+      const error = refusal(() =>
+        registry.registerAll([sample({ name: 'b' }), make() as unknown as ToolSource]),
+      );
+      expect(error).toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        details: { requiredArguments: 1, tools: ['orders'] },
+      });
+      expect(error.message).toMatch(
+        /whose constructor requires an argument\. Register an instance: registry\.register\(new \w+\(…\)\)\./,
+      );
+      expect(stateOf(registry)).toBe(state);
+      registry.register(new (make())('key'));
+      expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
+    },
+  );
 
   it('takes classes that are constructed without arguments, or whose tools need no instance', () => {
-    class OwnConstructor extends OrderTools { constructor() { super('own'); } }
-    class WithDefault extends OrderTools { constructor(key = 'default') { super(key); } }
-    for (const [source, key] of [[OwnConstructor, 'own'], [WithDefault, 'default']] as const) {
+    class OwnConstructor extends OrderTools {
+      constructor() {
+        super('own');
+      }
+    }
+    class WithDefault extends OrderTools {
+      constructor(key = 'default') {
+        super(key);
+      }
+    }
+    for (const [source, key] of [
+      [OwnConstructor, 'own'],
+      [WithDefault, 'default'],
+    ] as const) {
       const registry = new ToolMetadataRegistry();
       registry.register(source);
       expect(registry.require('orders').definition.execute?.({}, {})).toBe(key);
@@ -81,9 +129,14 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('manual').definition).not.toHaveProperty('execute');
   });
 
-  it.each([undefined, null, 5, 'read', [], {}, () => 1, class Plain {}])('refuses %s, which is no tool', (source) => {
-    expect(refusal(() => new ToolMetadataRegistry().register(source as ToolSource)).code).toBe('NOT_A_TOOL');
-  });
+  it.each([undefined, null, 5, 'read', [], {}, () => 1, class Plain {}])(
+    'refuses %s, which is no tool',
+    (source) => {
+      expect(refusal(() => new ToolMetadataRegistry().register(source as ToolSource)).code).toBe(
+        'NOT_A_TOOL',
+      );
+    },
+  );
 });
 
 describe('a batch', () => {
@@ -95,10 +148,23 @@ describe('a batch', () => {
     ['an alias is taken', () => [sample({ name: 'b' }), sample({ name: 'c', aliases: ['a2'] })]],
     ['an alias is a name', () => [sample({ name: 'b' }), sample({ name: 'c', aliases: ['a'] })]],
     ['a name comes twice', () => [sample({ name: 'b' }), sample({ name: 'b' })]],
-    ['an alias comes twice', () => [sample({ name: 'b', aliases: ['x'] }), sample({ name: 'c', aliases: ['x'] })]],
-    ['an alias is a name that comes later', () => [sample({ name: 'b', aliases: ['c'] }), sample({ name: 'c' })]],
+    [
+      'an alias comes twice',
+      () => [sample({ name: 'b', aliases: ['x'] }), sample({ name: 'c', aliases: ['x'] })],
+    ],
+    [
+      'an alias is a name that comes later',
+      () => [sample({ name: 'b', aliases: ['c'] }), sample({ name: 'c' })],
+    ],
     ['one is no tool', () => [sample({ name: 'b' }), {}]],
-    ['its iterable throws', () => (function* () { yield sample({ name: 'b' }); throw new Error('source'); })()],
+    [
+      'its iterable throws',
+      () =>
+        (function* () {
+          yield sample({ name: 'b' });
+          throw new Error('source');
+        })(),
+    ],
   ])('is refused whole when %s', (_, sources) => {
     const registry = before();
     const events: unknown[] = [];
@@ -152,12 +218,26 @@ describe('a batch', () => {
 
 describe('replacing', () => {
   it('leaves no trace of the tool before', () => {
-    const registry = registryOf({ name: 'a', aliases: ['old'], keywords: ['git'], mandatoryKeywords: ['must'], category: 'vcs', stages: ['reading'], taskTypes: ['search'], accessMode: 'readonly', priority: 0 });
+    const registry = registryOf({
+      name: 'a',
+      aliases: ['old'],
+      keywords: ['git'],
+      mandatoryKeywords: ['must'],
+      category: 'vcs',
+      stages: ['reading'],
+      taskTypes: ['search'],
+      accessMode: 'readonly',
+      priority: 0,
+    });
     registry.search('git');
     registry.getToolsMatchingTextScored('git must');
     registry.register(sample({ name: 'a', priority: 3 }), { replace: true });
     expect(answersOf(registry)).toEqual(answersOf(registryOf({ name: 'a', priority: 3 })));
-    expect([registry.has('old'), registry.getByPriority(0), registry.search('git')]).toEqual([false, [], []]);
+    expect([registry.has('old'), registry.getByPriority(0), registry.search('git')]).toEqual([
+      false,
+      [],
+      [],
+    ]);
   });
 
   it('moves the tool to the end of the order', () => {
@@ -173,15 +253,32 @@ describe('replacing', () => {
     registry.register(definition);
     expect(refusal(() => registry.register(definition)).code).toBe('DUPLICATE_TOOL');
     registry.register(definition, { replace: true });
-    expect([registry.revision, registry.size, registry.getByKeyword('git').length, registry.getToolsMatchingTextScored('git').length]).toEqual([2, 1, 1, 1]);
+    expect([
+      registry.revision,
+      registry.size,
+      registry.getByKeyword('git').length,
+      registry.getToolsMatchingTextScored('git').length,
+    ]).toEqual([2, 1, 1, 1]);
   });
 
   it('by two tools of one name in a batch keeps the last', () => {
     const registry = registryOf({ name: 'a', version: '0' });
     const changes: unknown[] = [];
     registry.onChange(({ added, replaced }) => changes.push([added, replaced]));
-    registry.registerAll([sample({ name: 'a', version: '1' }), sample({ name: 'b', version: '1' }), sample({ name: 'a', version: '2' }), sample({ name: 'b', version: '2' })], { replace: true });
-    expect([registry.require('a').version, registry.require('b').version, registry.size]).toEqual(['2', '2', 2]);
+    registry.registerAll(
+      [
+        sample({ name: 'a', version: '1' }),
+        sample({ name: 'b', version: '1' }),
+        sample({ name: 'a', version: '2' }),
+        sample({ name: 'b', version: '2' }),
+      ],
+      { replace: true },
+    );
+    expect([registry.require('a').version, registry.require('b').version, registry.size]).toEqual([
+      '2',
+      '2',
+      2,
+    ]);
     expect(changes).toEqual([[['b'], ['a']]]);
   });
 });
@@ -189,8 +286,16 @@ describe('replacing', () => {
 describe('unregistering', () => {
   it('says whether there was a tool of that name, and takes no alias for one', () => {
     const registry = registryOf({ name: 'a', aliases: ['b'] });
-    expect([registry.unregister('b'), registry.unregister('nobody'), registry.revision]).toEqual([false, false, 1]);
-    expect([registry.unregister('a'), registry.unregister('a'), registry.revision]).toEqual([true, false, 2]);
+    expect([registry.unregister('b'), registry.unregister('nobody'), registry.revision]).toEqual([
+      false,
+      false,
+      1,
+    ]);
+    expect([registry.unregister('a'), registry.unregister('a'), registry.revision]).toEqual([
+      true,
+      false,
+      2,
+    ]);
     expect([registry.size, registry.has('a'), registry.has('b')]).toEqual([0, false, false]);
   });
 

@@ -6,7 +6,15 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 
 function registry(): ToolMetadataRegistry {
   const made = new ToolMetadataRegistry();
-  for (const name of ['alpha', 'beta']) made.register(definitionOf({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, accessMode: AccessMode.READONLY }));
+  for (const name of ['alpha', 'beta'])
+    made.register(
+      definitionOf({
+        name,
+        description: `Does ${name}`,
+        inputSchema: { type: 'object' },
+        accessMode: AccessMode.READONLY,
+      }),
+    );
   return made;
 }
 
@@ -17,12 +25,24 @@ describe('shareUsage', () => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     const [one, other] = [registry(), registry()];
-    const shared = [one, other].map(({ usage }) => shareUsage(usage, store, { clock, intervalMs: 1_000 }));
+    const shared = [one, other].map(({ usage }) =>
+      shareUsage(usage, store, { clock, intervalMs: 1_000 }),
+    );
     one.recordUse(use('quarterly revenue report'));
     other.recordUse(use('unpaid invoices overview', 'beta'));
     await clock.advanceAsync(3_000);
     expect(one.usage.size).toBe(2);
-    expect(one.usage.export().requests.map(({ tools }) => tools).sort()).toEqual(other.usage.export().requests.map(({ tools }) => tools).sort());
+    expect(
+      one.usage
+        .export()
+        .requests.map(({ tools }) => tools)
+        .sort(),
+    ).toEqual(
+      other.usage
+        .export()
+        .requests.map(({ tools }) => tools)
+        .sort(),
+    );
     const before = JSON.stringify(one.usage.export().requests);
     await clock.advanceAsync(10_000);
     expect(JSON.stringify(one.usage.export().requests)).toBe(before);

@@ -3,7 +3,19 @@ import { type ToolMetadataRegistry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 
-const FULL: LooseOptions = { keywords: ['git', 'diff'], mandatoryKeywords: ['show'], category: 'vcs', stages: ['reading'], taskTypes: ['search'], priority: 0, accessMode: 'readonly', dangerLevel: 'high', executionCategory: 'read_only', costTier: 'free', requiresConsent: true };
+const FULL: LooseOptions = {
+  keywords: ['git', 'diff'],
+  mandatoryKeywords: ['show'],
+  category: 'vcs',
+  stages: ['reading'],
+  taskTypes: ['search'],
+  priority: 0,
+  accessMode: 'readonly',
+  dangerLevel: 'high',
+  executionCategory: 'read_only',
+  costTier: 'free',
+  requiresConsent: true,
+};
 const WRITING: LooseOptions = { ...FULL, accessMode: 'write', executionCategory: 'write' };
 
 const LISTS: Readonly<Record<string, (registry: ToolMetadataRegistry) => readonly unknown[]>> = {
@@ -42,11 +54,13 @@ const SETS: Readonly<Record<string, (registry: ToolMetadataRegistry) => Readonly
   getAllKeywords: (registry) => registry.getAllKeywords(),
   getCategoryKeywords: (registry) => registry.getCategoryKeywords('vcs'),
   'getCategoryKeywords of nothing': (registry) => registry.getCategoryKeywords('nothing'),
-  getToolsMatchingMandatoryKeywords: (registry) => registry.getToolsMatchingMandatoryKeywords('show'),
+  getToolsMatchingMandatoryKeywords: (registry) =>
+    registry.getToolsMatchingMandatoryKeywords('show'),
   detectCategoriesFromText: (registry) => registry.detectCategoriesFromText('git'),
 };
 
-const filled = () => registryOf({ name: 'a', ...FULL }, { name: 'w', ...WRITING }, { name: 'x', ...WRITING });
+const filled = () =>
+  registryOf({ name: 'a', ...FULL }, { name: 'w', ...WRITING }, { name: 'x', ...WRITING });
 
 describe('a returned list', () => {
   it.each(Object.entries(LISTS))('of %s is frozen to the leaves', (_, ask) => {
@@ -55,15 +69,21 @@ describe('a returned list', () => {
     expect(isDeepFrozen(list)).toBe(true);
   });
 
-  it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))('of %s is not altered by later changes', (_, ask) => {
-    const registry = filled();
-    const list = ask(registry);
-    const before = [...list];
-    registry.registerAll([sample({ name: 'later', ...FULL }), sample({ name: 'a', ...WRITING })], { replace: true });
-    registry.unregister('w');
-    ask(registry);
-    expect([...list]).toEqual(before);
-  });
+  it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))(
+    'of %s is not altered by later changes',
+    (_, ask) => {
+      const registry = filled();
+      const list = ask(registry);
+      const before = [...list];
+      registry.registerAll(
+        [sample({ name: 'later', ...FULL }), sample({ name: 'a', ...WRITING })],
+        { replace: true },
+      );
+      registry.unregister('w');
+      ask(registry);
+      expect([...list]).toEqual(before);
+    },
+  );
 
   it('of search does not let its reader change what is found next', () => {
     const registry = filled();
@@ -85,7 +105,9 @@ describe('a returned set', () => {
     const before = [...set];
     expect(() => Set.prototype.add.call(set, 'forged')).toThrow(TypeError);
     expect(() => Set.prototype.delete.call(set, before[0])).toThrow(TypeError);
-    expect(() => { Set.prototype.clear.call(set); }).toThrow(TypeError);
+    expect(() => {
+      Set.prototype.clear.call(set);
+    }).toThrow(TypeError);
     expect(() => Object.assign(set, { has: () => true })).toThrow(TypeError);
     expect(Object.isFrozen(set)).toBe(true);
     expect([...ask(registry)]).toEqual(before);
@@ -95,7 +117,13 @@ describe('a returned set', () => {
     const registry = filled();
     const set = ask(registry);
     const before = [...set];
-    registry.registerAll([sample({ name: 'later', ...WRITING, category: 'other', stages: ['new'] }), sample({ name: 'a', ...WRITING })], { replace: true });
+    registry.registerAll(
+      [
+        sample({ name: 'later', ...WRITING, category: 'other', stages: ['new'] }),
+        sample({ name: 'a', ...WRITING }),
+      ],
+      { replace: true },
+    );
     registry.unregister('w');
     ask(registry);
     expect([...set]).toEqual(before);
@@ -109,7 +137,12 @@ describe('a returned set', () => {
   });
 
   it('has the members in registration order', () => {
-    const registry = registryOf({ name: 'mixed', accessMode: 'mixed' }, { name: 'b', ...WRITING }, { name: 'execute', accessMode: 'execute' }, { name: 'a', ...WRITING });
+    const registry = registryOf(
+      { name: 'mixed', accessMode: 'mixed' },
+      { name: 'b', ...WRITING },
+      { name: 'execute', accessMode: 'execute' },
+      { name: 'a', ...WRITING },
+    );
     expect([...registry.getWriteTools()]).toEqual(['mixed', 'b', 'execute', 'a']);
     expect([...registry.getConflictingTools('a')]).toEqual(['mixed', 'b', 'execute']);
   });

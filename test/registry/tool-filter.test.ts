@@ -1,12 +1,35 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, type ToolEntry, type ToolFilter } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  type ToolEntry,
+  type ToolFilter,
+} from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES, toolOptions } from './arbitrary-tools.js';
 
-const DERIVED = ['write', 'idempotent', 'parallelizable', 'dangerous', 'requiringApproval', 'cacheInvalidating', 'critical'] as const;
-const oneOrMore = <T extends string | number>(values: readonly T[]) => fc.oneof(fc.constant(undefined), fc.constantFrom(...values), fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 }));
-const maybe = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+const DERIVED = [
+  'write',
+  'idempotent',
+  'parallelizable',
+  'dangerous',
+  'requiringApproval',
+  'cacheInvalidating',
+  'critical',
+] as const;
+const oneOrMore = <T extends string | number>(values: readonly T[]) =>
+  fc.oneof(
+    fc.constant(undefined),
+    fc.constantFrom(...values),
+    fc.uniqueArray(fc.constantFrom(...values), { maxLength: 3 }),
+  );
+const maybe = <T>(values: readonly T[]) =>
+  fc.option(fc.constantFrom(...values), { nil: undefined });
 
 const conditions = {
   name: oneOrMore(NAMES),
@@ -29,16 +52,25 @@ const conditions = {
 
 /** One condition, or all of them. */
 const filters: fc.Arbitrary<ToolFilter> = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom(...(Object.keys(conditions) as (keyof ToolFilter)[])).chain((key) => (conditions[key] as fc.Arbitrary<unknown>).map((value) => ({ [key]: value }))) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .constantFrom(...(Object.keys(conditions) as (keyof ToolFilter)[]))
+      .chain((key) =>
+        (conditions[key] as fc.Arbitrary<unknown>).map((value) => ({ [key]: value })),
+      ),
+  },
   { weight: 1, arbitrary: fc.record(conditions, { requiredKeys: [] }) as fc.Arbitrary<ToolFilter> },
 );
 
 const writes = ({ accessMode }: ToolEntry) => accessMode !== 'readonly';
-const dangerous = ({ dangerLevel }: ToolEntry) => dangerLevel === 'high' || dangerLevel === 'critical';
+const dangerous = ({ dangerLevel }: ToolEntry) =>
+  dangerLevel === 'high' || dangerLevel === 'critical';
 const DERIVED_RULES: Readonly<Record<(typeof DERIVED)[number], (entry: ToolEntry) => boolean>> = {
   write: writes,
   idempotent: (entry) => !writes(entry),
-  parallelizable: (entry) => !writes(entry) && ['read_only', 'compute', 'network'].includes(entry.executionCategory),
+  parallelizable: (entry) =>
+    !writes(entry) && ['read_only', 'compute', 'network'].includes(entry.executionCategory),
   dangerous,
   requiringApproval: (entry) => writes(entry) || dangerous(entry) || entry.requiresConsent,
   cacheInvalidating: writes,
@@ -46,8 +78,13 @@ const DERIVED_RULES: Readonly<Record<(typeof DERIVED)[number], (entry: ToolEntry
 };
 
 function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
-  const list = <T>(value: T | readonly T[] | undefined) => (value === undefined ? undefined : Array.isArray(value) ? (value as readonly T[]) : [value as T]);
-  const has = <T>(wanted: T | readonly T[] | undefined, values: readonly (T | undefined)[], normalize: (value: T) => T = (value) => value) => list(wanted)?.some((value) => values.includes(normalize(value))) ?? true;
+  const list = <T>(value: T | readonly T[] | undefined) =>
+    value === undefined ? undefined : Array.isArray(value) ? (value as readonly T[]) : [value as T];
+  const has = <T>(
+    wanted: T | readonly T[] | undefined,
+    values: readonly (T | undefined)[],
+    normalize: (value: T) => T = (value) => value,
+  ) => list(wanted)?.some((value) => values.includes(normalize(value))) ?? true;
   const low = (label: string) => label.toLowerCase();
   const rank = (values: object, value: string) => Object.values(values).indexOf(value);
   const available = (() => {
@@ -71,8 +108,10 @@ function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
     has(filter.taskType, entry.taskTypes, low) &&
     has(filter.capability, entry.capabilities) &&
     (list(filter.derived)?.some((set) => DERIVED_RULES[set](entry)) ?? true) &&
-    (filter.maxDanger === undefined || rank(DangerLevel, entry.dangerLevel) <= rank(DangerLevel, filter.maxDanger)) &&
-    (filter.maxCostTier === undefined || rank(CostTier, entry.costTier) <= rank(CostTier, filter.maxCostTier)) &&
+    (filter.maxDanger === undefined ||
+      rank(DangerLevel, entry.dangerLevel) <= rank(DangerLevel, filter.maxDanger)) &&
+    (filter.maxCostTier === undefined ||
+      rank(CostTier, entry.costTier) <= rank(CostTier, filter.maxCostTier)) &&
     (filter.available === undefined || filter.available === available)
   );
 }
@@ -83,13 +122,19 @@ describe('filter', () => {
     fc.assert(
       fc.property(tools, fc.array(filters, { minLength: 5, maxLength: 20 }), (options, asked) => {
         const registry = registryOf(...options.map((each) => ({ ...each, aliases: [] })));
-        for (const filter of asked) expect(registry.filter(filter).map(({ name }) => name)).toEqual([...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name));
+        for (const filter of asked)
+          expect(registry.filter(filter).map(({ name }) => name)).toEqual(
+            [...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name),
+          );
       }),
       { numRuns: 200 },
     );
   });
 
-  const registry = registryOf({ name: 'a', aliases: ['b'], category: 'git', accessMode: 'readonly' }, { name: 'c' });
+  const registry = registryOf(
+    { name: 'a', aliases: ['b'], category: 'git', accessMode: 'readonly' },
+    { name: 'c' },
+  );
 
   it('without conditions keeps all, and with an empty list none', () => {
     expect(registry.filter({})).toHaveLength(2);
@@ -102,9 +147,17 @@ describe('filter', () => {
   });
 
   it.each([
-    ['an unknown condition', { categories: 'git' }, 'Expected a known option, got "categories". Did you mean "category"?'],
+    [
+      'an unknown condition',
+      { categories: 'git' },
+      'Expected a known option, got "categories". Did you mean "category"?',
+    ],
     ['a condition of another spelling', { accessmode: 'readonly' }, '"accessmode"'],
-    ['a condition called __proto__', JSON.parse('{"__proto__":{"accessMode":"write"}}'), '"__proto__"'],
+    [
+      'a condition called __proto__',
+      JSON.parse('{"__proto__":{"accessMode":"write"}}'),
+      '"__proto__"',
+    ],
     ['an unknown value', { accessMode: 'read' }, 'accessMode'],
     ['an unknown value in a list', { dangerLevel: ['safe', 'HIGH'] }, 'dangerLevel'],
     ['null', { category: null }, 'category'],
@@ -122,13 +175,23 @@ describe('filter', () => {
   });
 
   it('says what a wrong value was, in a list and alone', () => {
-    expect(refusal(() => registry.filter({ accessMode: ['readonly', 'read'] } as never)).message).toMatch(/accessMode\[1\]: Expected one of .*, got "read"\./);
-    expect(refusal(() => registry.filter({ accessMode: 'read' } as never)).message).toContain('got "read".');
+    expect(
+      refusal(() => registry.filter({ accessMode: ['readonly', 'read'] } as never)).message,
+    ).toMatch(/accessMode\[1\]: Expected one of .*, got "read"\./);
+    expect(refusal(() => registry.filter({ accessMode: 'read' } as never)).message).toContain(
+      'got "read".',
+    );
   });
 
   it('asks availability last, only of tools that pass the rest', () => {
     const asked: string[] = [];
-    const many = registryOf(...['a', 'b'].map((name) => ({ name, category: name, available: () => asked.push(name) > 0 })));
+    const many = registryOf(
+      ...['a', 'b'].map((name) => ({
+        name,
+        category: name,
+        available: () => asked.push(name) > 0,
+      })),
+    );
     expect(many.filter({ available: true, category: 'b' })).toHaveLength(1);
     expect(asked).toEqual(['b']);
   });

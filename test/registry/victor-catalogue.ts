@@ -17,7 +17,9 @@ export interface Row {
 const folder = resolve(import.meta.dirname, '../../../shared');
 
 /** Whether the recorded data lies beside the checkout. */
-export const present = existsSync(resolve(folder, 'data/victor-tools.json')) && existsSync(resolve(folder, 'golden/victor.json'));
+export const present =
+  existsSync(resolve(folder, 'data/victor-tools.json')) &&
+  existsSync(resolve(folder, 'golden/victor.json'));
 
 /** Says once that the tests of a file do not run. */
 export function warnIfAbsent(what: string): void {
@@ -48,7 +50,13 @@ export function declaredList(row: Row, field: string): readonly string[] {
   return (row.declared[field] as string[] | undefined) ?? [];
 }
 
-const PRIORITIES: Readonly<Record<string, number>> = { CRITICAL: 0, HIGH: 1, MEDIUM: 2, LOW: 3, CONTEXTUAL: 3 };
+const PRIORITIES: Readonly<Record<string, number>> = {
+  CRITICAL: 0,
+  HIGH: 1,
+  MEDIUM: 2,
+  LOW: 3,
+  CONTEXTUAL: 3,
+};
 
 /**
  * The options that say what an author declared.
@@ -76,7 +84,8 @@ export function optionsOf(row: Row): LooseOptions {
     taskTypes: declaredList(row, 'task_types'),
     examples: declaredList(row, 'examples'),
     progressParams: declaredList(row, 'signature_params'),
-    timeoutMs: typeof row.declared['timeout'] === 'number' ? row.declared['timeout'] * 1_000 : undefined,
+    timeoutMs:
+      typeof row.declared['timeout'] === 'number' ? row.declared['timeout'] * 1_000 : undefined,
     available: row.is_available ? undefined : () => false,
   };
 }
@@ -89,7 +98,10 @@ export function optionsOf(row: Row): LooseOptions {
  */
 export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
-  registry.registerAll(rows.map((row) => sample(optionsOf(row))), { replace: true });
+  registry.registerAll(
+    rows.map((row) => sample(optionsOf(row))),
+    { replace: true },
+  );
   return registry;
 }
 
@@ -106,7 +118,9 @@ export class Tally {
   }
 
   print(title: string): void {
-    const lines = [...this.#counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `  ${String(count).padStart(5)} ${reason}`);
+    const lines = [...this.#counts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([reason, count]) => `  ${String(count).padStart(5)} ${reason}`);
     console.info([title, ...lines].join('\n'));
   }
 }

@@ -11,8 +11,19 @@ import { approvalsOfAnotherProcess } from './another-process.js';
 import { eventually, redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
 import { program, ROOT } from '../programs.js';
 
-const CALL: ApprovedCall = { callId: '1', toolName: 'write_file', definitionDigest: 'digest', principal: 'ada', input: { path: 'a' } };
-const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
+const CALL: ApprovedCall = {
+  callId: '1',
+  toolName: 'write_file',
+  definitionDigest: 'digest',
+  principal: 'ada',
+  input: { path: 'a' },
+};
+const DECISION: Decision = {
+  verdict: 'confirm',
+  reason: 'it writes',
+  rule: 'axes',
+  danger: 'medium',
+};
 const KEY = randomBytes(32);
 const PROCESSES = 4;
 const APPROVALS = 25;
@@ -37,19 +48,35 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
   const granted = async () => approvals.grant(await approvals.request(CALL, DECISION));
 
   it('are each used by exactly one of four processes', async () => {
-    const texts = await Promise.all(Array.from({ length: APPROVALS }, async () => JSON.stringify(await granted())));
+    const texts = await Promise.all(
+      Array.from({ length: APPROVALS }, async () => JSON.stringify(await granted())),
+    );
     const started = Array.from({ length: PROCESSES }, () => {
-      const child = spawn(process.execPath, [program('test/safety/redeem-approvals.ts'), server.url, KEY.toString('hex'), ...texts], { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] });
-      return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), ended: once(child, 'exit') };
+      const child = spawn(
+        process.execPath,
+        [program('test/safety/redeem-approvals.ts'), server.url, KEY.toString('hex'), ...texts],
+        { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] },
+      );
+      return {
+        child,
+        lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+        ended: once(child, 'exit'),
+      };
     });
     for (const { lines } of started) expect((await lines.next()).value).toBe('ready');
     for (const { child } of started) child.stdin.write('go\n');
-    const answers = await Promise.all(started.map(async ({ lines, ended }) => {
-      const line = (await lines.next()).value as string;
-      expect((await ended)[0]).toBe(0);
-      return JSON.parse(line) as string[];
-    }));
-    for (let at = 0; at < APPROVALS; at++) expect(answers.map((each) => each[at]).sort()).toEqual([...Array.from({ length: PROCESSES - 1 }, () => 'INVALID_APPROVAL'), 'redeemed']);
+    const answers = await Promise.all(
+      started.map(async ({ lines, ended }) => {
+        const line = (await lines.next()).value as string;
+        expect((await ended)[0]).toBe(0);
+        return JSON.parse(line) as string[];
+      }),
+    );
+    for (let at = 0; at < APPROVALS; at++)
+      expect(answers.map((each) => each[at]).sort()).toEqual([
+        ...Array.from({ length: PROCESSES - 1 }, () => 'INVALID_APPROVAL'),
+        'redeemed',
+      ]);
   });
 
   it('are refused when Redis was emptied after the yes, or before it', async () => {
@@ -64,8 +91,16 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     const pending = await approvals.request(CALL, DECISION);
     const approval = await granted();
     await server.kill();
-    for (const action of [() => approvals.redeem(approval), () => approvals.grant(pending), () => approvals.deny(pending), () => approvals.request(CALL, DECISION)]) {
-      const error: unknown = await action().then(() => undefined, (reason: unknown) => reason);
+    for (const action of [
+      () => approvals.redeem(approval),
+      () => approvals.grant(pending),
+      () => approvals.deny(pending),
+      () => approvals.request(CALL, DECISION),
+    ]) {
+      const error: unknown = await action().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
       expect(isToolError(error, 'STATE_UNAVAILABLE')).toBe(true);
     }
     await server.restart();
@@ -76,9 +111,16 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
 
   it('are not used twice when Redis comes back as it was before, and ask again; restarts that are trusted keep them', async () => {
     const [first, second, untouched] = [await granted(), await granted(), await granted()];
-    const trusting = await RedisStateStore.connect({ url: server.url, timeoutMs: 2_000, onStoreRestart: 'trust' });
+    const trusting = await RedisStateStore.connect({
+      url: server.url,
+      timeoutMs: 2_000,
+      onStoreRestart: 'trust',
+    });
     const trusted = new Approvals({ store: trusting, key: KEY });
-    const [used, unused] = [await trusted.grant(await trusted.request(CALL, DECISION)), await trusted.grant(await trusted.request(CALL, DECISION))];
+    const [used, unused] = [
+      await trusted.grant(await trusted.request(CALL, DECISION)),
+      await trusted.grant(await trusted.request(CALL, DECISION)),
+    ];
     await server.command('SAVE');
     await approvals.redeem(first);
     await trusted.redeem(used);
@@ -86,7 +128,8 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     await available();
     await eventually(() => trusting.available, 'the other store is back');
     for (const each of [first, second, untouched]) {
-      for (const by of [approvals, new (await approvalsOfAnotherProcess())({ store, key: KEY })]) await expect(by.redeem(each)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
+      for (const by of [approvals, new (await approvalsOfAnotherProcess())({ store, key: KEY })])
+        await expect(by.redeem(each)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     }
     await expect(trusted.redeem(used)).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
     await trusted.redeem(unused);
@@ -97,8 +140,16 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
   it('are each used exactly once when a thousand are at once', async () => {
     const all = await Promise.all(Array.from({ length: 1_000 }, () => granted()));
     const others = new (await approvalsOfAnotherProcess())({ store, key: KEY });
-    const answers = await Promise.all(all.map((approval) => Promise.allSettled([approvals.redeem(approval), others.redeem(approval)])));
-    expect(answers.map((pair) => pair.filter(({ status }) => status === 'fulfilled').length).filter((uses) => uses !== 1)).toEqual([]);
+    const answers = await Promise.all(
+      all.map((approval) =>
+        Promise.allSettled([approvals.redeem(approval), others.redeem(approval)]),
+      ),
+    );
+    expect(
+      answers
+        .map((pair) => pair.filter(({ status }) => status === 'fulfilled').length)
+        .filter((uses) => uses !== 1),
+    ).toEqual([]);
   });
 
   it('are refused when Redis stops in the middle, and used up at most once when it goes on', async () => {
@@ -106,12 +157,16 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     const approval = await granted();
     server.pause();
     try {
-      await expect(new Approvals({ store: hasty, key: KEY }).redeem(approval)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
+      await expect(
+        new Approvals({ store: hasty, key: KEY }).redeem(approval),
+      ).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
     } finally {
       server.resume();
     }
     await available();
-    const answers = await Promise.allSettled(Array.from({ length: 10 }, () => approvals.redeem(approval)));
+    const answers = await Promise.allSettled(
+      Array.from({ length: 10 }, () => approvals.redeem(approval)),
+    );
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
     await hasty.close();
   });

@@ -12,8 +12,20 @@ import { isDeepFrozen, leavesOf, withLeaf } from '../core/json-values.js';
 import { refusal } from '../tool/sample-tools.js';
 import { approvalsOfAnotherProcess } from './another-process.js';
 
-const CALL: ApprovedCall = { callId: 'call-1', toolName: 'write_file', definitionDigest: 'a'.repeat(64), principal: 'ada', conversationId: 'talk', input: { path: 'a.txt', lines: [1, 'two', null] } };
-const DECISION: Decision = { verdict: 'confirm', reason: 'it writes', rule: 'axes', danger: 'medium' };
+const CALL: ApprovedCall = {
+  callId: 'call-1',
+  toolName: 'write_file',
+  definitionDigest: 'a'.repeat(64),
+  principal: 'ada',
+  conversationId: 'talk',
+  input: { path: 'a.txt', lines: [1, 'two', null] },
+};
+const DECISION: Decision = {
+  verdict: 'confirm',
+  reason: 'it writes',
+  rule: 'axes',
+  danger: 'medium',
+};
 const KEY = randomBytes(32);
 const START = 1_700_000_000_000;
 
@@ -26,7 +38,8 @@ beforeEach(() => {
   approvals = new Approvals({ store, clock, key: KEY, ttlMs: 1_000 });
 });
 
-const granted = async (call: ApprovedCall = CALL) => approvals.grant(await approvals.request(call, DECISION));
+const granted = async (call: ApprovedCall = CALL) =>
+  approvals.grant(await approvals.request(call, DECISION));
 
 /** The code with which something is refused; fails when it is not. */
 async function code(action: () => unknown): Promise<string> {
@@ -42,7 +55,16 @@ async function code(action: () => unknown): Promise<string> {
 describe('an approval', () => {
   it('lets the call run that was approved, once', async () => {
     const pending = await approvals.request(CALL, DECISION);
-    expect(pending).toMatchObject({ kind: 'approval', ...CALL, danger: 'medium', reason: 'it writes', rule: 'axes', createdAt: START, expiresAt: START + 1_000, storeIdentity: (await store.now()).identity });
+    expect(pending).toMatchObject({
+      kind: 'approval',
+      ...CALL,
+      danger: 'medium',
+      reason: 'it writes',
+      rule: 'axes',
+      createdAt: START,
+      expiresAt: START + 1_000,
+      storeIdentity: (await store.now()).identity,
+    });
     const approval = await approvals.grant(pending);
     expect(isDeepFrozen(pending) && isDeepFrozen(approval)).toBe(true);
     expect(approvals.verify(approval, CALL)).toEqual(approval);
@@ -53,7 +75,9 @@ describe('an approval', () => {
   it('and its pending call survive being stored as JSON', async () => {
     for (const principal of [undefined, '', 'ada', '__proto__', 'a"],["b', 'ümläut\u2028']) {
       const call = { ...CALL, principal };
-      const approval = await approvals.grant(JSON.parse(JSON.stringify(await approvals.request(call, DECISION))) as PendingApproval);
+      const approval = await approvals.grant(
+        JSON.parse(JSON.stringify(await approvals.request(call, DECISION))) as PendingApproval,
+      );
       const sent = JSON.parse(JSON.stringify(approval)) as Approval;
       approvals.verify(sent, JSON.parse(JSON.stringify(call)) as ApprovedCall);
       await approvals.redeem(sent);
@@ -66,15 +90,25 @@ describe('an approval', () => {
     expect(leaves.length).toBe(18);
     for (const path of leaves) {
       for (const leaf of ['changed', false, 0, true, {}]) {
-        expect([path, await code(() => approvals.grant(withLeaf(pending, path, leaf) as PendingApproval))]).toEqual([path, 'INVALID_APPROVAL']);
-        expect(await code(() => approvals.deny(withLeaf(pending, path, leaf) as PendingApproval))).toBe('INVALID_APPROVAL');
+        expect([
+          path,
+          await code(() => approvals.grant(withLeaf(pending, path, leaf) as PendingApproval)),
+        ]).toEqual([path, 'INVALID_APPROVAL']);
+        expect(
+          await code(() => approvals.deny(withLeaf(pending, path, leaf) as PendingApproval)),
+        ).toBe('INVALID_APPROVAL');
       }
     }
     for (const field of Object.keys(pending)) {
       const { [field as 'id']: _, ...rest } = pending;
-      expect([field, await code(() => approvals.grant(rest as PendingApproval))]).toEqual([field, 'INVALID_APPROVAL']);
+      expect([field, await code(() => approvals.grant(rest as PendingApproval))]).toEqual([
+        field,
+        'INVALID_APPROVAL',
+      ]);
     }
-    expect(await code(() => approvals.grant({ ...pending, more: 1 } as PendingApproval))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.grant({ ...pending, more: 1 } as PendingApproval))).toBe(
+      'INVALID_APPROVAL',
+    );
     await approvals.grant(pending);
   });
 
@@ -85,84 +119,186 @@ describe('an approval', () => {
     for (const path of leaves) {
       for (const leaf of ['changed', null, true, 0, {}]) {
         const changed = withLeaf(approval, path, leaf) as Approval;
-        expect([path, await code(() => approvals.verify(changed, CALL))]).toEqual([path, 'INVALID_APPROVAL']);
-        expect([path, await code(() => approvals.redeem(changed))]).toEqual([path, 'INVALID_APPROVAL']);
+        expect([path, await code(() => approvals.verify(changed, CALL))]).toEqual([
+          path,
+          'INVALID_APPROVAL',
+        ]);
+        expect([path, await code(() => approvals.redeem(changed))]).toEqual([
+          path,
+          'INVALID_APPROVAL',
+        ]);
       }
     }
     await approvals.redeem(approval);
   });
 
   it('of one call is none of any other', async () => {
-    const anyCall = fc.record({ callId: fc.string(), toolName: fc.string(), definitionDigest: fc.string(), principal: fc.option(fc.string(), { nil: undefined }), conversationId: fc.option(fc.constantFrom('', 'a', 'b'), { nil: undefined }), input: fc.jsonValue() }) as fc.Arbitrary<ApprovedCall>;
+    const anyCall = fc.record({
+      callId: fc.string(),
+      toolName: fc.string(),
+      definitionDigest: fc.string(),
+      principal: fc.option(fc.string(), { nil: undefined }),
+      conversationId: fc.option(fc.constantFrom('', 'a', 'b'), { nil: undefined }),
+      input: fc.jsonValue(),
+    }) as fc.Arbitrary<ApprovedCall>;
     await fc.assert(
-      fc.asyncProperty(anyCall, anyCall, fc.subarray(['callId', 'toolName', 'definitionDigest', 'principal', 'conversationId', 'input'] as const), async (one, other, fields) => {
-        const mixed = { ...one, ...Object.fromEntries(fields.map((field) => [field, other[field]])) };
-        const approval = await granted(one);
-        const same = canonical({ ...mixed, input: 0 }) === canonical({ ...one, input: 0 }) && canonical(mixed.input) === canonical(one.input);
-        if (same) approvals.verify(approval, mixed);
-        else expect(await code(() => approvals.verify(approval, mixed))).toBe('INVALID_APPROVAL');
-      }),
+      fc.asyncProperty(
+        anyCall,
+        anyCall,
+        fc.subarray([
+          'callId',
+          'toolName',
+          'definitionDigest',
+          'principal',
+          'conversationId',
+          'input',
+        ] as const),
+        async (one, other, fields) => {
+          const mixed = {
+            ...one,
+            ...Object.fromEntries(fields.map((field) => [field, other[field]])),
+          };
+          const approval = await granted(one);
+          const same =
+            canonical({ ...mixed, input: 0 }) === canonical({ ...one, input: 0 }) &&
+            canonical(mixed.input) === canonical(one.input);
+          if (same) approvals.verify(approval, mixed);
+          else expect(await code(() => approvals.verify(approval, mixed))).toBe('INVALID_APPROVAL');
+        },
+      ),
       { numRuns: 200 },
     );
   });
 
   it('says what differs', async () => {
     const approval = await granted();
-    for (const [change, word] of [[{ callId: 'x' }, 'id'], [{ toolName: 'x' }, 'tool'], [{ definitionDigest: 'x' }, 'definition of the tool'], [{ principal: 'bob' }, 'principal'], [{ conversationId: 'other' }, 'conversation'], [{ conversationId: undefined }, 'conversation'], [{ input: {} }, 'input']] as const) {
-      expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(`another ${word}.`);
+    for (const [change, word] of [
+      [{ callId: 'x' }, 'id'],
+      [{ toolName: 'x' }, 'tool'],
+      [{ definitionDigest: 'x' }, 'definition of the tool'],
+      [{ principal: 'bob' }, 'principal'],
+      [{ conversationId: 'other' }, 'conversation'],
+      [{ conversationId: undefined }, 'conversation'],
+      [{ input: {} }, 'input'],
+    ] as const) {
+      expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(
+        `another ${word}.`,
+      );
     }
   });
 
   it('cannot be had by shifting text between fields', async () => {
     const approval = await granted({ ...CALL, callId: 'a","b', toolName: 'c' });
-    for (const [callId, toolName] of [['a', 'b","c'], ['a","b","c', ''], ['a\nb', 'c'], ['a","b\n', 'c']] as const) {
-      expect(await code(() => approvals.verify({ ...approval, callId, toolName }, { ...CALL, callId, toolName }))).toBe('INVALID_APPROVAL');
+    for (const [callId, toolName] of [
+      ['a', 'b","c'],
+      ['a","b","c', ''],
+      ['a\nb', 'c'],
+      ['a","b\n', 'c'],
+    ] as const) {
+      expect(
+        await code(() =>
+          approvals.verify({ ...approval, callId, toolName }, { ...CALL, callId, toolName }),
+        ),
+      ).toBe('INVALID_APPROVAL');
     }
   });
 
   it('cannot be made from the signature of a pending call', async () => {
     const pending = await approvals.request(CALL, DECISION);
     const approval = await approvals.grant(pending);
-    expect(await code(() => approvals.verify({ ...approval, signature: pending.signature }, CALL))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.verify(pending as unknown as Approval, CALL))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.redeem(pending as unknown as Approval))).toBe('INVALID_APPROVAL');
-    expect(await code(() => approvals.deny(approval as unknown as PendingApproval))).toBe('INVALID_APPROVAL');
+    expect(
+      await code(() => approvals.verify({ ...approval, signature: pending.signature }, CALL)),
+    ).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(pending as unknown as Approval, CALL))).toBe(
+      'INVALID_APPROVAL',
+    );
+    expect(await code(() => approvals.redeem(pending as unknown as Approval))).toBe(
+      'INVALID_APPROVAL',
+    );
+    expect(await code(() => approvals.deny(approval as unknown as PendingApproval))).toBe(
+      'INVALID_APPROVAL',
+    );
   });
 
   it('is for the principal it was given for, and nobody is not the empty name', async () => {
     const forNobody = await granted({ ...CALL, principal: undefined });
     approvals.verify(forNobody, { ...CALL, principal: undefined });
     approvals.verify(forNobody, { ...CALL, principal: null as never });
-    expect(await code(() => approvals.verify(forNobody, { ...CALL, principal: '' }))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(forNobody, { ...CALL, principal: '' }))).toBe(
+      'INVALID_APPROVAL',
+    );
     const forEmpty = await granted({ ...CALL, principal: '' });
-    expect(await code(() => approvals.verify(forEmpty, { ...CALL, principal: undefined }))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(forEmpty, { ...CALL, principal: undefined }))).toBe(
+      'INVALID_APPROVAL',
+    );
     const forName = await granted({ ...CALL, principal: 'constructor' });
     approvals.verify(forName, { ...CALL, principal: 'constructor' });
-    for (const principal of [undefined, '', '__proto__']) expect(await code(() => approvals.verify(forName, { ...CALL, principal }))).toBe('INVALID_APPROVAL');
+    for (const principal of [undefined, '', '__proto__'])
+      expect(await code(() => approvals.verify(forName, { ...CALL, principal }))).toBe(
+        'INVALID_APPROVAL',
+      );
   });
 
   it('is nothing that shows one thing to the signature and another to the comparison', async () => {
     const approval = await granted();
     let reads = 0;
-    const shifty = Object.defineProperty({ ...approval }, 'callId', { enumerable: true, get: () => (reads++ === 0 ? 'call-1' : 'call-2') });
-    expect(await code(() => approvals.verify(shifty, { ...CALL, callId: 'call-2' }))).toBe('INVALID_APPROVAL');
-    const lasting = { ...approval, expiresAt: { toJSON: () => approval.expiresAt, valueOf: () => Infinity } } as unknown as Approval;
+    const shifty = Object.defineProperty({ ...approval }, 'callId', {
+      enumerable: true,
+      get: () => (reads++ === 0 ? 'call-1' : 'call-2'),
+    });
+    expect(await code(() => approvals.verify(shifty, { ...CALL, callId: 'call-2' }))).toBe(
+      'INVALID_APPROVAL',
+    );
+    const lasting = {
+      ...approval,
+      expiresAt: { toJSON: () => approval.expiresAt, valueOf: () => Infinity },
+    } as unknown as Approval;
     expect(await code(() => approvals.verify(lasting, CALL))).toBe('INVALID_APPROVAL');
-    for (const wrapped of [{ ...approval, callId: new String('call-1') }, Object.create(approval), new Proxy({}, { get: () => { throw new Error('trap'); }, ownKeys: () => { throw new Error('trap'); } }), null, undefined, 'x', []]) {
-      expect(await code(() => approvals.verify(wrapped as Approval, CALL))).toBe('INVALID_APPROVAL');
+    for (const wrapped of [
+      { ...approval, callId: new String('call-1') },
+      Object.create(approval),
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('trap');
+          },
+          ownKeys: () => {
+            throw new Error('trap');
+          },
+        },
+      ),
+      null,
+      undefined,
+      'x',
+      [],
+    ]) {
+      expect(await code(() => approvals.verify(wrapped as Approval, CALL))).toBe(
+        'INVALID_APPROVAL',
+      );
       expect(await code(() => approvals.redeem(wrapped as Approval))).toBe('INVALID_APPROVAL');
-      expect(await code(() => approvals.grant(wrapped as PendingApproval))).toBe('INVALID_APPROVAL');
+      expect(await code(() => approvals.grant(wrapped as PendingApproval))).toBe(
+        'INVALID_APPROVAL',
+      );
     }
   });
 });
 
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) => (typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).sort()) : item));
+  return JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort())
+      : item,
+  );
 }
 
 describe('an answer', () => {
   it('counts once: whoever answers first, decides', async () => {
-    const [first, second, third] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
+    const [first, second, third] = [
+      await approvals.request(CALL, DECISION),
+      await approvals.request(CALL, DECISION),
+      await approvals.request(CALL, DECISION),
+    ];
     const approval = await approvals.grant(first);
     expect(await code(() => approvals.grant(first))).toBe('INVALID_APPROVAL');
     expect(await code(() => approvals.deny(first))).toBe('INVALID_APPROVAL');
@@ -171,7 +307,11 @@ describe('an answer', () => {
     await approvals.deny(second);
     expect(await code(() => approvals.grant(second))).toBe('INVALID_APPROVAL');
     expect(await code(() => approvals.deny(second))).toBe('INVALID_APPROVAL');
-    const answers = await Promise.allSettled([approvals.grant(third), approvals.deny(third), approvals.grant(third)]);
+    const answers = await Promise.allSettled([
+      approvals.grant(third),
+      approvals.deny(third),
+      approvals.grant(third),
+    ]);
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
   });
 
@@ -181,14 +321,27 @@ describe('an answer', () => {
     approvals.verify(approval, { ...CALL, input });
     expect(await code(() => approvals.verify(approval, CALL))).toBe('INVALID_APPROVAL');
     input.path = 'c.txt';
-    expect(await code(() => approvals.verify(approval, { ...CALL, input }))).toBe('INVALID_APPROVAL');
+    expect(await code(() => approvals.verify(approval, { ...CALL, input }))).toBe(
+      'INVALID_APPROVAL',
+    );
   });
 
   it('with arguments that are no plain data is refused, and the call still waits', async () => {
     const pending = await approvals.request(CALL, DECISION);
     const circle: unknown[] = [];
     circle.push(circle);
-    for (const edited of [{ input: undefined }, { input: () => 1 }, { input: { date: new Date() } }, { input: NaN }, { input: circle }, {}, { inputs: {} }, { input: {}, more: 1 }, null, 'x']) {
+    for (const edited of [
+      { input: undefined },
+      { input: () => 1 },
+      { input: { date: new Date() } },
+      { input: NaN },
+      { input: circle },
+      {},
+      { inputs: {} },
+      { input: {}, more: 1 },
+      null,
+      'x',
+    ]) {
       expect(await code(() => approvals.grant(pending, edited as never))).toBe('INVALID_ARGUMENT');
     }
     await approvals.redeem(await approvals.grant(pending));
@@ -202,7 +355,10 @@ describe('an answer', () => {
   });
 
   it('can only be given in time', async () => {
-    const [pending, other] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION)];
+    const [pending, other] = [
+      await approvals.request(CALL, DECISION),
+      await approvals.request(CALL, DECISION),
+    ];
     clock.advance(999);
     const approval = await approvals.grant(pending);
     approvals.verify(approval, CALL);
@@ -223,7 +379,12 @@ describe('an answer', () => {
 
   it('counts by the clock of the store: machines whose dates are an hour apart agree', async () => {
     for (const shift of [3_600_000, -3_600_000]) {
-      const other = new Approvals({ store, clock: new ManualClock(START + shift), key: KEY, ttlMs: 1_000 });
+      const other = new Approvals({
+        store,
+        clock: new ManualClock(START + shift),
+        key: KEY,
+        ttlMs: 1_000,
+      });
       const early = await other.request(CALL, DECISION);
       expect(early).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 1_000 });
       const approval = await approvals.grant(early);
@@ -250,8 +411,13 @@ describe('an answer', () => {
 describe('the store is the truth:', () => {
   it('of 100 attempts at once exactly one uses an approval', async () => {
     const approval = await granted();
-    const others = Array.from({ length: 4 }, () => new Approvals({ store, clock, key: KEY, ttlMs: 1_000 }));
-    const answers = await Promise.allSettled(Array.from({ length: 100 }, (_, at) => others[at % 4]!.redeem(approval)));
+    const others = Array.from(
+      { length: 4 },
+      () => new Approvals({ store, clock, key: KEY, ttlMs: 1_000 }),
+    );
+    const answers = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, at) => others[at % 4]!.redeem(approval)),
+    );
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
   });
 
@@ -268,13 +434,27 @@ describe('the store is the truth:', () => {
     const pending = await approvals.request(CALL, DECISION);
     const approval = await granted();
     await store.close();
-    for (const action of [() => approvals.request(CALL, DECISION), () => approvals.grant(pending), () => approvals.deny(pending), () => approvals.redeem(approval)]) expect(await code(action)).toBe('STATE_UNAVAILABLE');
+    for (const action of [
+      () => approvals.request(CALL, DECISION),
+      () => approvals.grant(pending),
+      () => approvals.deny(pending),
+      () => approvals.redeem(approval),
+    ])
+      expect(await code(action)).toBe('STATE_UNAVAILABLE');
   });
 
   it('one that answers rubbish lets nothing through', async () => {
     const approval = await granted();
     for (const answer of [undefined, null, 'OK', 1, {}, false]) {
-      const odd = new Approvals({ store: { compareAndSet: () => Promise.resolve(answer), get: () => Promise.resolve(answer), now: () => Promise.resolve(answer) } as unknown as StateStore, clock, key: KEY });
+      const odd = new Approvals({
+        store: {
+          compareAndSet: () => Promise.resolve(answer),
+          get: () => Promise.resolve(answer),
+          now: () => Promise.resolve(answer),
+        } as unknown as StateStore,
+        clock,
+        key: KEY,
+      });
       expect(await code(() => odd.redeem(approval))).toBe('INVALID_APPROVAL');
     }
   });
@@ -282,7 +462,8 @@ describe('the store is the truth:', () => {
 
 describe('a store that restarted', () => {
   let restarting: RestartingStore;
-  const others = (of: typeof Approvals = Approvals) => new of({ store: restarting, clock, key: KEY, ttlMs: 1_000 });
+  const others = (of: typeof Approvals = Approvals) =>
+    new of({ store: restarting, clock, key: KEY, ttlMs: 1_000 });
   beforeEach(() => {
     restarting = new RestartingStore(clock);
     approvals = others();
@@ -294,15 +475,27 @@ describe('a store that restarted', () => {
     restarting.save();
     await here.redeem(approval);
     await restarting.restart('saved');
-    for (const each of [here, there, others(await approvalsOfAnotherProcess())]) expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
-    await expect(there.redeem(approval)).rejects.toThrow('Expected the state store that was asked, got one that restarted since, or another server. Ask again.');
+    for (const each of [here, there, others(await approvalsOfAnotherProcess())])
+      expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
+    await expect(there.redeem(approval)).rejects.toThrow(
+      'Expected the state store that was asked, got one that restarted since, or another server. Ask again.',
+    );
   });
 
   it('voids questions and approvals of before, used or not, and takes new ones', async () => {
     for (const kept of ['all', 'nothing'] as const) {
-      const [pending, denied, approval] = [await approvals.request(CALL, DECISION), await approvals.request(CALL, DECISION), await granted()];
+      const [pending, denied, approval] = [
+        await approvals.request(CALL, DECISION),
+        await approvals.request(CALL, DECISION),
+        await granted(),
+      ];
       await restarting.restart(kept);
-      for (const action of [() => approvals.grant(pending), () => approvals.deny(denied), () => approvals.redeem(approval)]) expect(await code(action)).toBe('INVALID_APPROVAL');
+      for (const action of [
+        () => approvals.grant(pending),
+        () => approvals.deny(denied),
+        () => approvals.redeem(approval),
+      ])
+        expect(await code(action)).toBe('INVALID_APPROVAL');
       await approvals.redeem(await granted());
     }
   });
@@ -332,8 +525,16 @@ describe('a store that restarted', () => {
   });
 
   it('never lets an approval be used twice, whatever happens in between', async () => {
-    const step = fc.oneof(fc.record({ by: fc.nat(2), redeem: fc.nat(4) }), fc.record({ by: fc.nat(2), ask: fc.boolean() }), fc.constantFrom('save', 'restart saved', 'restart all', 'restart nothing', 'wait'));
-    const copies = [Approvals, await approvalsOfAnotherProcess(), await approvalsOfAnotherProcess()];
+    const step = fc.oneof(
+      fc.record({ by: fc.nat(2), redeem: fc.nat(4) }),
+      fc.record({ by: fc.nat(2), ask: fc.boolean() }),
+      fc.constantFrom('save', 'restart saved', 'restart all', 'restart nothing', 'wait'),
+    );
+    const copies = [
+      Approvals,
+      await approvalsOfAnotherProcess(),
+      await approvalsOfAnotherProcess(),
+    ];
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         restarting = new RestartingStore(clock);
@@ -343,11 +544,18 @@ describe('a store that restarted', () => {
         for (const each of steps) {
           if (each === 'save') restarting.save();
           else if (each === 'wait') clock.advance(400);
-          else if (typeof each === 'string') await restarting.restart(each.slice('restart '.length) as 'saved');
-          else if ('ask' in each) given.push(await processes[each.by]!.grant(await processes[each.by]!.request(CALL, DECISION)));
+          else if (typeof each === 'string')
+            await restarting.restart(each.slice('restart '.length) as 'saved');
+          else if ('ask' in each)
+            given.push(
+              await processes[each.by]!.grant(await processes[each.by]!.request(CALL, DECISION)),
+            );
           else if (given[each.redeem] !== undefined) {
             const { pendingId } = given[each.redeem]!;
-            const done = await processes[each.by]!.redeem(given[each.redeem]!).then(() => true, () => false);
+            const done = await processes[each.by]!.redeem(given[each.redeem]!).then(
+              () => true,
+              () => false,
+            );
             expect(done && used.has(pendingId)).toBe(false);
             if (done) used.add(pendingId);
           }
@@ -368,7 +576,8 @@ describe('a redemption that is not answered', () => {
     over.now = () => store.now();
     over.compareAndSet = async (...args) => {
       const loss = losses[at++] ?? 'none';
-      if (loss === 'not sent') throw new ToolError('STATE_UNAVAILABLE', 'not sent', { details: { sent: false } });
+      if (loss === 'not sent')
+        throw new ToolError('STATE_UNAVAILABLE', 'not sent', { details: { sent: false } });
       if (loss === 'question') throw lost();
       const done = await store.compareAndSet(...args);
       if (loss === 'answer') throw lost();
@@ -377,15 +586,26 @@ describe('a redemption that is not answered', () => {
     return new Approvals({ store: over, clock, key: KEY, ttlMs: 10_000 });
   }
   const settledSoon = async (redeeming: Promise<void>, ms = 3_000) => {
-    const answer = redeeming.then(() => 'redeemed', (error: ToolError) => `${error.code} ${error.message}`);
+    const answer = redeeming.then(
+      () => 'redeemed',
+      (error: ToolError) => `${error.code} ${error.message}`,
+    );
     await clock.advanceAsync(ms);
     return answer;
   };
 
   it('is resolved by asking whether it happened', async () => {
-    for (const losses of [['answer'], ['question'], ['answer', 'answer', 'question'], ['question', 'not sent', 'answer']] as const) {
+    for (const losses of [
+      ['answer'],
+      ['question'],
+      ['answer', 'answer', 'question'],
+      ['question', 'not sent', 'answer'],
+    ] as const) {
       const approval = await granted();
-      expect([losses, await settledSoon(lossy(...losses).redeem(approval))]).toEqual([losses, 'redeemed']);
+      expect([losses, await settledSoon(lossy(...losses).redeem(approval))]).toEqual([
+        losses,
+        'redeemed',
+      ]);
       expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
     }
   });
@@ -400,16 +620,23 @@ describe('a redemption that is not answered', () => {
   it('is given up after two seconds, or when the call is, and says that the approval may be used up', async () => {
     const approval = await granted();
     const never = Array.from({ length: 100 }, () => 'question' as const);
-    expect(await settledSoon(lossy(...never).redeem(approval))).toBe('STATE_UNAVAILABLE Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.');
+    expect(await settledSoon(lossy(...never).redeem(approval))).toBe(
+      'STATE_UNAVAILABLE Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.',
+    );
     const stop = new AbortController();
-    const stopped = lossy(...never).redeem(await granted(), stop.signal).catch((error: ToolError) => error.code);
+    const stopped = lossy(...never)
+      .redeem(await granted(), stop.signal)
+      .catch((error: ToolError) => error.code);
     stop.abort();
     expect(await stopped).toBe('STATE_UNAVAILABLE');
   });
 
   it('that was never sent is an error at once, and uses nothing up', async () => {
     const approval = await granted();
-    await expect(lossy('not sent').redeem(approval)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { sent: false } });
+    await expect(lossy('not sent').redeem(approval)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      details: { sent: false },
+    });
     await approvals.redeem(approval);
   });
 });
@@ -438,7 +665,25 @@ describe('the key', () => {
 describe('wrong options', () => {
   it('are refused, without repeating the key', () => {
     const anything = (value: unknown) => value as never;
-    const wrong = [{ key: randomBytes(31) }, { key: new Uint8Array() }, { key: 'k'.repeat(64) }, { key: null }, { ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: NaN }, { ttlMs: Infinity }, { ttlMs: '1' }, { ttlMs: 2 ** 31 }, { ttl: 1 }, { store: {} }, { store: { compareAndSet: () => true } }, { store: null }, { clock: {} }, null, 5];
+    const wrong = [
+      { key: randomBytes(31) },
+      { key: new Uint8Array() },
+      { key: 'k'.repeat(64) },
+      { key: null },
+      { ttlMs: 0 },
+      { ttlMs: -1 },
+      { ttlMs: NaN },
+      { ttlMs: Infinity },
+      { ttlMs: '1' },
+      { ttlMs: 2 ** 31 },
+      { ttl: 1 },
+      { store: {} },
+      { store: { compareAndSet: () => true } },
+      { store: null },
+      { clock: {} },
+      null,
+      5,
+    ];
     for (const options of wrong) {
       const error = refusal(() => new Approvals(anything(options)));
       expect(error).toBeInstanceOf(ToolError);

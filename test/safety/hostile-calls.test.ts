@@ -4,46 +4,121 @@ import type { SafetyPolicy } from '../../src/safety/safety-policy.js';
 import { refusal } from '../tool/sample-tools.js';
 import { policyOver } from './policies.js';
 
-const THROWING = new Proxy({}, Object.fromEntries(['get', 'has', 'ownKeys', 'getOwnPropertyDescriptor', 'getPrototypeOf'].map((trap) => [trap, () => { throw new Error('trap'); }])));
+const THROWING = new Proxy(
+  {},
+  Object.fromEntries(
+    ['get', 'has', 'ownKeys', 'getOwnPropertyDescriptor', 'getPrototypeOf'].map((trap) => [
+      trap,
+      () => {
+        throw new Error('trap');
+      },
+    ]),
+  ),
+);
 const { proxy: REVOKED, revoke } = Proxy.revocable({}, {});
 revoke();
 
-const policy = policyOver([{ name: 'read', accessMode: 'readonly' }, { name: 'write', accessMode: 'write', dangerFor: ({ path }: { path?: string }) => (path === 'safe' ? 'medium' : 'critical') }], {
-  rules: [{ verdict: 'allow', tools: 'write', input: { path: 'safe' } }],
-});
+const policy = policyOver(
+  [
+    { name: 'read', accessMode: 'readonly' },
+    {
+      name: 'write',
+      accessMode: 'write',
+      dangerFor: ({ path }: { path?: string }) => (path === 'safe' ? 'medium' : 'critical'),
+    },
+  ],
+  {
+    rules: [{ verdict: 'allow', tools: 'write', input: { path: 'safe' } }],
+  },
+);
 const decide = (call: unknown, context?: unknown) => policy.decide(call as never, context as never);
 
 /** A value that is `first` when it is read for the first time, and `then` afterwards. */
-function changing(first: unknown, then: unknown): { readonly enumerable: true; readonly get: () => unknown } {
+function changing(
+  first: unknown,
+  then: unknown,
+): { readonly enumerable: true; readonly get: () => unknown } {
   let reads = 0;
   return { enumerable: true, get: () => (reads++ === 0 ? first : then) };
 }
 
 describe('a hostile call', () => {
   it('that is no call at all is refused', () => {
-    for (const call of [undefined, null, 5, 'read', [], {}, () => undefined, THROWING, REVOKED, { name: undefined }, { name: THROWING }, { name: ['read'] }, { name: { toString: () => 'read' } }, { name: Symbol('read') }]) {
+    for (const call of [
+      undefined,
+      null,
+      5,
+      'read',
+      [],
+      {},
+      () => undefined,
+      THROWING,
+      REVOKED,
+      { name: undefined },
+      { name: THROWING },
+      { name: ['read'] },
+      { name: { toString: () => 'read' } },
+      { name: Symbol('read') },
+    ]) {
       expect(decide(call)).toMatchObject({ verdict: 'deny', danger: 'critical' });
       expect(Object.isFrozen(decide(call))).toBe(true);
     }
   });
 
   it('of a name that all objects have is a call of an unknown tool', () => {
-    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '', '*', 're*']) expect(decide({ id: '1', name, input: {} })).toMatchObject({ verdict: 'deny', rule: 'unknown-tool' });
+    for (const name of [
+      '__proto__',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      'valueOf',
+      '',
+      '*',
+      're*',
+    ])
+      expect(decide({ id: '1', name, input: {} })).toMatchObject({
+        verdict: 'deny',
+        rule: 'unknown-tool',
+      });
   });
 
-  it('of a name of a megabyte is refused in few words', () => expect(decide({ id: '1', name: 'x'.repeat(1_000_000), input: {} }).reason.length).toBeLessThan(200));
+  it('of a name of a megabyte is refused in few words', () =>
+    expect(decide({ id: '1', name: 'x'.repeat(1_000_000), input: {} }).reason.length).toBeLessThan(
+      200,
+    ));
 
-  it('of a misspelt name is told what there is', () => expect(decide({ id: '1', name: 'reed', input: {} }).reason).toContain('read'));
+  it('of a misspelt name is told what there is', () =>
+    expect(decide({ id: '1', name: 'reed', input: {} }).reason).toContain('read'));
 
   it('whose input cannot be read is refused', () => {
-    for (const input of [THROWING, REVOKED, { path: THROWING }, [REVOKED], { get path() { throw new Error('no'); } }]) expect(decide({ id: '1', name: 'read', input }).verdict).toBe('deny');
+    for (const input of [
+      THROWING,
+      REVOKED,
+      { path: THROWING },
+      [REVOKED],
+      {
+        get path() {
+          throw new Error('no');
+        },
+      },
+    ])
+      expect(decide({ id: '1', name: 'read', input }).verdict).toBe('deny');
   });
 
   it('whose input changes while it is looked at is judged by one reading', () => {
     const input = Object.defineProperty({}, 'path', changing('safe', '/etc/passwd'));
-    expect(decide({ id: '1', name: 'write', input })).toMatchObject({ verdict: 'allow', danger: 'medium' });
-    expect(decide({ id: '1', name: 'write', input })).toMatchObject({ verdict: 'confirm', danger: 'critical' });
-    const call = Object.defineProperties({}, { id: { value: '1' }, name: changing('write', 'read'), input: { value: {} } });
+    expect(decide({ id: '1', name: 'write', input })).toMatchObject({
+      verdict: 'allow',
+      danger: 'medium',
+    });
+    expect(decide({ id: '1', name: 'write', input })).toMatchObject({
+      verdict: 'confirm',
+      danger: 'critical',
+    });
+    const call = Object.defineProperties(
+      {},
+      { id: { value: '1' }, name: changing('write', 'read'), input: { value: {} } },
+    );
     expect(decide(call)).toMatchObject({ verdict: 'confirm', danger: 'critical' });
   });
 
@@ -59,11 +134,21 @@ describe('a hostile call', () => {
   it('nested a hundred thousand levels deep is refused', () => {
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = [deep];
-    expect(decide({ id: '1', name: 'read', input: { deep } })).toMatchObject({ verdict: 'deny', rule: 'policy-error' });
+    expect(decide({ id: '1', name: 'read', input: { deep } })).toMatchObject({
+      verdict: 'deny',
+      rule: 'policy-error',
+    });
   });
 
   it('never makes the policy throw', () => {
-    const anything = fc.oneof(fc.anything({ withProxy: true } as never), fc.record({ id: fc.anything(), name: fc.oneof(fc.constantFrom('read', 'write', '__proto__'), fc.anything()), input: fc.anything() }));
+    const anything = fc.oneof(
+      fc.anything({ withProxy: true } as never),
+      fc.record({
+        id: fc.anything(),
+        name: fc.oneof(fc.constantFrom('read', 'write', '__proto__'), fc.anything()),
+        input: fc.anything(),
+      }),
+    );
     fc.assert(
       fc.property(anything, fc.option(fc.anything(), { nil: undefined }), (call, context) => {
         expect(['allow', 'confirm', 'deny']).toContain(decide(call, context).verdict);
@@ -75,22 +160,55 @@ describe('a hostile call', () => {
 
 describe('a hostile frame', () => {
   it('that is none is refused', () => {
-    for (const context of [null, THROWING, REVOKED, { get mode() { throw new Error('no'); } }, { scopes: THROWING }, { scopes: REVOKED }]) expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
+    for (const context of [
+      null,
+      THROWING,
+      REVOKED,
+      {
+        get mode() {
+          throw new Error('no');
+        },
+      },
+      { scopes: THROWING },
+      { scopes: REVOKED },
+    ])
+      expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
   });
 
   it('with wrong kinds of values is refused', () => {
-    for (const context of [{ principal: null }, { principal: 5 }, { principal: ['ada'] }, { persona: {} }, { conversationId: 1 }, { scopes: 'all' }, { scopes: [1] }, { scopes: { length: 1 } }]) {
-      expect([context, decide({ id: '1', name: 'read', input: {} }, context)]).toMatchObject([context, { verdict: 'deny', rule: 'invalid-context' }]);
+    for (const context of [
+      { principal: null },
+      { principal: 5 },
+      { principal: ['ada'] },
+      { persona: {} },
+      { conversationId: 1 },
+      { scopes: 'all' },
+      { scopes: [1] },
+      { scopes: { length: 1 } },
+    ]) {
+      expect([context, decide({ id: '1', name: 'read', input: {} }, context)]).toMatchObject([
+        context,
+        { verdict: 'deny', rule: 'invalid-context' },
+      ]);
     }
   });
 
   it('whose mode changes while it is looked at is judged by one reading', () => {
-    expect(decide({ id: '1', name: 'write', input: { path: 'safe' } }, Object.defineProperty({}, 'mode', changing('read-only', 'default'))).verdict).toBe('deny');
+    expect(
+      decide(
+        { id: '1', name: 'write', input: { path: 'safe' } },
+        Object.defineProperty({}, 'mode', changing('read-only', 'default')),
+      ).verdict,
+    ).toBe('deny');
   });
 });
 
 describe('a dry run', () => {
-  const calls = [{ id: '1', name: 'read', input: {} }, { id: '2', name: 'write', input: {} }, { id: '3', name: 'nothing' }];
+  const calls = [
+    { id: '1', name: 'read', input: {} },
+    { id: '2', name: 'write', input: {} },
+    { id: '3', name: 'nothing' },
+  ];
 
   it('decides over each call and changes nothing', () => {
     const before = structuredClone(calls);
@@ -102,6 +220,11 @@ describe('a dry run', () => {
   });
 
   it('of what is no list is refused', () => {
-    for (const wrong of [undefined, null, calls[0], 'read', { length: 1 }]) expect(refusal(() => (policy as { dryRun: (calls: unknown) => unknown } & SafetyPolicy).dryRun(wrong)).code).toBe('INVALID_ARGUMENT');
+    for (const wrong of [undefined, null, calls[0], 'read', { length: 1 }])
+      expect(
+        refusal(() =>
+          (policy as { dryRun: (calls: unknown) => unknown } & SafetyPolicy).dryRun(wrong),
+        ).code,
+      ).toBe('INVALID_ARGUMENT');
   });
 });

@@ -6,41 +6,67 @@ import { NAMES, toolOptions } from '../registry/arbitrary-tools.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** A policy over tools with these options, beside the required ones. */
-export function policyOver(tools: readonly LooseOptions[], options: Omit<SafetyPolicyOptions, 'registry'> = {}): SafetyPolicy {
+export function policyOver(
+  tools: readonly LooseOptions[],
+  options: Omit<SafetyPolicyOptions, 'registry'> = {},
+): SafetyPolicy {
   return new SafetyPolicy({ registry: registryOf(...tools), env: {}, ...options });
 }
 
 /** The decision over one call of a tool `sample` with these options. */
-export function decisionOn(tool: LooseOptions, input: unknown = {}, options: Omit<SafetyPolicyOptions, 'registry'> = {}, context = {}) {
-  return policyOver([tool], options).decide({ id: '1', name: (tool['name'] as string | undefined) ?? 'sample', input }, context);
+export function decisionOn(
+  tool: LooseOptions,
+  input: unknown = {},
+  options: Omit<SafetyPolicyOptions, 'registry'> = {},
+  context = {},
+) {
+  return policyOver([tool], options).decide(
+    { id: '1', name: (tool['name'] as string | undefined) ?? 'sample', input },
+    context,
+  );
 }
 
 export const STRICTNESS = Object.freeze({ allow: 0, confirm: 1, deny: 2 });
 
 export const anyLevel = fc.constantFrom(...Object.values(DangerLevel));
 export const anyMode = fc.constantFrom(...POLICY_MODES);
-export const anyConfirmFrom = fc.record({ danger: anyLevel, cost: fc.constantFrom(...Object.values(CostTier)) }, { requiredKeys: [] });
+export const anyConfirmFrom = fc.record(
+  { danger: anyLevel, cost: fc.constantFrom(...Object.values(CostTier)) },
+  { requiredKeys: [] },
+);
 
 /** What `dangerFor` may do: answer right, too low, wrongly, or not at all. */
 const anyDangerFor = fc.option(
   fc.oneof(
     anyLevel.map((level) => () => level),
-    fc.constantFrom(() => 'rubbish', () => undefined, () => Promise.reject(new Error('no')), () => {
-      throw new Error('no');
-    }),
+    fc.constantFrom(
+      () => 'rubbish',
+      () => undefined,
+      () => Promise.reject(new Error('no')),
+      () => {
+        throw new Error('no');
+      },
+    ),
   ),
   { nil: undefined },
 );
 
 /** What `conflictKeys` may do: answer in either form, wrongly, or not at all. */
-const anyKeys = fc.array(fc.constantFrom('file:src/a', 'file:src/', 'file:b', 'git:', 'src'), { maxLength: 2 });
+const anyKeys = fc.array(fc.constantFrom('file:src/a', 'file:src/', 'file:b', 'git:', 'src'), {
+  maxLength: 2,
+});
 const anyConflictKeys = fc.option(
   fc.oneof(
     anyKeys.map((keys) => () => keys),
     fc.record({ reads: anyKeys, writes: anyKeys }, { requiredKeys: [] }).map((keys) => () => keys),
-    fc.constantFrom(() => 'rubbish', () => ({ write: [] }), () => Promise.reject(new Error('no')), () => {
-      throw new Error('no');
-    }),
+    fc.constantFrom(
+      () => 'rubbish',
+      () => ({ write: [] }),
+      () => Promise.reject(new Error('no')),
+      () => {
+        throw new Error('no');
+      },
+    ),
   ),
   { nil: undefined },
 );
@@ -48,12 +74,29 @@ const anyConflictKeys = fc.option(
 /** Options of one tool, whatever it declares. Personas and credentials are missing: they deny on their own. */
 export const anyTool: fc.Arbitrary<LooseOptions & { readonly name: string }> = fc
   .tuple(toolOptions, anyDangerFor, anyConflictKeys)
-  .map(([options, dangerFor, conflictKeys]) => ({ ...options, aliases: options['aliases'] === undefined ? [] : (options['aliases'] as string[]).filter((alias) => alias !== options.name), ...(dangerFor && { dangerFor }), ...(conflictKeys && { conflictKeys }) }));
+  .map(([options, dangerFor, conflictKeys]) => ({
+    ...options,
+    aliases:
+      options['aliases'] === undefined
+        ? []
+        : (options['aliases'] as string[]).filter((alias) => alias !== options.name),
+    ...(dangerFor && { dangerFor }),
+    ...(conflictKeys && { conflictKeys }),
+  }));
 
 const anyName = fc.constantFrom(...NAMES, '*', 'a*', '*a', 'nothing');
 export const anyNames = fc.array(anyName, { maxLength: 3 });
 
-const anyTouched = fc.constantFrom('write:*', 'write:src/*', 'write:src/', 'write:file:src/a', 'read:*', 'read:src/', 'read:*a', 'write:*a');
+const anyTouched = fc.constantFrom(
+  'write:*',
+  'write:src/*',
+  'write:src/',
+  'write:file:src/a',
+  'read:*',
+  'read:src/',
+  'read:*a',
+  'write:*a',
+);
 
 /** Any rule that a policy takes. */
 export const anyRule = fc
@@ -61,19 +104,38 @@ export const anyRule = fc
     {
       verdict: fc.constantFrom('allow' as const, 'confirm' as const, 'deny' as const),
       tools: fc.oneof(anyName, anyNames),
-      filter: fc.record({ accessMode: fc.constantFrom(...Object.values(AccessMode)), maxDanger: anyLevel }, { requiredKeys: [] }),
+      filter: fc.record(
+        { accessMode: fc.constantFrom(...Object.values(AccessMode)), maxDanger: anyLevel },
+        { requiredKeys: [] },
+      ),
       minDanger: anyLevel,
       touches: fc.oneof(anyTouched, fc.array(anyTouched, { maxLength: 2 })),
       principals: fc.constantFrom('ada', '*', 'bob*'),
       upTo: anyLevel,
       input: fc.constantFrom({ path: 'src/*' }, { path: ['a', null] }),
-      when: fc.constantFrom(() => true, () => false, () => {
-        throw new Error('no');
-      }),
+      when: fc.constantFrom(
+        () => true,
+        () => false,
+        () => {
+          throw new Error('no');
+        },
+      ),
     },
     { requiredKeys: ['verdict'] },
   )
-  .map(({ upTo, ...rule }) => (rule.verdict === 'allow' && upTo !== undefined ? { ...rule, upTo } : rule));
+  .map(({ upTo, ...rule }) =>
+    rule.verdict === 'allow' && upTo !== undefined ? { ...rule, upTo } : rule,
+  );
 export const anyRules = fc.array(anyRule, { maxLength: 4 });
-export const anyContext = fc.record({ principal: fc.constantFrom('ada', 'bob', ''), persona: fc.constantFrom('planner', ''), mode: anyMode }, { requiredKeys: [] });
-export const anyInput = fc.oneof(fc.constantFrom({}, { path: 'src/a' }, { path: 'a' }, { path: null }), fc.jsonValue());
+export const anyContext = fc.record(
+  {
+    principal: fc.constantFrom('ada', 'bob', ''),
+    persona: fc.constantFrom('planner', ''),
+    mode: anyMode,
+  },
+  { requiredKeys: [] },
+);
+export const anyInput = fc.oneof(
+  fc.constantFrom({}, { path: 'src/a' }, { path: 'a' }, { path: null }),
+  fc.jsonValue(),
+);

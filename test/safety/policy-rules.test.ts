@@ -11,12 +11,27 @@ const READ = { accessMode: 'readonly' } as const;
 const anything = (value: unknown) => value as never;
 
 /** What a policy with these rules says to a call of a writing tool. */
-const verdictOf = (rules: readonly PolicyRule[], input: unknown = {}, context = {}) => decisionOn(WRITE, input, { rules }, context).verdict;
+const verdictOf = (rules: readonly PolicyRule[], input: unknown = {}, context = {}) =>
+  decisionOn(WRITE, input, { rules }, context).verdict;
 
 describe('rules', () => {
   it('are asked in order, and the first that meets the call decides', () => {
-    expect(decisionOn(WRITE, {}, { rules: [{ verdict: 'deny', tools: 'other' }, { verdict: 'allow', name: 'mine', reason: 'because' }, { verdict: 'deny' }] })).toMatchObject({ verdict: 'allow', rule: 'mine', reason: 'because' });
-    expect(decisionOn(WRITE, {}, { rules: [{ verdict: 'deny' }, { verdict: 'allow' }] })).toMatchObject({ verdict: 'deny', rule: 'rule 1' });
+    expect(
+      decisionOn(
+        WRITE,
+        {},
+        {
+          rules: [
+            { verdict: 'deny', tools: 'other' },
+            { verdict: 'allow', name: 'mine', reason: 'because' },
+            { verdict: 'deny' },
+          ],
+        },
+      ),
+    ).toMatchObject({ verdict: 'allow', rule: 'mine', reason: 'because' });
+    expect(
+      decisionOn(WRITE, {}, { rules: [{ verdict: 'deny' }, { verdict: 'allow' }] }),
+    ).toMatchObject({ verdict: 'deny', rule: 'rule 1' });
   });
 
   it('leave a call to the axes when none meets it', () => {
@@ -27,13 +42,23 @@ describe('rules', () => {
 
   it('may be stricter than the axes', () => {
     expect(decisionOn(READ, {}, { rules: [{ verdict: 'confirm' }] }).verdict).toBe('confirm');
-    expect(decisionOn(READ, {}, { rules: [{ verdict: 'deny', filter: { accessMode: 'readonly' } }] }).verdict).toBe('deny');
+    expect(
+      decisionOn(READ, {}, { rules: [{ verdict: 'deny', filter: { accessMode: 'readonly' } }] })
+        .verdict,
+    ).toBe('deny');
   });
 
   it('hold when all of their conditions do', () => {
-    const rule: PolicyRule = { verdict: 'allow', tools: ['other', 'sam*'], filter: { category: 'Git' }, principals: 'ada', input: { to: 'draft-*' } };
+    const rule: PolicyRule = {
+      verdict: 'allow',
+      tools: ['other', 'sam*'],
+      filter: { category: 'Git' },
+      principals: 'ada',
+      input: { to: 'draft-*' },
+    };
     const tool = { ...WRITE, category: 'git' };
-    const verdict = (options: object, input: object, context: object) => decisionOn({ ...tool, ...options }, input, { rules: [rule] }, context).verdict;
+    const verdict = (options: object, input: object, context: object) =>
+      decisionOn({ ...tool, ...options }, input, { rules: [rule] }, context).verdict;
     expect(verdict({}, { to: 'draft-1' }, { principal: 'ada' })).toBe('allow');
     expect(verdict({ name: 'example' }, { to: 'draft-1' }, { principal: 'ada' })).toBe('confirm');
     expect(verdict({ category: 'web' }, { to: 'draft-1' }, { principal: 'ada' })).toBe('confirm');
@@ -42,9 +67,13 @@ describe('rules', () => {
   });
 
   it('compare arguments of every kind, and a text only with a text', () => {
-    const rules: readonly PolicyRule[] = [{ verdict: 'allow', input: { value: ['a*', 5, true, null] } }];
-    for (const value of ['a', 'abc', 5, true, null]) expect([value, verdictOf(rules, { value })]).toEqual([value, 'allow']);
-    for (const value of ['5', 'ba', 6, false, undefined, ['a'], { a: 1 }]) expect([value, verdictOf(rules, { value })]).toEqual([value, 'confirm']);
+    const rules: readonly PolicyRule[] = [
+      { verdict: 'allow', input: { value: ['a*', 5, true, null] } },
+    ];
+    for (const value of ['a', 'abc', 5, true, null])
+      expect([value, verdictOf(rules, { value })]).toEqual([value, 'allow']);
+    for (const value of ['5', 'ba', 6, false, undefined, ['a'], { a: 1 }])
+      expect([value, verdictOf(rules, { value })]).toEqual([value, 'confirm']);
   });
 
   it('do not let a zero with a sign past', () => {
@@ -53,38 +82,60 @@ describe('rules', () => {
 
   it('look at own arguments only', () => {
     for (const field of ['constructor', '__proto__', 'toString']) {
-      const rules: readonly PolicyRule[] = [{ verdict: 'allow', input: JSON.parse(`{"${field}":"*"}`) }];
+      const rules: readonly PolicyRule[] = [
+        { verdict: 'allow', input: JSON.parse(`{"${field}":"*"}`) },
+      ];
       expect([field, verdictOf(rules, {})]).toEqual([field, 'confirm']);
       expect([field, verdictOf(rules, JSON.parse(`{"${field}":"x"}`))]).toEqual([field, 'allow']);
     }
-    expect(verdictOf([{ verdict: 'allow', input: { to: '*' } }], Object.create({ to: 'x' }))).toBe('confirm');
-    Object.defineProperty(Object.prototype, 'polluted', { value: 'x', configurable: true, writable: true });
+    expect(verdictOf([{ verdict: 'allow', input: { to: '*' } }], Object.create({ to: 'x' }))).toBe(
+      'confirm',
+    );
+    Object.defineProperty(Object.prototype, 'polluted', {
+      value: 'x',
+      configurable: true,
+      writable: true,
+    });
     try {
       expect(verdictOf([{ verdict: 'allow', input: { polluted: '*' } }], {})).toBe('confirm');
     } finally {
       delete (Object.prototype as { polluted?: string }).polluted;
     }
-    for (const input of [undefined, null, 'to', ['to'], 5]) expect(verdictOf([{ verdict: 'allow', input: { to: '*' } }], input)).toBe('confirm');
+    for (const input of [undefined, null, 'to', ['to'], 5])
+      expect(verdictOf([{ verdict: 'allow', input: { to: '*' } }], input)).toBe('confirm');
   });
 
   it('of principals meet no call for nobody, but one for the empty name', () => {
     expect(verdictOf([{ verdict: 'allow', principals: '*' }])).toBe('confirm');
     expect(verdictOf([{ verdict: 'deny', principals: '*' }])).toBe('confirm');
     expect(verdictOf([{ verdict: 'allow', principals: '*' }], {}, { principal: '' })).toBe('allow');
-    expect(verdictOf([{ verdict: 'allow', principals: 'ada' }], {}, { principal: 'Ada' })).toBe('confirm');
-    expect(verdictOf([{ verdict: 'allow', principals: 'a' }], {}, { principal: '__proto__' })).toBe('confirm');
+    expect(verdictOf([{ verdict: 'allow', principals: 'ada' }], {}, { principal: 'Ada' })).toBe(
+      'confirm',
+    );
+    expect(verdictOf([{ verdict: 'allow', principals: 'a' }], {}, { principal: '__proto__' })).toBe(
+      'confirm',
+    );
   });
 
   it('of a least danger consider the arguments', () => {
-    const tool = { ...WRITE, dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium') };
+    const tool = {
+      ...WRITE,
+      dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
+    };
     const rules: readonly PolicyRule[] = [{ verdict: 'deny', minDanger: 'high' }];
     expect(decisionOn(tool, {}, { rules }).verdict).toBe('confirm');
     expect(decisionOn(tool, { force: true }, { rules }).verdict).toBe('deny');
   });
 
   it("that allow reach up to the tool's own danger, and further only when they say so", () => {
-    const tool = { accessMode: 'execute', dangerLevel: 'high', dangerFor: ({ command }: { command?: string }) => (command?.startsWith('rm') ? 'critical' : 'high') };
-    const verdict = (rule: object, command: string) => decisionOn(tool, { command }, { rules: [{ verdict: 'allow', ...rule }] }).verdict;
+    const tool = {
+      accessMode: 'execute',
+      dangerLevel: 'high',
+      dangerFor: ({ command }: { command?: string }) =>
+        command?.startsWith('rm') ? 'critical' : 'high',
+    };
+    const verdict = (rule: object, command: string) =>
+      decisionOn(tool, { command }, { rules: [{ verdict: 'allow', ...rule }] }).verdict;
     expect(verdict({}, 'ls')).toBe('allow');
     expect(verdict({}, 'rm -rf /')).toBe('confirm');
     expect(verdict({ upTo: 'critical' }, 'rm -rf /')).toBe('allow');
@@ -92,24 +143,46 @@ describe('rules', () => {
   });
 
   it('pass a call that is too dangerous for them on to the next rule', () => {
-    const rules: readonly PolicyRule[] = [{ verdict: 'allow', upTo: 'low' }, { verdict: 'deny', name: 'rest' }];
+    const rules: readonly PolicyRule[] = [
+      { verdict: 'allow', upTo: 'low' },
+      { verdict: 'deny', name: 'rest' },
+    ];
     expect(decisionOn(WRITE, {}, { rules })).toMatchObject({ verdict: 'deny', rule: 'rest' });
   });
 
   it('with empty lists meet nothing', () => {
-    for (const rule of [{ tools: [] }, { principals: [] }, { input: { path: [] } }, { filter: { name: [] } }]) {
-      expect(verdictOf([{ verdict: 'allow', ...rule }], { path: 'a' }, { principal: 'ada' })).toBe('confirm');
-      expect(verdictOf([{ verdict: 'deny', ...rule }], { path: 'a' }, { principal: 'ada' })).toBe('confirm');
+    for (const rule of [
+      { tools: [] },
+      { principals: [] },
+      { input: { path: [] } },
+      { filter: { name: [] } },
+    ]) {
+      expect(verdictOf([{ verdict: 'allow', ...rule }], { path: 'a' }, { principal: 'ada' })).toBe(
+        'confirm',
+      );
+      expect(verdictOf([{ verdict: 'deny', ...rule }], { path: 'a' }, { principal: 'ada' })).toBe(
+        'confirm',
+      );
     }
   });
 
-  it('without any condition meet every call', () => expect(verdictOf([{ verdict: 'allow', filter: {}, input: {} }])).toBe('allow'));
+  it('without any condition meet every call', () =>
+    expect(verdictOf([{ verdict: 'allow', filter: {}, input: {} }])).toBe('allow'));
 });
 
 describe('a condition in code', () => {
   it('is given the call, the tool and the frame', () => {
     const seen: unknown[] = [];
-    verdictOf([{ verdict: 'deny', when: (call, entry, context) => (seen.push(call, entry.name, context.principal), false) }], { a: 1 }, { principal: 'ada' });
+    verdictOf(
+      [
+        {
+          verdict: 'deny',
+          when: (call, entry, context) => (seen.push(call, entry.name, context.principal), false),
+        },
+      ],
+      { a: 1 },
+      { principal: 'ada' },
+    );
     expect(seen).toEqual([{ id: '1', name: 'sample', input: { a: 1 } }, 'sample', 'ada']);
   });
 
@@ -139,14 +212,23 @@ describe('a condition in code', () => {
       return false;
     };
     expect(verdictOf([{ verdict: 'deny', when: meddle }], input)).toBe('deny');
-    expect(verdictOf([{ verdict: 'allow', when: meddle }, { verdict: 'allow', input: { path: 'src/*' } }], input)).toBe('allow');
+    expect(
+      verdictOf(
+        [
+          { verdict: 'allow', when: meddle },
+          { verdict: 'allow', input: { path: 'src/*' } },
+        ],
+        input,
+      ),
+    ).toBe('allow');
     expect(input).toEqual({ path: 'src/a' });
   });
 });
 
 describe('an alias', () => {
   const tool = { name: 'run_shell', aliases: ['bash'], ...WRITE };
-  const verdict = (rules: readonly PolicyRule[], name: string, options = {}) => policyOver([tool], { rules, ...options }).decide({ id: '1', name, input: {} }).verdict;
+  const verdict = (rules: readonly PolicyRule[], name: string, options = {}) =>
+    policyOver([tool], { rules, ...options }).decide({ id: '1', name, input: {} }).verdict;
 
   it('is judged as the tool', () => {
     for (const name of ['run_shell', 'bash']) {
@@ -200,12 +282,23 @@ describe('half a policy is none:', () => {
       'deny',
       [],
     ];
-    for (const value of wrong) expect([value, rule(value).code]).toEqual([value, 'INVALID_ARGUMENT']);
+    for (const value of wrong)
+      expect([value, rule(value).code]).toEqual([value, 'INVALID_ARGUMENT']);
   });
 
   it('a condition that is undefined is refused, as without it the rule would meet every call', () => {
-    for (const condition of ['tools', 'filter', 'input', 'touches', 'principals', 'minDanger', 'when']) {
-      expect(rule({ verdict: 'allow', [condition]: undefined }).message).toContain(`${condition}: Expected`);
+    for (const condition of [
+      'tools',
+      'filter',
+      'input',
+      'touches',
+      'principals',
+      'minDanger',
+      'when',
+    ]) {
+      expect(rule({ verdict: 'allow', [condition]: undefined }).message).toContain(
+        `${condition}: Expected`,
+      );
     }
     expect(rule({ verdict: 'allow', filter: { category: undefined } }).message).toContain('filter');
     expect(rule({ verdict: 'allow', input: { path: undefined } }).message).toContain('input.path');
@@ -235,23 +328,55 @@ describe('half a policy is none:', () => {
   it('a rule that is changed after the policy was made changes nothing', () => {
     const tools = ['other'];
     const input = { path: ['a'] };
-    const rules: PolicyRule[] = [{ verdict: 'allow', tools }, { verdict: 'allow', input }];
+    const rules: PolicyRule[] = [
+      { verdict: 'allow', tools },
+      { verdict: 'allow', input },
+    ];
     const allow = ['other'];
     const policy = policyOver([WRITE], { rules, allow });
     tools.push('*');
     input.path.push('*');
     rules.unshift({ verdict: 'allow' });
     allow.push('*');
-    expect(policy.decide({ id: '1', name: 'sample', input: { path: 'b' } }).verdict).toBe('confirm');
-    expect(policy.decide({ id: '1', name: 'sample', input: {} }, { mode: 'allow-list' }).verdict).toBe('deny');
+    expect(policy.decide({ id: '1', name: 'sample', input: { path: 'b' } }).verdict).toBe(
+      'confirm',
+    );
+    expect(
+      policy.decide({ id: '1', name: 'sample', input: {} }, { mode: 'allow-list' }).verdict,
+    ).toBe('deny');
   });
 });
 
 describe('a pattern', () => {
   it('matches as its stars say', () => {
-    const yes = [['*', ''], ['*', 'a'], ['a*', 'a'], ['a*c', 'ac'], ['a*c', 'abc'], ['*b*', 'abc'], ['a*b*c', 'a1b2c'], ['**', 'x'], ['a**b', 'ab'], ['a.c', 'a.c'], ['*\n*', 'a\nb'], ['', '']];
-    const no = [['a', 'A'], ['a*a', 'a'], ['ab*bc', 'abc'], ['a.c', 'abc'], ['*b*b*', 'abc'], ['', 'a'], ['a*', 'ba'], ['*a', 'ab'], ['a*b*b', 'ab']];
-    for (const [pattern, text] of yes) expect([pattern, text, matchesPattern(pattern!, text!)]).toEqual([pattern, text, true]);
-    for (const [pattern, text] of no) expect([pattern, text, matchesPattern(pattern!, text!)]).toEqual([pattern, text, false]);
+    const yes = [
+      ['*', ''],
+      ['*', 'a'],
+      ['a*', 'a'],
+      ['a*c', 'ac'],
+      ['a*c', 'abc'],
+      ['*b*', 'abc'],
+      ['a*b*c', 'a1b2c'],
+      ['**', 'x'],
+      ['a**b', 'ab'],
+      ['a.c', 'a.c'],
+      ['*\n*', 'a\nb'],
+      ['', ''],
+    ];
+    const no = [
+      ['a', 'A'],
+      ['a*a', 'a'],
+      ['ab*bc', 'abc'],
+      ['a.c', 'abc'],
+      ['*b*b*', 'abc'],
+      ['', 'a'],
+      ['a*', 'ba'],
+      ['*a', 'ab'],
+      ['a*b*b', 'ab'],
+    ];
+    for (const [pattern, text] of yes)
+      expect([pattern, text, matchesPattern(pattern!, text!)]).toEqual([pattern, text, true]);
+    for (const [pattern, text] of no)
+      expect([pattern, text, matchesPattern(pattern!, text!)]).toEqual([pattern, text, false]);
   });
 });

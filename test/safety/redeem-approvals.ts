@@ -8,7 +8,11 @@ const approvals = new Approvals({ store, key: Buffer.from(key, 'hex') });
 // All start together: this line says that this process is ready, one on its input that all are.
 process.stdout.write('ready\n');
 await new Promise((resolve) => process.stdin.once('data', resolve));
-const answers = await Promise.allSettled(texts.map((text) => approvals.redeem(JSON.parse(text) as Approval)));
-process.stdout.write(`${JSON.stringify(answers.map((answer) => (answer.status === 'fulfilled' ? 'redeemed' : (answer.reason as { code?: unknown }).code)))}\n`);
+const answers = await Promise.allSettled(
+  texts.map((text) => approvals.redeem(JSON.parse(text) as Approval)),
+);
+process.stdout.write(
+  `${JSON.stringify(answers.map((answer) => (answer.status === 'fulfilled' ? 'redeemed' : (answer.reason as { code?: unknown }).code)))}\n`,
+);
 await store.close();
 process.stdin.destroy();

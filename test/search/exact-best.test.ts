@@ -10,19 +10,48 @@ import { readRelatedWords } from '../../src/search/related-words.js';
 import { SearchIndex } from '../../src/search/search-index.js';
 import { registryOf } from '../tool/sample-tools.js';
 
-const WORDS = ['file', 'files', 'read', 'write', 'tax', 'weather', 'forecast', 'delete', 'remove', 'list', 'image', 'photo', 'bitcoin', 'crypto', 'get', 'user', 'git', 'diff', 'commit', 'the'];
+const WORDS = [
+  'file',
+  'files',
+  'read',
+  'write',
+  'tax',
+  'weather',
+  'forecast',
+  'delete',
+  'remove',
+  'list',
+  'image',
+  'photo',
+  'bitcoin',
+  'crypto',
+  'get',
+  'user',
+  'git',
+  'diff',
+  'commit',
+  'the',
+];
 const word = fc.constantFrom(...WORDS);
-const phrase = (most: number) => fc.array(word, { minLength: 1, maxLength: most }).map((words) => words.join(' '));
+const phrase = (most: number) =>
+  fc.array(word, { minLength: 1, maxLength: most }).map((words) => words.join(' '));
 const tool = fc.record({
   description: phrase(12),
   keywords: fc.uniqueArray(phrase(2), { maxLength: 4 }),
   examples: fc.array(phrase(6), { maxLength: 2 }),
   priority: fc.constantFrom(0, 1, 2, 3),
 });
-const catalogue = fc.array(fc.tuple(fc.array(word, { minLength: 1, maxLength: 3 }), tool), { minLength: 1, maxLength: 120 });
+const catalogue = fc.array(fc.tuple(fc.array(word, { minLength: 1, maxLength: 3 }), tool), {
+  minLength: 1,
+  maxLength: 120,
+});
 
-const registryWith = (tools: readonly (readonly [readonly string[], object])[]) => registryOf(...tools.map(([name, options], index) => ({ ...options, name: `${name.join('_')}_${index}` })));
-const brief = (results: readonly { toolName: string; score: number }[]) => results.map(({ toolName, score }) => [toolName, score]);
+const registryWith = (tools: readonly (readonly [readonly string[], object])[]) =>
+  registryOf(
+    ...tools.map(([name, options], index) => ({ ...options, name: `${name.join('_')}_${index}` })),
+  );
+const brief = (results: readonly { toolName: string; score: number }[]) =>
+  results.map(({ toolName, score }) => [toolName, score]);
 
 /** The reference: every tool scored from its words, none passed over, whatever the postings say. */
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
@@ -35,7 +64,12 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   return [...registry]
     .map((entry) => ({ entry, score: scorer.score(index.documentsNamed(entry.name)[0]!) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || a.entry.priority - b.entry.priority || (a.entry.name < b.entry.name ? -1 : 1))
+    .sort(
+      (a, b) =>
+        b.score - a.score ||
+        a.entry.priority - b.entry.priority ||
+        (a.entry.name < b.entry.name ? -1 : 1),
+    )
     .map(({ entry, score }) => [entry.name, score]);
 }
 
@@ -46,7 +80,12 @@ describe('search', () => {
         const index = new SearchIndex();
         for (const entry of registryWith(tools)) index.add(entry);
         const { having } = finish(index.finding(text, 0, () => true));
-        expect(having.map(({ name }) => name).sort()).toEqual(index.search(text, tools.length).map(({ toolName }) => toolName).sort());
+        expect(having.map(({ name }) => name).sort()).toEqual(
+          index
+            .search(text, tools.length)
+            .map(({ toolName }) => toolName)
+            .sort(),
+        );
       }),
       { numRuns: 60 },
     );
@@ -56,7 +95,8 @@ describe('search', () => {
     fc.assert(
       fc.property(catalogue, phrase(8), fc.nat({ max: 30 }), (tools, text, at) => {
         const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
-        for (const entry of registryWith(tools)) for (const index of [whole, sliced]) index.add(entry);
+        for (const entry of registryWith(tools))
+          for (const index of [whole, sliced]) index.add(entry);
         const work = sliced.preparing();
         let pauses = 0;
         while (work.next().done !== true) if (pauses++ === at) sliced.search(text, 3);
@@ -69,32 +109,53 @@ describe('search', () => {
 
   it('finds the same in slices, whatever is asked between two of them and whichever tools come and go', () => {
     fc.assert(
-      fc.property(catalogue, phrase(8), fc.nat({ max: 60 }), fc.boolean(), (tools, text, at, changes) => {
-        const entries = [...registryWith(tools)];
-        const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
-        for (const entry of entries.slice(1)) whole.add(entry);
-        for (const entry of entries.slice(changes ? 0 : 1)) sliced.add(entry);
-        const work = sliced.finding(text, 10, () => true);
-        let pauses = 0;
-        let step = work.next();
-        for (; step.done !== true; step = work.next()) {
-          if (pauses++ !== at) continue;
-          expect(sliced.search(text, 3)).toHaveLength(Math.min(3, finish(sliced.finding(text, 0, () => true)).having.length));
-          if (changes) sliced.remove(entries[0]!);
-        }
-        if (!changes || pauses > at) expect(step.value.best.map(({ result }) => result)).toEqual(whole.search(text, 10));
-        expect(sliced.search(text, 10)).toEqual((changes && pauses <= at ? sliced : whole).search(text, 10));
-      }),
+      fc.property(
+        catalogue,
+        phrase(8),
+        fc.nat({ max: 60 }),
+        fc.boolean(),
+        (tools, text, at, changes) => {
+          const entries = [...registryWith(tools)];
+          const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
+          for (const entry of entries.slice(1)) whole.add(entry);
+          for (const entry of entries.slice(changes ? 0 : 1)) sliced.add(entry);
+          const work = sliced.finding(text, 10, () => true);
+          let pauses = 0;
+          let step = work.next();
+          for (; step.done !== true; step = work.next()) {
+            if (pauses++ !== at) continue;
+            expect(sliced.search(text, 3)).toHaveLength(
+              Math.min(3, finish(sliced.finding(text, 0, () => true)).having.length),
+            );
+            if (changes) sliced.remove(entries[0]!);
+          }
+          if (!changes || pauses > at)
+            expect(step.value.best.map(({ result }) => result)).toEqual(whole.search(text, 10));
+          expect(sliced.search(text, 10)).toEqual(
+            (changes && pauses <= at ? sliced : whole).search(text, 10),
+          );
+        },
+      ),
       { numRuns: 60 },
     );
   });
 
   it('equals a full scan', () => {
-    const spoken = fc.array(fc.oneof(word, fc.constantFrom('fiel', 'wether', 'Bitcoin', '"tax"', '12', 'please', 'images', 'diffs')), { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+    const spoken = fc
+      .array(
+        fc.oneof(
+          word,
+          fc.constantFrom('fiel', 'wether', 'Bitcoin', '"tax"', '12', 'please', 'images', 'diffs'),
+        ),
+        { minLength: 1, maxLength: 12 },
+      )
+      .map((words) => words.join(' '));
     fc.assert(
       fc.property(catalogue, spoken, fc.integer({ min: 1, max: 30 }), (tools, text, k) => {
         const registry = registryWith(tools);
-        expect(brief(registry.search(text, { limit: k }))).toEqual(fullScan(registry, text).slice(0, k));
+        expect(brief(registry.search(text, { limit: k }))).toEqual(
+          fullScan(registry, text).slice(0, k),
+        );
       }),
       { numRuns: 100 },
     );
@@ -113,20 +174,28 @@ describe('search', () => {
 
   it('gives the same scores to the same tools, in whatever steps they came and whoever else came and went', () => {
     fc.assert(
-      fc.property(catalogue, catalogue, phrase(6), fc.array(fc.nat(1_000), { maxLength: 6 }), (tools, gone, text, asked) => {
-        const registry = registryWith(tools);
-        const [once] = [brief(registry.search(text, { limit: 500 }))];
-        const stepwise = registryWith([]);
-        const passing = [...registryWith(gone)].map(({ definition }) => definition).filter(({ name }) => !registry.has(name));
-        for (const [place, entry] of [...registry].entries()) {
-          if (place < passing.length) stepwise.register(passing[place]!);
-          stepwise.register(entry.definition);
-          if (asked.includes(place)) stepwise.search(text);
-        }
-        stepwise.search(text);
-        for (const { name } of passing) stepwise.unregister(name);
-        expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
-      }),
+      fc.property(
+        catalogue,
+        catalogue,
+        phrase(6),
+        fc.array(fc.nat(1_000), { maxLength: 6 }),
+        (tools, gone, text, asked) => {
+          const registry = registryWith(tools);
+          const [once] = [brief(registry.search(text, { limit: 500 }))];
+          const stepwise = registryWith([]);
+          const passing = [...registryWith(gone)]
+            .map(({ definition }) => definition)
+            .filter(({ name }) => !registry.has(name));
+          for (const [place, entry] of [...registry].entries()) {
+            if (place < passing.length) stepwise.register(passing[place]!);
+            stepwise.register(entry.definition);
+            if (asked.includes(place)) stepwise.search(text);
+          }
+          stepwise.search(text);
+          for (const { name } of passing) stepwise.unregister(name);
+          expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
+        },
+      ),
       { numRuns: 100 },
     );
   });

@@ -16,7 +16,10 @@ export function manyTools(): ToolMetadataRegistry {
     { name: 'calendar_add', description: 'Adds an appointment to the calendar' },
     { name: 'calendar_list', description: 'Lists appointments of a day' },
     { name: 'convert_currency', description: 'Converts an amount of money between currencies' },
-    { name: 'convert_units', description: 'Converts lengths, weights and temperatures between units' },
+    {
+      name: 'convert_units',
+      description: 'Converts lengths, weights and temperatures between units',
+    },
     { name: 'translate', description: 'Translates a text into another language' },
     { name: 'book_flight', description: 'Books a flight between two cities' },
     { name: 'book_hotel', description: 'Books a hotel room in a city' },
@@ -44,8 +47,15 @@ export const SUBJECTS = [
   'make the image of the logo smaller',
 ];
 
-export const ranking = (registry: ToolMetadataRegistry, text: string, limit = 10) => registry.search(text, { limit }).map(({ toolName }) => toolName);
+export const ranking = (registry: ToolMetadataRegistry, text: string, limit = 10) =>
+  registry.search(text, { limit }).map(({ toolName }) => toolName);
 
-export function use(registry: ToolMetadataRegistry, text: string, toolName: string, outcome: 'success' | 'failure' = 'success', times = 1): void {
+export function use(
+  registry: ToolMetadataRegistry,
+  text: string,
+  toolName: string,
+  outcome: 'success' | 'failure' = 'success',
+  times = 1,
+): void {
   for (let time = 0; time < times; time++) registry.recordUse({ text, toolName, outcome });
 }

@@ -4,16 +4,25 @@ import { issuesOf } from '../../src/core/errors.js';
 import { refusal } from '../tool/sample-tools.js';
 import { manyTools, SUBJECTS, use } from './feedback-catalogue.js';
 
-type History = readonly { readonly text: string; readonly tool: number; readonly success: boolean }[];
-const histories: fc.Arbitrary<History> = fc.array(fc.record({ text: fc.constantFrom(...SUBJECTS), tool: fc.nat(19), success: fc.boolean() }), { maxLength: 30 });
+type History = readonly {
+  readonly text: string;
+  readonly tool: number;
+  readonly success: boolean;
+}[];
+const histories: fc.Arbitrary<History> = fc.array(
+  fc.record({ text: fc.constantFrom(...SUBJECTS), tool: fc.nat(19), success: fc.boolean() }),
+  { maxLength: 30 },
+);
 
 function taught(history: History) {
   const registry = manyTools();
   const names = [...registry].map(({ name }) => name);
-  for (const { text, tool, success } of history) use(registry, text, names[tool]!, success ? 'success' : 'failure');
+  for (const { text, tool, success } of history)
+    use(registry, text, names[tool]!, success ? 'success' : 'failure');
   return registry;
 }
-const answers = (registry: ReturnType<typeof manyTools>) => SUBJECTS.map((text) => registry.search(text));
+const answers = (registry: ReturnType<typeof manyTools>) =>
+  SUBJECTS.map((text) => registry.search(text));
 
 describe('exported usage', () => {
   it('is plain, frozen JSON with a version', () => {
@@ -55,7 +64,11 @@ describe('exported usage', () => {
           return registry;
         };
         const straight = merged(0, 1, 2);
-        for (const order of [[2, 1, 0], [1, 2, 0], [0, 1, 2, 1, 0]]) {
+        for (const order of [
+          [2, 1, 0],
+          [1, 2, 0],
+          [0, 1, 2, 1, 0],
+        ]) {
           const other = merged(...order);
           expect(other.usage.export()).toEqual(straight.usage.export());
           expect(answers(other)).toEqual(answers(straight));
@@ -68,10 +81,12 @@ describe('exported usage', () => {
   });
 
   it('keeps the newest where more comes together than is kept', () => {
-    const letters = (number: number) => [...String(number).padStart(5, '0')].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+    const letters = (number: number) =>
+      [...String(number).padStart(5, '0')].map((digit) => 'abcdefghij'[Number(digit)]).join('');
     const half = (word: string) => {
       const registry = manyTools();
-      for (let number = 0; number < 6_000; number++) use(registry, `${word} ${letters(number)}`, 'translate');
+      for (let number = 0; number < 6_000; number++)
+        use(registry, `${word} ${letters(number)}`, 'translate');
       return registry.usage.export();
     };
     const [one, other] = [half('jazz'), half('rock')];
@@ -88,13 +103,33 @@ describe('exported usage', () => {
 
   it('may speak of tools that are not registered; they do not appear', () => {
     const registry = manyTools();
-    registry.usage.merge({ version: 1, uses: 1, requests: [{ stems: ['gazebo'], age: 0, tools: [['__proto__', 1], ['nobody', 2]] }] });
+    registry.usage.merge({
+      version: 1,
+      uses: 1,
+      requests: [
+        {
+          stems: ['gazebo'],
+          age: 0,
+          tools: [
+            ['__proto__', 1],
+            ['nobody', 2],
+          ],
+        },
+      ],
+    });
     expect(registry.search('gazebo')).toEqual([]);
-    expect(registry.usage.export().requests[0]!.tools).toEqual([['__proto__', 1], ['nobody', 2]]);
+    expect(registry.usage.export().requests[0]!.tools).toEqual([
+      ['__proto__', 1],
+      ['nobody', 2],
+    ]);
   });
 
   const request = { stems: ['a', 'b'], age: 0, tools: [['translate', 1]] };
-  const withRequest = (change: object) => ({ version: 1, uses: 5, requests: [request, { ...request, ...change }] });
+  const withRequest = (change: object) => ({
+    version: 1,
+    uses: 5,
+    requests: [request, { ...request, ...change }],
+  });
   it.each([
     ['nothing', undefined, []],
     ['a list', [], []],
@@ -103,17 +138,34 @@ describe('exported usage', () => {
     ['an unknown key', { version: 1, uses: 5, requests: [], more: 1 }, []],
     ['uses that are no count', { version: 1, uses: -1, requests: [] }, ['uses']],
     ['requests that are no list', { version: 1, uses: 5, requests: {} }, ['requests']],
-    ['too many requests', { version: 1, uses: 5, requests: Array.from({ length: 10_001 }, () => request) }, ['requests']],
+    [
+      'too many requests',
+      { version: 1, uses: 5, requests: Array.from({ length: 10_001 }, () => request) },
+      ['requests'],
+    ],
     ['a request that is none', { version: 1, uses: 5, requests: [request, 7] }, ['requests', 1]],
     ['a request with more', withRequest({ text: 'a' }), ['requests', 1]],
     ['no words', withRequest({ stems: [] }), ['requests', 1, 'stems']],
     ['unsorted words', withRequest({ stems: ['b', 'a'] }), ['requests', 1, 'stems']],
     ['repeated words', withRequest({ stems: ['a', 'a'] }), ['requests', 1, 'stems']],
     ['words with spaces', withRequest({ stems: ['a b'] }), ['requests', 1, 'stems']],
-    ['too many words', withRequest({ stems: Array.from({ length: 65 }, (_, at) => `w${100 + at}`) }), ['requests', 1, 'stems']],
+    [
+      'too many words',
+      withRequest({ stems: Array.from({ length: 65 }, (_, at) => `w${100 + at}`) }),
+      ['requests', 1, 'stems'],
+    ],
     ['an age of more than there were uses', withRequest({ age: 5 }), ['requests', 1, 'age']],
     ['no tools', withRequest({ tools: [] }), ['requests', 1, 'tools']],
-    ['a tool twice', withRequest({ tools: [['a', 1], ['a', 2]] }), ['requests', 1, 'tools']],
+    [
+      'a tool twice',
+      withRequest({
+        tools: [
+          ['a', 1],
+          ['a', 2],
+        ],
+      }),
+      ['requests', 1, 'tools'],
+    ],
     ['too strong a vote', withRequest({ tools: [['a', 11]] }), ['requests', 1, 'tools', 0]],
     ['a vote without strength', withRequest({ tools: [['a']] }), ['requests', 1, 'tools', 0]],
     ['an infinite vote', withRequest({ tools: [['a', Infinity]] }), []],

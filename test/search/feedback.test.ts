@@ -4,11 +4,14 @@ import { LEAST, refusal } from '../tool/sample-tools.js';
 import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const usageOf = (registry: ReturnType<typeof manyTools>, text: string, toolName: string) => registry.search(text, { limit: 100 }).find((result) => result.toolName === toolName)?.usage;
+const usageOf = (registry: ReturnType<typeof manyTools>, text: string, toolName: string) =>
+  registry.search(text, { limit: 100 }).find((result) => result.toolName === toolName)?.usage;
 
 describe('learning from use', () => {
   it('changes nothing until something was used', () => {
-    for (const text of SUBJECTS) for (const { usage, explanation } of manyTools().search(text)) expect([usage, explanation.includes('similar requests')]).toEqual([0, false]);
+    for (const text of SUBJECTS)
+      for (const { usage, explanation } of manyTools().search(text))
+        expect([usage, explanation.includes('similar requests')]).toEqual([0, false]);
   });
 
   it('lifts a tool for a request like the one that it served, and says so', () => {
@@ -16,7 +19,10 @@ describe('learning from use', () => {
     expect(ranking(registry, 'will I need an gazebo in Rome')).not.toContain('weather_report');
     use(registry, 'do I need an gazebo in Oslo today', 'weather_report');
     const [first] = registry.search('will the gazebo stay dry today');
-    expect(first).toMatchObject({ toolName: 'weather_report', explanation: expect.stringContaining('served similar requests before') as string });
+    expect(first).toMatchObject({
+      toolName: 'weather_report',
+      explanation: expect.stringContaining('served similar requests before') as string,
+    });
     expect(first!.usage).toBeGreaterThan(0);
     expect(first!.usage).toBeLessThanOrEqual(first!.score);
   });
@@ -35,7 +41,9 @@ describe('learning from use', () => {
     use(registry, text, before[0]!, 'failure', 3);
     expect(ranking(registry, text, 100)[0]).toBe(before[1]);
     expect(ranking(registry, text, 100).sort()).toEqual([...before].sort());
-    const moved = registry.search(text, { limit: 100 }).find(({ toolName }) => toolName === before[0])!;
+    const moved = registry
+      .search(text, { limit: 100 })
+      .find(({ toolName }) => toolName === before[0])!;
     expect(moved.usage).toBeLessThan(0);
     expect(moved.score).toBeGreaterThan(0);
     expect(moved.explanation).toContain('failed on similar requests before');
@@ -79,7 +87,11 @@ describe('learning from use', () => {
   it('does not take one common word for likeness, nor small talk, numbers and quoted values', () => {
     const registry = manyTools();
     use(registry, 'please help me find "gazebo" 17 in the garden behind the house', 'play_music');
-    for (const text of ['please help me find a hotel with a garden near the harbour', 'please help me with "gazebo" 17', 'gazebo']) {
+    for (const text of [
+      'please help me find a hotel with a garden near the harbour',
+      'please help me with "gazebo" 17',
+      'gazebo',
+    ]) {
       expect([text, usageOf(registry, text, 'play_music') ?? 0]).toEqual([text, 0]);
     }
     expect(JSON.stringify(registry.usage.export())).not.toMatch(/gazebo|17|please/);
@@ -94,7 +106,11 @@ describe('learning from use', () => {
   it('never shows a tool that the filter excludes or that is gone', () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report', 'success', 20);
-    expect(registry.search('gazebo for the office', { filter: ({ name }) => name !== 'weather_report' }).map(({ toolName }) => toolName)).not.toContain('weather_report');
+    expect(
+      registry
+        .search('gazebo for the office', { filter: ({ name }) => name !== 'weather_report' })
+        .map(({ toolName }) => toolName),
+    ).not.toContain('weather_report');
     registry.unregister('weather_report');
     expect(ranking(registry, 'gazebo for the office')).not.toContain('weather_report');
     registry.register(definitionOf({ ...LEAST, name: 'weather_report' }));
@@ -112,7 +128,11 @@ describe('learning from use', () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report');
     const before = registry.search('gazebo for the office');
-    const added = Array.from({ length: 30 }, (_, number) => ({ ...LEAST, name: `gazebo_${number}`, description: 'gazebo' }));
+    const added = Array.from({ length: 30 }, (_, number) => ({
+      ...LEAST,
+      name: `gazebo_${number}`,
+      description: 'gazebo',
+    }));
     registry.registerAll(added.map((tool) => definitionOf(tool)));
     expect(registry.search('gazebo for the office', { limit: 100 })).not.toEqual(before);
     for (const { name } of added) registry.unregister(name);
@@ -121,19 +141,33 @@ describe('learning from use', () => {
 
   it('refuses what is no use', () => {
     const registry = manyTools();
-    expect(refusal(() => registry.recordUse({ text: 'a', toolName: 'weather_repor', outcome: 'success' })).code).toBe('TOOL_NOT_FOUND');
-    expect(refusal(() => registry.recordUse({ text: 7 as never, toolName: 'translate', outcome: 'success' })).code).toBe('INVALID_ARGUMENT');
-    expect(refusal(() => registry.recordUse({ text: 'a', toolName: 'translate', outcome: 'maybe' as never })).code).toBe('INVALID_ARGUMENT');
+    expect(
+      refusal(() =>
+        registry.recordUse({ text: 'a', toolName: 'weather_repor', outcome: 'success' }),
+      ).code,
+    ).toBe('TOOL_NOT_FOUND');
+    expect(
+      refusal(() =>
+        registry.recordUse({ text: 7 as never, toolName: 'translate', outcome: 'success' }),
+      ).code,
+    ).toBe('INVALID_ARGUMENT');
+    expect(
+      refusal(() =>
+        registry.recordUse({ text: 'a', toolName: 'translate', outcome: 'maybe' as never }),
+      ).code,
+    ).toBe('INVALID_ARGUMENT');
     expect(refusal(() => registry.recordUse(undefined as never)).code).toBe('INVALID_ARGUMENT');
     expect(registry.usage.size).toBe(0);
   });
 
   it('keeps a bounded number of requests, and of each a bounded number of words and tools', () => {
     const registry = manyTools();
-    const letters = (number: number) => [...String(number).padStart(5, '0')].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+    const letters = (number: number) =>
+      [...String(number).padStart(5, '0')].map((digit) => 'abcdefghij'[Number(digit)]).join('');
     use(registry, 'gazebo for the office', 'translate');
     use(registry, 'a jazz album', 'translate');
-    for (let number = 0; number < 9_998; number++) use(registry, `subject ${letters(number)}`, 'translate');
+    for (let number = 0; number < 9_998; number++)
+      use(registry, `subject ${letters(number)}`, 'translate');
     expect(registry.usage.size).toBe(10_000);
     use(registry, 'gazebo for the office', 'translate');
     use(registry, 'one more', 'translate');
@@ -143,7 +177,9 @@ describe('learning from use', () => {
 
     registry.usage.clear();
     const long = Array.from({ length: 2_000 }, (_, number) => letters(number)).join(' ');
-    registry.registerAll(Array.from({ length: 50 }, (_, number) => definitionOf({ ...LEAST, name: `t${number}` })));
+    registry.registerAll(
+      Array.from({ length: 50 }, (_, number) => definitionOf({ ...LEAST, name: `t${number}` })),
+    );
     for (let number = 0; number < 50; number++) use(registry, long, `t${number}`);
     use(registry, 'x'.repeat(5_000), 't0');
     const { requests } = registry.usage.export();
@@ -151,26 +187,45 @@ describe('learning from use', () => {
     expect(requests[0]!.tools.map(([name]) => name)).toContain('t49');
   });
 
-  const uses = fc.array(fc.record({ text: fc.constantFrom(...SUBJECTS, 'book a room and a flight', 'the weather and the expenses of this month'), tool: fc.nat(19), success: fc.boolean() }), { maxLength: 40 });
+  const uses = fc.array(
+    fc.record({
+      text: fc.constantFrom(
+        ...SUBJECTS,
+        'book a room and a flight',
+        'the weather and the expenses of this month',
+      ),
+      tool: fc.nat(19),
+      success: fc.boolean(),
+    }),
+    { maxLength: 40 },
+  );
   const taught = (history: readonly { text: string; tool: number; success: boolean }[]) => {
     const registry = manyTools();
     const names = [...registry].map(({ name }) => name);
-    for (const { text, tool, success } of history) use(registry, text, names[tool]!, success ? 'success' : 'failure');
+    for (const { text, tool, success } of history)
+      use(registry, text, names[tool]!, success ? 'success' : 'failure');
     return registry;
   };
 
   it('is the same for the same history', () => {
-    fc.assert(fc.property(uses, (history) => {
+    fc.assert(
+      fc.property(uses, (history) => {
         const [one, other] = [taught(history), taught(history)];
-        expect(SUBJECTS.map((text) => one.search(text))).toEqual(SUBJECTS.map((text) => other.search(text)));
-      }), { numRuns: 15 });
+        expect(SUBJECTS.map((text) => one.search(text))).toEqual(
+          SUBJECTS.map((text) => other.search(text)),
+        );
+      }),
+      { numRuns: 15 },
+    );
   });
 
   it('gives exactly the best of all, however few are asked for', () => {
     fc.assert(
       fc.property(uses, fc.nat(12), fc.constantFrom(...SUBJECTS), (history, limit, text) => {
         const registry = taught(history);
-        expect(registry.search(text, { limit })).toEqual(registry.search(text, { limit: 1_000 }).slice(0, limit));
+        expect(registry.search(text, { limit })).toEqual(
+          registry.search(text, { limit: 1_000 }).slice(0, limit),
+        );
       }),
       { numRuns: 100 },
     );
@@ -183,7 +238,11 @@ describe('learning from use', () => {
         const names = [...registry].map(({ name }) => name);
         const found = ranking(registry, text, 100);
         expect(found).toEqual(expect.arrayContaining(ranking(manyTools(), text, 100)));
-        expect(registry.search(text, { filter: ({ name }) => name !== names[excluded] }).map(({ toolName }) => toolName)).not.toContain(names[excluded]);
+        expect(
+          registry
+            .search(text, { filter: ({ name }) => name !== names[excluded] })
+            .map(({ toolName }) => toolName),
+        ).not.toContain(names[excluded]);
       }),
       { numRuns: 50 },
     );

@@ -3,9 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { registryOf } from '../tool/sample-tools.js';
 
-const registry = registryOf({ name: 'git', description: 'Shows changes', keywords: ['git', 'git diff'], mandatoryKeywords: ['show'], category: 'vcs' }, { name: 'emoji', keywords: ['❤️', '🔥', 'fire'], mandatoryKeywords: ['☁️'] });
+const registry = registryOf(
+  {
+    name: 'git',
+    description: 'Shows changes',
+    keywords: ['git', 'git diff'],
+    mandatoryKeywords: ['show'],
+    category: 'vcs',
+  },
+  { name: 'emoji', keywords: ['❤️', '🔥', 'fire'], mandatoryKeywords: ['☁️'] },
+);
 
-const ask = (text: string) => [registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName), [...registry.getToolsMatchingMandatoryKeywords(text)], [...registry.detectCategoriesFromText(text)], registry.search(text).map(({ toolName }) => toolName)];
+const ask = (text: string) => [
+  registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName),
+  [...registry.getToolsMatchingMandatoryKeywords(text)],
+  [...registry.detectCategoriesFromText(text)],
+  registry.search(text).map(({ toolName }) => toolName),
+];
 const NOTHING = [[], [], [], []];
 
 const HOSTILE: readonly (readonly [what: string, text: string])[] = [
@@ -29,7 +43,13 @@ describe('a hostile text', () => {
   });
 
   it('of any kind is answered', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (text) => void expect(ask(text)).toHaveLength(4)), { numRuns: 300 });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 500 }),
+        (text) => void expect(ask(text)).toHaveLength(4),
+      ),
+      { numRuns: 300 },
+    );
   });
 
   it('of right-to-left words between marks is read by its words', () => {

@@ -8,8 +8,11 @@ function findNaively(keywords: readonly string[], text: string): ReadonlySet<str
   const forms = new Set(keywords.map((keyword) => keywordForm(keyword).join(' ')));
   const words = splitWords(text);
   const asWritten = words.map(({ whole }) => stem(whole));
-  const inParts = words.flatMap(({ whole, parts }) => (forms.has(stem(whole)) ? [stem(whole)] : parts.map(stem)));
-  const occurs = (form: readonly string[], stems: readonly string[]) => stems.some((_, start) => form.every((each, offset) => stems[start + offset] === each));
+  const inParts = words.flatMap(({ whole, parts }) =>
+    forms.has(stem(whole)) ? [stem(whole)] : parts.map(stem),
+  );
+  const occurs = (form: readonly string[], stems: readonly string[]) =>
+    stems.some((_, start) => form.every((each, offset) => stems[start + offset] === each));
   return new Set(
     keywords.filter((keyword) => {
       const form = keywordForm(keyword);
@@ -18,11 +21,53 @@ function findNaively(keywords: readonly string[], text: string): ReadonlySet<str
   );
 }
 
-const word = fc.constantFrom('git', 'diff', 'gitdiff', 'test', 'tests', 'testing', 'latest', 'show', 'run', 'c', 'c++', 'ls', 'hub', 'github', '🔥', 'é', '__proto__');
+const word = fc.constantFrom(
+  'git',
+  'diff',
+  'gitdiff',
+  'test',
+  'tests',
+  'testing',
+  'latest',
+  'show',
+  'run',
+  'c',
+  'c++',
+  'ls',
+  'hub',
+  'github',
+  '🔥',
+  'é',
+  '__proto__',
+);
 const keyword = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '));
 const keywords = fc.uniqueArray(keyword, { maxLength: 20 });
-const written = fc.constantFrom('git', 'Git', 'gitDiff', 'git_diff', 'GitHub', 'github', 'test', 'Tests', 'TESTED', 'latest', 'show', 'Run', 'running', 'C++', 'c', 'ls', 'é', '🔥', 'runTests', 'showGitDiff', '__proto__');
-const text = fc.array(fc.tuple(written, fc.constantFrom(' ', ', ', '-', '. ', '\n'))).map((words) => words.flat().join(''));
+const written = fc.constantFrom(
+  'git',
+  'Git',
+  'gitDiff',
+  'git_diff',
+  'GitHub',
+  'github',
+  'test',
+  'Tests',
+  'TESTED',
+  'latest',
+  'show',
+  'Run',
+  'running',
+  'C++',
+  'c',
+  'ls',
+  'é',
+  '🔥',
+  'runTests',
+  'showGitDiff',
+  '__proto__',
+);
+const text = fc
+  .array(fc.tuple(written, fc.constantFrom(' ', ', ', '-', '. ', '\n')))
+  .map((words) => words.flat().join(''));
 
 describe('KeywordIndex', () => {
   it('finds what comparing every keyword with every place of the text finds', () => {
@@ -76,9 +121,12 @@ describe('KeywordIndex', () => {
     expect(keywordForm('🔥!?')).toEqual([]);
   });
 
-  it.each(['🔥', '!!!', '❤️', '+', '#'])('never finds %s, which has neither letter nor digit', (each) => {
-    const index = new KeywordIndex();
-    index.add(each);
-    expect([...index.find(`${each} ☁️ and ${each}`)]).toEqual([]);
-  });
+  it.each(['🔥', '!!!', '❤️', '+', '#'])(
+    'never finds %s, which has neither letter nor digit',
+    (each) => {
+      const index = new KeywordIndex();
+      index.add(each);
+      expect([...index.find(`${each} ☁️ and ${each}`)]).toEqual([]);
+    },
+  );
 });

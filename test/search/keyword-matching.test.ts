@@ -3,9 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { Priority, type ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 
-const found = (registry: ToolMetadataRegistry, text: string) => registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName);
+const found = (registry: ToolMetadataRegistry, text: string) =>
+  registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName);
 /** Whether one keyword is found in a text. */
-const finds = (keyword: string, text: string, others: readonly string[] = []) => found(registryOf({ name: 'one', keywords: [keyword] }, ...others.map((other, index) => ({ name: `other${index}`, keywords: [other] }))), text).includes('one');
+const finds = (keyword: string, text: string, others: readonly string[] = []) =>
+  found(
+    registryOf(
+      { name: 'one', keywords: [keyword] },
+      ...others.map((other, index) => ({ name: `other${index}`, keywords: [other] })),
+    ),
+    text,
+  ).includes('one');
 
 describe('a keyword', () => {
   it.each([
@@ -62,49 +70,95 @@ describe('a keyword', () => {
   });
 
   it('is found beside an overlapping one of the same tool', () => {
-    const [result] = registryOf({ keywords: ['run tests', 'test', 'other'] }).getToolsMatchingTextScored('run tests');
+    const [result] = registryOf({
+      keywords: ['run tests', 'test', 'other'],
+    }).getToolsMatchingTextScored('run tests');
     expect(result!.matchedKeywords.toSorted()).toEqual(['run tests', 'test']);
   });
 
   it('is given back as it was declared', () => {
-    expect(registryOf({ keywords: ['Commits'] }).getToolsMatchingTextScored('committing')[0]!.matchedKeywords).toEqual(['commits']);
+    expect(
+      registryOf({ keywords: ['Commits'] }).getToolsMatchingTextScored('committing')[0]!
+        .matchedKeywords,
+    ).toEqual(['commits']);
   });
 });
 
 describe('the keyword score', () => {
-  it.each(Object.entries(Priority))('of one of two keywords with priority %s is base, specificity and boost', (name, priority) => {
-    const boost = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05 }[name]!;
-    expect(registryOf({ name: 'one', priority, keywords: ['git', 'diff'] }).getToolsMatchingTextScored('git')).toEqual([
-      { toolName: 'one', score: 0.5 + 0.2 + boost, base: 0.5, specificity: 0.2, priorityBoost: boost, matchedKeywords: ['git'] },
-    ]);
-  });
+  it.each(Object.entries(Priority))(
+    'of one of two keywords with priority %s is base, specificity and boost',
+    (name, priority) => {
+      const boost = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05 }[name]!;
+      expect(
+        registryOf({ name: 'one', priority, keywords: ['git', 'diff'] }).getToolsMatchingTextScored(
+          'git',
+        ),
+      ).toEqual([
+        {
+          toolName: 'one',
+          score: 0.5 + 0.2 + boost,
+          base: 0.5,
+          specificity: 0.2,
+          priorityBoost: boost,
+          matchedKeywords: ['git'],
+        },
+      ]);
+    },
+  );
 
   it('is less specific only where the matched keywords have under two letters on average', () => {
-    expect(registryOf({ keywords: ['c'] }).getToolsMatchingTextScored('c')[0]!.specificity).toBe(0.1);
-    expect(registryOf({ keywords: ['c', 'ls'] }).getToolsMatchingTextScored('c ls')[0]!.specificity).toBeCloseTo(0.15, 12);
-    expect(registryOf({ keywords: ['ls'] }).getToolsMatchingTextScored('ls')[0]!.specificity).toBe(0.2);
+    expect(registryOf({ keywords: ['c'] }).getToolsMatchingTextScored('c')[0]!.specificity).toBe(
+      0.1,
+    );
+    expect(
+      registryOf({ keywords: ['c', 'ls'] }).getToolsMatchingTextScored('c ls')[0]!.specificity,
+    ).toBeCloseTo(0.15, 12);
+    expect(registryOf({ keywords: ['ls'] }).getToolsMatchingTextScored('ls')[0]!.specificity).toBe(
+      0.2,
+    );
   });
 
   it('is the sum of its parts, and bounded, for all keywords and texts', () => {
     const label = fc.constantFrom('a', 'bb', 'ccc', 'git diff', 'show', 'run tests');
-    const options = fc.record({ keywords: fc.uniqueArray(label, { minLength: 1 }), priority: fc.constantFrom(...Object.values(Priority)) });
+    const options = fc.record({
+      keywords: fc.uniqueArray(label, { minLength: 1 }),
+      priority: fc.constantFrom(...Object.values(Priority)),
+    });
     fc.assert(
-      fc.property(fc.array(options, { minLength: 1, maxLength: 6 }), fc.array(label), (tools, words) => {
-        const registry = registryOf(...tools.map((tool, index) => ({ ...tool, name: `t${index}` })));
-        const results = registry.getToolsMatchingTextScored(words.join('. '));
-        for (const { toolName, score, base, specificity, priorityBoost, matchedKeywords } of results) {
-          const { keywords } = registry.require(toolName);
-          const mean = matchedKeywords.reduce((sum, { length }) => sum + length, 0) / matchedKeywords.length;
-          expect(base).toBe(matchedKeywords.length / keywords.length);
-          expect(specificity).toBeCloseTo(Math.min(mean / 10, 0.2), 12);
-          expect(score).toBe(base + specificity + priorityBoost);
-          expect(score).toBeLessThanOrEqual(1.5);
-          expect(keywords).toEqual(expect.arrayContaining([...matchedKeywords]));
-          expect(new Set(matchedKeywords).size).toBe(matchedKeywords.length);
-        }
-        const expected = registry.filter({}).filter(({ keywords }) => keywords.some((keyword) => finds(keyword, words.join('. '))));
-        expect(results.map(({ toolName }) => toolName).sort()).toEqual(expected.map(({ name }) => name).sort());
-      }),
+      fc.property(
+        fc.array(options, { minLength: 1, maxLength: 6 }),
+        fc.array(label),
+        (tools, words) => {
+          const registry = registryOf(
+            ...tools.map((tool, index) => ({ ...tool, name: `t${index}` })),
+          );
+          const results = registry.getToolsMatchingTextScored(words.join('. '));
+          for (const {
+            toolName,
+            score,
+            base,
+            specificity,
+            priorityBoost,
+            matchedKeywords,
+          } of results) {
+            const { keywords } = registry.require(toolName);
+            const mean =
+              matchedKeywords.reduce((sum, { length }) => sum + length, 0) / matchedKeywords.length;
+            expect(base).toBe(matchedKeywords.length / keywords.length);
+            expect(specificity).toBeCloseTo(Math.min(mean / 10, 0.2), 12);
+            expect(score).toBe(base + specificity + priorityBoost);
+            expect(score).toBeLessThanOrEqual(1.5);
+            expect(keywords).toEqual(expect.arrayContaining([...matchedKeywords]));
+            expect(new Set(matchedKeywords).size).toBe(matchedKeywords.length);
+          }
+          const expected = registry
+            .filter({})
+            .filter(({ keywords }) => keywords.some((keyword) => finds(keyword, words.join('. '))));
+          expect(results.map(({ toolName }) => toolName).sort()).toEqual(
+            expected.map(({ name }) => name).sort(),
+          );
+        },
+      ),
       { numRuns: 100 },
     );
   });
@@ -125,16 +179,24 @@ describe('the scored results', () => {
   it('of equal scores have the more important tool first', () => {
     const keywords = (count: number) => Array.from({ length: count }, (_, index) => `k${index}`);
     // 1/5 + 0.2 + 0.1 and 1/10 + 0.2 + 0.2 are both a half.
-    const registry = registryOf({ name: 'a-medium', priority: 2, keywords: keywords(5) }, { name: 'b-high', priority: 1, keywords: keywords(10) });
+    const registry = registryOf(
+      { name: 'a-medium', priority: 2, keywords: keywords(5) },
+      { name: 'b-high', priority: 1, keywords: keywords(10) },
+    );
     const results = registry.getToolsMatchingTextScored('k0');
     expect(results[0]!.score).toBe(results[1]!.score);
     expect(results.map(({ toolName }) => toolName)).toEqual(['b-high', 'a-medium']);
   });
 
   it('can be limited by score and by number', () => {
-    const registry = registryOf({ name: 'a', keywords: ['x'] }, { name: 'b', keywords: ['x', 'y'] }, { name: 'c', keywords: ['x', 'y', 'z', 'w'] });
+    const registry = registryOf(
+      { name: 'a', keywords: ['x'] },
+      { name: 'b', keywords: ['x', 'y'] },
+      { name: 'c', keywords: ['x', 'y', 'z', 'w'] },
+    );
     const scores = registry.getToolsMatchingTextScored('x').map(({ score }) => score);
-    const limited = (options: object) => registry.getToolsMatchingTextScored('x', options).map(({ toolName }) => toolName);
+    const limited = (options: object) =>
+      registry.getToolsMatchingTextScored('x', options).map(({ toolName }) => toolName);
     expect(limited({ minScore: scores[1] })).toEqual(['a', 'b']);
     expect(limited({ minScore: scores[1]! + 1e-9 })).toEqual(['a']);
     expect(limited({ minScore: 99 })).toEqual([]);
@@ -147,13 +209,18 @@ describe('the scored results', () => {
 
   it('are empty for a text without keywords, with no tools put in instead', () => {
     const registry = registryOf({ name: 'read', priority: 0, keywords: ['read'] });
-    for (const text of ['', '   ', 'xyz abc 123']) expect(registry.getToolsMatchingTextScored(text)).toEqual([]);
+    for (const text of ['', '   ', 'xyz abc 123'])
+      expect(registry.getToolsMatchingTextScored(text)).toEqual([]);
   });
 });
 
 describe('mandatory keywords', () => {
   it('bring their tools by name, whatever the score, in the order of names', () => {
-    const registry = registryOf({ name: 'z', mandatoryKeywords: ['show diff'] }, { name: 'a', mandatoryKeywords: ['diff', 'ls'] }, { name: 'm', keywords: ['diff'] });
+    const registry = registryOf(
+      { name: 'z', mandatoryKeywords: ['show diff'] },
+      { name: 'a', mandatoryKeywords: ['diff', 'ls'] },
+      { name: 'm', keywords: ['diff'] },
+    );
     expect([...registry.getToolsMatchingMandatoryKeywords('show diff')]).toEqual(['a', 'z']);
     expect([...registry.getToolsMatchingMandatoryKeywords('showing diffs')]).toEqual(['a', 'z']);
     expect([...registry.getToolsMatchingMandatoryKeywords('ls')]).toEqual(['a']);
@@ -164,18 +231,31 @@ describe('mandatory keywords', () => {
 
 describe('detected categories', () => {
   it('are those of the tools with a keyword in the text, each once, sorted', () => {
-    const registry = registryOf({ name: 'a', category: 'VCS', keywords: ['git'] }, { name: 'b', category: 'vcs', keywords: ['commit'] }, { name: 'c', category: 'files', keywords: ['read'] }, { name: 'd', keywords: ['git'] });
+    const registry = registryOf(
+      { name: 'a', category: 'VCS', keywords: ['git'] },
+      { name: 'b', category: 'vcs', keywords: ['commit'] },
+      { name: 'c', category: 'files', keywords: ['read'] },
+      { name: 'd', keywords: ['git'] },
+    );
     expect([...registry.detectCategoriesFromText('git commit and read')]).toEqual(['files', 'vcs']);
     expect([...registry.detectCategoriesFromText('legit')]).toEqual([]);
   });
 });
 
 describe('a text that is no text', () => {
-  it.each([undefined, null, 5, {}, ['git'], Symbol('git')])('(%s) is refused by every text query', (text) => {
-    const registry = registryOf({ keywords: ['git'] });
-    for (const query of ['getToolsMatchingTextScored', 'getToolsMatchingMandatoryKeywords', 'detectCategoriesFromText', 'search'] as const) {
-      expect(refusal(() => registry[query](text as never)).code).toBe('INVALID_ARGUMENT');
-    }
-    expect(registry.metrics.queries).toBe(0);
-  });
+  it.each([undefined, null, 5, {}, ['git'], Symbol('git')])(
+    '(%s) is refused by every text query',
+    (text) => {
+      const registry = registryOf({ keywords: ['git'] });
+      for (const query of [
+        'getToolsMatchingTextScored',
+        'getToolsMatchingMandatoryKeywords',
+        'detectCategoriesFromText',
+        'search',
+      ] as const) {
+        expect(refusal(() => registry[query](text as never)).code).toBe('INVALID_ARGUMENT');
+      }
+      expect(registry.metrics.queries).toBe(0);
+    },
+  );
 });

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { LEAST, registryOf } from '../tool/sample-tools.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const names = (registry: ReturnType<typeof registryOf>, text: string, options?: { limit?: number }) => registry.search(text, options).map(({ toolName }) => toolName);
+const names = (
+  registry: ReturnType<typeof registryOf>,
+  text: string,
+  options?: { limit?: number },
+) => registry.search(text, options).map(({ toolName }) => toolName);
 
 describe('search', () => {
   it.each([
@@ -13,12 +17,25 @@ describe('search', () => {
     ['example', { name: 'one', examples: ['What is the weather?'] }, 'weather'],
     ['description', { name: 'one', description: 'Tells the weather' }, 'weather'],
     ['category', { name: 'one', category: 'weather' }, 'weather'],
-    ['parameter name', { name: 'one', inputSchema: { type: 'object', properties: { weather_code: {} } } }, 'weather'],
-    ['parameter description', { name: 'one', inputSchema: { type: 'object', properties: { c: { description: 'A weather code' } } } }, 'weather'],
+    [
+      'parameter name',
+      { name: 'one', inputSchema: { type: 'object', properties: { weather_code: {} } } },
+      'weather',
+    ],
+    [
+      'parameter description',
+      {
+        name: 'one',
+        inputSchema: { type: 'object', properties: { c: { description: 'A weather code' } } },
+      },
+      'weather',
+    ],
     ['inflection', { name: 'one', description: 'Compares texts' }, 'comparing'],
     ['part of an identifier', { name: 'getWeather' }, 'weather'],
   ])('finds a tool by its %s', (_, tool, text) => {
-    expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual([tool.name]);
+    expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual(
+      [tool.name],
+    );
   });
 
   it.each([
@@ -32,7 +49,11 @@ describe('search', () => {
   });
 
   it('says for each word in which fields it was found', () => {
-    const [result] = registryOf({ name: 'git_diff', keywords: ['diff'], description: 'Shows changes' }).search('show the diff');
+    const [result] = registryOf({
+      name: 'git_diff',
+      keywords: ['diff'],
+      description: 'Shows changes',
+    }).search('show the diff');
     expect(result!.matches).toEqual([
       { word: 'show', fields: ['description'], related: false },
       { word: 'diff', fields: ['name', 'keywords'], related: false },
@@ -41,7 +62,12 @@ describe('search', () => {
   });
 
   it('ranks a rare word above a common one, and a name above a description', () => {
-    const registry = registryOf({ name: 'a', description: 'read the file' }, { name: 'b', description: 'write the file' }, { name: 'c', description: 'file the tax' }, { name: 'tax', description: 'other work' });
+    const registry = registryOf(
+      { name: 'a', description: 'read the file' },
+      { name: 'b', description: 'write the file' },
+      { name: 'c', description: 'file the tax' },
+      { name: 'tax', description: 'other work' },
+    );
     expect(names(registry, 'file with tax').slice(0, 2)).toEqual(['c', 'tax']);
     expect(names(registry, 'tax')).toEqual(['tax', 'c']);
     expect(names(registry, 'read a file')[0]).toBe('a');
@@ -49,11 +75,18 @@ describe('search', () => {
 
   it('orders equal scores by priority, then by name', () => {
     const tool = (name: string, priority: number) => ({ name, priority, keywords: ['apple'] });
-    expect(names(registryOf(tool('d', 2), tool('c', 2), tool('b', 3), tool('a', 2), tool('z', 0)), 'apple')).toEqual(['z', 'a', 'c', 'd', 'b']);
+    expect(
+      names(
+        registryOf(tool('d', 2), tool('c', 2), tool('b', 3), tool('a', 2), tool('z', 0)),
+        'apple',
+      ),
+    ).toEqual(['z', 'a', 'c', 'd', 'b']);
   });
 
   it('gives at most ten results, or as many as asked', () => {
-    const registry = registryOf(...Array.from({ length: 15 }, (_, index) => ({ name: `t${index}`, keywords: ['apple'] })));
+    const registry = registryOf(
+      ...Array.from({ length: 15 }, (_, index) => ({ name: `t${index}`, keywords: ['apple'] })),
+    );
     expect(names(registry, 'apple')).toHaveLength(10);
     expect(names(registry, 'apple', { limit: 3 })).toHaveLength(3);
     expect(names(registry, 'apple', { limit: 100 })).toHaveLength(15);
@@ -62,7 +95,9 @@ describe('search', () => {
   });
 
   it('finds nothing by words that say nothing', () => {
-    expect(names(registryOf({ description: 'What it is and how to do this' }), 'what is this and how')).toEqual([]);
+    expect(
+      names(registryOf({ description: 'What it is and how to do this' }), 'what is this and how'),
+    ).toEqual([]);
   });
 
   it('knows tools that came, changed and went after the first search', () => {
@@ -78,7 +113,11 @@ describe('search', () => {
   });
 
   it('gives the same scores whether a tool was there from the start or came later', () => {
-    const tools = [{ name: 'a', keywords: ['apple', 'tree'] }, { name: 'b', description: 'An apple a day' }, { name: 'c', examples: ['plant a tree'] }];
+    const tools = [
+      { name: 'a', keywords: ['apple', 'tree'] },
+      { name: 'b', description: 'An apple a day' },
+      { name: 'c', examples: ['plant a tree'] },
+    ];
     const together = registryOf(...tools);
     const later = registryOf(tools[2]!, { name: 'gone', keywords: ['apple'] });
     later.search('apple');

@@ -10,7 +10,10 @@ describe('splitWords', () => {
     ['', []],
     ['  \t\n ', []],
     ['run the tests', ['run', 'the', 'tests']],
-    ['git_diff git-diff git.diff git/diff', ['git', 'diff', 'git', 'diff', 'git', 'diff', 'git', 'diff']],
+    [
+      'git_diff git-diff git.diff git/diff',
+      ['git', 'diff', 'git', 'diff', 'git', 'diff', 'git', 'diff'],
+    ],
     ['c++ and C# (not c)', ['c++', 'and', 'c#', 'not', 'c']],
     ['a+b, x#y', ['a', 'b', 'x', 'y']],
     ['c+++ c++17', ['c', 'c', '17']],
@@ -57,15 +60,18 @@ describe('splitWords', () => {
 
   it('gives for any text only words in lower case, whose parts make up the whole', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })), (text) => {
-        for (const word of splitWords(text)) {
-          expect(word.whole).not.toBe('');
-          expect(word.whole).not.toMatch(/[\s_./-]/);
-          expect(word.whole).toBe(word.whole.toLowerCase());
-          expect(word.parts.join('')).toBe(word.whole);
-          expect(word.parts.every((part) => part !== '')).toBe(true);
-        }
-      }),
+      fc.property(
+        fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })),
+        (text) => {
+          for (const word of splitWords(text)) {
+            expect(word.whole).not.toBe('');
+            expect(word.whole).not.toMatch(/[\s_./-]/);
+            expect(word.whole).toBe(word.whole.toLowerCase());
+            expect(word.parts.join('')).toBe(word.whole);
+            expect(word.parts.every((part) => part !== '')).toBe(true);
+          }
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -73,9 +79,14 @@ describe('splitWords', () => {
   it('gives the same words whatever separates them', () => {
     const separator = fc.constantFrom(' ', '_', '-', '.', ', ', '\n', ' / ', '…');
     fc.assert(
-      fc.property(fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 }), separator, separator, (words, a, b) => {
-        expect(wholes(words.join(a))).toEqual(wholes(words.join(b)));
-      }),
+      fc.property(
+        fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 }),
+        separator,
+        separator,
+        (words, a, b) => {
+          expect(wholes(words.join(a))).toEqual(wholes(words.join(b)));
+        },
+      ),
     );
   });
 });

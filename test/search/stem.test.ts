@@ -60,21 +60,30 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
 ];
 
 describe('stem', () => {
-  it.each(ALIKE.map((words) => [words.join(', '), words] as const))('gives %s one form', (_, words) => {
-    expect(new Set(words.map(stem)).size).toBe(1);
-  });
+  it.each(ALIKE.map((words) => [words.join(', '), words] as const))(
+    'gives %s one form',
+    (_, words) => {
+      expect(new Set(words.map(stem)).size).toBe(1);
+    },
+  );
 
-  it.each(EVERYDAY.map((words) => [words.join(', '), words] as const))('gives the everyday words %s one form', (_, words) => {
-    expect(new Set(words.map(stem)).size).toBe(1);
-  });
+  it.each(EVERYDAY.map((words) => [words.join(', '), words] as const))(
+    'gives the everyday words %s one form',
+    (_, words) => {
+      expect(new Set(words.map(stem)).size).toBe(1);
+    },
+  );
 
   it.each(DIFFERENT)('keeps %s and %s apart', (a, b) => {
     expect(stem(a)).not.toBe(stem(b));
   });
 
-  it.each(['ls', 'db', 'ci', 'is', 'as', 'c++', 'c#', 'sha256', 'naïves', 'файлы', '文件', ''])('leaves %j as it is', (word) => {
-    expect(stem(word)).toBe(word);
-  });
+  it.each(['ls', 'db', 'ci', 'is', 'as', 'c++', 'c#', 'sha256', 'naïves', 'файлы', '文件', ''])(
+    'leaves %j as it is',
+    (word) => {
+      expect(stem(word)).toBe(word);
+    },
+  );
 
   it('begins like the word and is never empty nor longer', () => {
     fc.assert(

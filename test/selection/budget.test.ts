@@ -8,13 +8,29 @@ const four = ['a', 'b', 'c', 'd'].map((name) => long(name));
 
 describe('guaranteed tools above a limit', () => {
   const counted = { criticalOutsideLimit: false };
-  const registry = registryOf(long('core', { priority: 0 }), long('must', { mandatoryKeywords: ['weather'] }), long('asked'), long('found'), { name: 'hit', description: 'The weather' });
+  const registry = registryOf(
+    long('core', { priority: 0 }),
+    long('must', { mandatoryKeywords: ['weather'] }),
+    long('asked'),
+    long('found'),
+    { name: 'hit', description: 'The weather' },
+  );
 
   it('more than maxTools: an error value, all of them listed, and everything else with its reason', () => {
     const ranking = ['found', 'hit', 'core'].map((toolName) => ({ toolName, score: 1 }));
-    const selection = select(registry, { ...counted, text, ranking, include: ['asked'], maxTools: 2 });
-    expect(selection.error).toMatchObject({ code: 'BUDGET_EXCEEDED', details: { guaranteed: ['asked', 'core', 'must'] } });
-    for (const name of ['asked', 'core', 'must', '2']) expect(selection.error!.message).toContain(name);
+    const selection = select(registry, {
+      ...counted,
+      text,
+      ranking,
+      include: ['asked'],
+      maxTools: 2,
+    });
+    expect(selection.error).toMatchObject({
+      code: 'BUDGET_EXCEEDED',
+      details: { guaranteed: ['asked', 'core', 'must'] },
+    });
+    for (const name of ['asked', 'core', 'must', '2'])
+      expect(selection.error!.message).toContain(name);
     expect(chosen(selection)).toEqual(['asked', 'core', 'must']);
     expect(selection.tokens).toBe(selection.tools.reduce((sum, { tokens }) => sum + tokens, 0));
     expect(droppedBecause(selection)).toEqual({ found: 'max_tools', hit: 'max_tools' });
@@ -22,32 +38,60 @@ describe('guaranteed tools above a limit', () => {
   });
 
   it('maxTools 0 means no tool, and is an error when there are guaranteed ones', () => {
-    expect(select(registry, { ...counted, maxTools: 0 })).toMatchObject({ tools: [{ toolName: 'core' }], error: { code: 'BUDGET_EXCEEDED' } });
+    expect(select(registry, { ...counted, maxTools: 0 })).toMatchObject({
+      tools: [{ toolName: 'core' }],
+      error: { code: 'BUDGET_EXCEEDED' },
+    });
     const none = select(registry, { text, maxTools: 0, exclude: ['core', 'must'] });
-    expect([chosen(none), none.error, droppedBecause(none)]).toMatchObject([[], undefined, { found: 'max_tools' }]);
+    expect([chosen(none), none.error, droppedBecause(none)]).toMatchObject([
+      [],
+      undefined,
+      { found: 'max_tools' },
+    ]);
   });
 
   it('more than maxTools beside the CRITICAL ones: an error value, too, and a CRITICAL one more is none', () => {
     const selection = select(registry, { text, include: ['asked'], maxTools: 1 });
-    expect([chosen(selection), selection.error?.code]).toEqual([['asked', 'core', 'must'], 'BUDGET_EXCEEDED']);
-    expect(selection.error!.message).toContain('Expected at most 2 guaranteed tools (maxTools 1 and 1 CRITICAL), got 3: ');
-    expect(select(registry, { text, include: ['asked', 'core'], maxTools: 2 })).toMatchObject({ error: undefined, tools: { length: 3 } });
+    expect([chosen(selection), selection.error?.code]).toEqual([
+      ['asked', 'core', 'must'],
+      'BUDGET_EXCEEDED',
+    ]);
+    expect(selection.error!.message).toContain(
+      'Expected at most 2 guaranteed tools (maxTools 1 and 1 CRITICAL), got 3: ',
+    );
+    expect(select(registry, { text, include: ['asked', 'core'], maxTools: 2 })).toMatchObject({
+      error: undefined,
+      tools: { length: 3 },
+    });
   });
 
   it('more than the token budget even as stubs: an error value, all of them listed, and everything else with its reason', () => {
     const selection = select(registry, { text, include: ['asked'], tokenBudget: 50 });
-    expect(selection.error).toMatchObject({ code: 'BUDGET_EXCEEDED', details: { guaranteed: ['asked', 'core', 'must'] } });
-    for (const name of ['asked', 'core', 'must', '50', String(selection.tokens)]) expect(selection.error!.message).toContain(name);
-    expect([chosen(selection), levels(selection)]).toEqual([['asked', 'core', 'must'], ['stub', 'stub', 'stub']]);
+    expect(selection.error).toMatchObject({
+      code: 'BUDGET_EXCEEDED',
+      details: { guaranteed: ['asked', 'core', 'must'] },
+    });
+    for (const name of ['asked', 'core', 'must', '50', String(selection.tokens)])
+      expect(selection.error!.message).toContain(name);
+    expect([chosen(selection), levels(selection)]).toEqual([
+      ['asked', 'core', 'must'],
+      ['stub', 'stub', 'stub'],
+    ]);
     expect(selection.tokens).toBeGreaterThan(50);
     expect(droppedBecause(selection)).toEqual({ found: 'token_budget', hit: 'token_budget' });
-    expect(select(registry, { text, include: ['asked'], tokenBudget: selection.tokens })).toMatchObject({ error: undefined, tokens: selection.tokens });
+    expect(
+      select(registry, { text, include: ['asked'], tokenBudget: selection.tokens }),
+    ).toMatchObject({ error: undefined, tokens: selection.tokens });
   });
 
   it('carried over: those not guaranteed are reported as dropped, too', () => {
     const previous = select(registry, { ranking: [{ toolName: 'hit', score: 1 }] });
     const selection = select(registry, { ...counted, include: ['asked'], maxTools: 1, previous });
-    expect([chosen(selection), droppedBecause(selection), selection.error?.code]).toEqual([['core', 'asked'], { hit: 'max_tools' }, 'BUDGET_EXCEEDED']);
+    expect([chosen(selection), droppedBecause(selection), selection.error?.code]).toEqual([
+      ['core', 'asked'],
+      { hit: 'max_tools' },
+      'BUDGET_EXCEEDED',
+    ]);
   });
 });
 
@@ -56,7 +100,9 @@ describe('the token budget', () => {
     const counted: string[] = [];
     const countTokens = (json: string) => counted.push(json) && json.length;
     const selection = select(registryOf(...four), { text, countTokens, tokenBudget: 1_600 });
-    expect(selection.tools.map(({ tokens }) => tokens)).toEqual(bytes(selection).map((json) => json.length));
+    expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
+      bytes(selection).map((json) => json.length),
+    );
     expect(selection.tokens).toBe(bytes(selection).join('').length);
     expect(selection.tokens).toBeLessThanOrEqual(1_600);
     expect(bytes(selection).every((json) => counted.includes(json))).toBe(true);
@@ -65,13 +111,19 @@ describe('the token budget', () => {
 
   it('is a quarter of the characters without a hook', () => {
     const selection = select(registryOf(...four), { text });
-    expect(selection.tools.map(({ tokens }) => tokens)).toEqual(bytes(selection).map((json) => Math.ceil(json.length / 4)));
+    expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
+      bytes(selection).map((json) => Math.ceil(json.length / 4)),
+    );
   });
 
   it('of full tools shows the whole schema and description', () => {
     const registry = registryOf(long('a'));
     const { name, description, inputJsonSchema } = registry.require('a');
-    expect(select(registry, { text }).tools[0]!.rendered).toEqual({ name, description, inputSchema: inputJsonSchema });
+    expect(select(registry, { text }).tools[0]!.rendered).toEqual({
+      name,
+      description,
+      inputSchema: inputJsonSchema,
+    });
   });
 
   it('demotes full → compact → stub, the later first, before it drops; and exactly to the token', () => {
@@ -87,59 +139,126 @@ describe('the token budget', () => {
     expect(at(4 * full - 1)).toEqual(['full', 'full', 'full', 'compact']);
     expect(at(full + 3 * compact)).toEqual(['full', 'compact', 'compact', 'compact']);
     // Two tools in short rather than one in full and one as a stub.
-    expect([2 * compact <= full + stub, at(3 * full + stub)]).toEqual([true, ['full', 'full', 'compact', 'compact']]);
+    expect([2 * compact <= full + stub, at(3 * full + stub)]).toEqual([
+      true,
+      ['full', 'full', 'compact', 'compact'],
+    ]);
     expect(at(4 * compact)).toEqual(['compact', 'compact', 'compact', 'compact']);
     expect(at(4 * compact - 1)).toEqual(['compact', 'compact', 'compact', 'stub']);
     expect(at(4 * stub)).toEqual(['stub', 'stub', 'stub', 'stub']);
     expect(at(4 * stub - 1)).toHaveLength(3);
     expect(at(stub)).toEqual(['stub']);
     expect(at(stub - 1)).toEqual([]);
-    expect(droppedBecause(select(registry, { text, tokenBudget: 3 * stub }))).toEqual({ d: 'token_budget' });
+    expect(droppedBecause(select(registry, { text, tokenBudget: 3 * stub }))).toEqual({
+      d: 'token_budget',
+    });
   });
 
   it('demotes and drops the guaranteed last', () => {
     const registry = registryOf(...four, long('zz', { priority: 0 }));
     const { full, compact, stub } = costs(registry, 'a');
     const last = costs(registry, 'zz');
-    expect(select(registry, { text, tokenBudget: last.full + 4 * compact }).tools.map(({ toolName, level }) => [toolName, level])).toEqual([['zz', 'full'], ...['a', 'b', 'c', 'd'].map((name) => [name, 'compact'])]);
+    expect(
+      select(registry, { text, tokenBudget: last.full + 4 * compact }).tools.map(
+        ({ toolName, level }) => [toolName, level],
+      ),
+    ).toEqual([['zz', 'full'], ...['a', 'b', 'c', 'd'].map((name) => [name, 'compact'])]);
     const little = select(registry, { text, tokenBudget: last.stub + stub });
     expect([chosen(little), little.error]).toEqual([['zz', 'a'], undefined]);
     expect(full).toBeGreaterThan(compact);
   });
 
   it('what is freed by a drop goes to the first', () => {
-    const registry = registryOf(long('a'), { name: 'b', description: 'Forecasts the weather', summary: 'x'.repeat(80), inputSchema: { type: 'object', properties: Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`city_${index}`, { type: 'string' }])), required: Array.from({ length: 40 }, (_, index) => `city_${index}`) } });
-    const ranking = [{ toolName: 'a', score: 2 }, { toolName: 'b', score: 2 }];
+    const registry = registryOf(long('a'), {
+      name: 'b',
+      description: 'Forecasts the weather',
+      summary: 'x'.repeat(80),
+      inputSchema: {
+        type: 'object',
+        properties: Object.fromEntries(
+          Array.from({ length: 40 }, (_, index) => [`city_${index}`, { type: 'string' }]),
+        ),
+        required: Array.from({ length: 40 }, (_, index) => `city_${index}`),
+      },
+    });
+    const ranking = [
+      { toolName: 'a', score: 2 },
+      { toolName: 'b', score: 2 },
+    ];
     const { full } = costs(registry, 'a');
-    expect(select(registry, { ranking, tokenBudget: full }).tools).toMatchObject([{ toolName: 'a', level: 'full' }]);
+    expect(select(registry, { ranking, tokenBudget: full }).tools).toMatchObject([
+      { toolName: 'a', level: 'full' },
+    ]);
   });
 
   it('shows tools declared compact as stubs, whatever the room', () => {
-    const registry = registryOf(long('a', { compact: true, summary: 'Weather.' }), long('b', { compact: true, priority: 0 }));
+    const registry = registryOf(
+      long('a', { compact: true, summary: 'Weather.' }),
+      long('b', { compact: true, priority: 0 }),
+    );
     const selection = select(registry, { text, include: ['a'] });
     expect(levels(selection)).toEqual(['stub', 'stub']);
-    expect(selection.tools[0]!.rendered).toMatchObject({ description: 'Weather.', inputSchema: { properties: { city: { type: 'string' } } } });
+    expect(selection.tools[0]!.rendered).toMatchObject({
+      description: 'Weather.',
+      inputSchema: { properties: { city: { type: 'string' } } },
+    });
     expect(levels(select(registry, { text, tokenBudget: 10_000 }))).toEqual(['stub', 'stub']);
   });
 
   it('a level that costs more than the one above gains nothing and is not taken', () => {
     // The summary is longer than the whole description.
-    const short = { name: 'short', description: 'Tells', summary: 'Tells everything that there is to tell of the weather in any city of the world at all', priority: 0 };
+    const short = {
+      name: 'short',
+      description: 'Tells',
+      summary:
+        'Tells everything that there is to tell of the weather in any city of the world at all',
+      priority: 0,
+    };
     const registry = registryOf(long('big', { priority: 0 }), short);
     const { stub } = costs(registry, 'big');
     const whole = select(registry, { include: ['short'], exclude: ['big'] }).tokens;
     const selection = select(registry, { tokenBudget: stub + whole });
-    expect([selection.error, selection.tools.map(({ toolName, level }) => [toolName, level])]).toEqual([undefined, [['big', 'stub'], ['short', 'full']]]);
-    expect(select(registry, { exclude: ['big'], tokenBudget: whole - 1 })).toMatchObject({ tokens: whole, error: { code: 'BUDGET_EXCEEDED' } });
+    expect([
+      selection.error,
+      selection.tools.map(({ toolName, level }) => [toolName, level]),
+    ]).toEqual([
+      undefined,
+      [
+        ['big', 'stub'],
+        ['short', 'full'],
+      ],
+    ]);
+    expect(select(registry, { exclude: ['big'], tokenBudget: whole - 1 })).toMatchObject({
+      tokens: whole,
+      error: { code: 'BUDGET_EXCEEDED' },
+    });
   });
 
   it('a hook that gives no count is refused: with it no budget could be kept', () => {
     for (const count of [NaN, -1, Infinity, '12', undefined, Promise.resolve(1)]) {
-      expect(() => select(registryOf(...four), { text, tokenBudget: 1_000, countTokens: () => count as number })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('countTokens') }));
+      expect(() =>
+        select(registryOf(...four), {
+          text,
+          tokenBudget: 1_000,
+          countTokens: () => count as number,
+        }),
+      ).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining('countTokens'),
+        }),
+      );
     }
   });
 
   it('what the hook throws reaches its author', () => {
-    expect(() => select(registryOf(...four), { text, countTokens: () => { throw new RangeError('mine'); } })).toThrow(RangeError);
+    expect(() =>
+      select(registryOf(...four), {
+        text,
+        countTokens: () => {
+          throw new RangeError('mine');
+        },
+      }),
+    ).toThrow(RangeError);
   });
 });

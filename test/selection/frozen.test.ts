@@ -5,7 +5,12 @@ import { bytes, costs, long, select } from './selection-cases.js';
 /** The paths of everything in a value that could be changed. */
 function changeable(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Error) return [];
-  return [...(Object.isFrozen(value) ? [] : [path || 'the result']), ...Object.entries(value).flatMap(([key, item]) => (key === 'entry' ? [] : changeable(item, `${path}.${key}`)))];
+  return [
+    ...(Object.isFrozen(value) ? [] : [path || 'the result']),
+    ...Object.entries(value).flatMap(([key, item]) =>
+      key === 'entry' ? [] : changeable(item, `${path}.${key}`),
+    ),
+  ];
 }
 
 describe('a selection', () => {
@@ -14,7 +19,11 @@ describe('a selection', () => {
   it('is frozen to the leaves at every level, its error details too', () => {
     const { compact, stub } = costs(registry, 'a');
     for (const tokenBudget of [10_000, compact + 2 * stub, 3 * stub, 1]) {
-      const selection = select(registry, { text: 'weather forecast', tokenBudget, exclude: ['none'] });
+      const selection = select(registry, {
+        text: 'weather forecast',
+        tokenBudget,
+        exclude: ['none'],
+      });
       expect([tokenBudget, changeable(selection)]).toEqual([tokenBudget, []]);
       if (selection.error !== undefined) expect(changeable(selection.error.details)).toEqual([]);
     }
@@ -26,13 +35,23 @@ describe('a selection', () => {
     const text = bytes(before);
     for (const { rendered } of before.tools) {
       expect(() => Object.assign(rendered.inputSchema, { injected: 'text' })).toThrow(TypeError);
-      expect(() => Object.assign((rendered.inputSchema as { properties: object }).properties, { injected: {} })).toThrow(TypeError);
+      expect(() =>
+        Object.assign((rendered.inputSchema as { properties: object }).properties, {
+          injected: {},
+        }),
+      ).toThrow(TypeError);
     }
     expect(bytes(select(registry, request))).toEqual(text);
   });
 
   it('leaves the request as it was', () => {
-    const request = Object.freeze({ text: 'weather', include: Object.freeze(['a']), exclude: Object.freeze(['x']), ranking: Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]), filter: Object.freeze({}) });
+    const request = Object.freeze({
+      text: 'weather',
+      include: Object.freeze(['a']),
+      exclude: Object.freeze(['x']),
+      ranking: Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]),
+      filter: Object.freeze({}),
+    });
     expect(() => select(registry, request)).not.toThrow();
   });
 });

@@ -9,7 +9,12 @@ const throwing = (): boolean => {
 };
 
 /** Every way in which a tool can be wanted. */
-const WANTED = { priority: 0, mandatoryKeywords: ['deploy'], keywords: ['deploy'], aliases: ['ship'] };
+const WANTED = {
+  priority: 0,
+  mandatoryKeywords: ['deploy'],
+  keywords: ['deploy'],
+  aliases: ['ship'],
+};
 const request = { text: 'deploy it', include: ['wanted'] } as const;
 
 describe('limits win over include, CRITICAL and mandatory keywords', () => {
@@ -18,7 +23,11 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ['unavailable', { available: () => false }, {}],
     ['unavailable', { available: throwing }, {}],
     ['danger', { dangerLevel: 'high' }, { maxDanger: 'medium' }],
-    ['access', { accessMode: 'execute', executionCategory: 'execute', sideEffects: 'system' }, { accessModes: ['readonly', 'write'] }],
+    [
+      'access',
+      { accessMode: 'execute', executionCategory: 'execute', sideEffects: 'system' },
+      { accessModes: ['readonly', 'write'] },
+    ],
     ['access', {}, { accessModes: [] }],
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
@@ -26,22 +35,61 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
   it.each(cases)('%s: %o with %o', (reason, options, limits) => {
     const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
     const selection = select(registry, { ...request, ...limits });
-    expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([[], { wanted: reason }, undefined]);
+    expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([
+      [],
+      { wanted: reason },
+      undefined,
+    ]);
     expect(selection.dropped[0]!.explanation).not.toBe('');
     // Without the limit it is there.
-    if (Object.keys(limits).length > 0) expect(chosen(select(registry, request))).toEqual(['wanted']);
+    if (Object.keys(limits).length > 0)
+      expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
   it('at the limit itself a tool may be offered', () => {
-    const registry = registryOf({ ...HARMLESS, ...WANTED, name: 'wanted', dangerLevel: 'medium', costTier: 'low' });
-    expect(chosen(select(registry, { ...request, maxDanger: 'medium', maxCostTier: 'low', accessModes: ['readonly'] }))).toEqual(['wanted']);
+    const registry = registryOf({
+      ...HARMLESS,
+      ...WANTED,
+      name: 'wanted',
+      dangerLevel: 'medium',
+      costTier: 'low',
+    });
+    expect(
+      chosen(
+        select(registry, {
+          ...request,
+          maxDanger: 'medium',
+          maxCostTier: 'low',
+          accessModes: ['readonly'],
+        }),
+      ),
+    ).toEqual(['wanted']);
   });
 
   it('the strongest of several reasons is given: exclusion, availability, danger, access, cost, filter', () => {
-    const registry = registryOf({ ...WANTED, name: 'wanted', dangerLevel: 'high', costTier: 'high', accessMode: 'write', available: () => false });
-    const open = registryOf({ ...WANTED, name: 'wanted', dangerLevel: 'high', costTier: 'high', accessMode: 'write' });
-    const limits = { maxDanger: 'low', accessModes: ['readonly'], maxCostTier: 'free', filter: { category: 'none' } } as const;
-    const reason = (from: typeof registry, part: object) => select(from, { ...request, ...part }).dropped[0]!.reason;
+    const registry = registryOf({
+      ...WANTED,
+      name: 'wanted',
+      dangerLevel: 'high',
+      costTier: 'high',
+      accessMode: 'write',
+      available: () => false,
+    });
+    const open = registryOf({
+      ...WANTED,
+      name: 'wanted',
+      dangerLevel: 'high',
+      costTier: 'high',
+      accessMode: 'write',
+    });
+    const limits = {
+      maxDanger: 'low',
+      accessModes: ['readonly'],
+      maxCostTier: 'free',
+      filter: { category: 'none' },
+    } as const;
+    const reason = (from: typeof registry, part: object) =>
+      select(from, { ...request, ...part }).dropped[0]!.reason;
     expect(reason(registry, { ...limits, exclude: ['wanted'] })).toBe('excluded');
     expect(reason(registry, limits)).toBe('unavailable');
     expect(reason(open, limits)).toBe('danger');
@@ -51,22 +99,45 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
   });
 
   it('limits win over stage and relevance as a reason, too', () => {
-    const registry = registryOf({ ...HARMLESS, name: 'remove', description: 'Deletes files', stages: ['execution'] }, { ...HARMLESS, name: 'other', description: 'Deletes files' });
-    expect(droppedBecause(select(registry, { text: 'deletes files', stage: 'reading', exclude: ['remove'] }))).toEqual({ remove: 'excluded' });
-    const ranking = [{ toolName: 'other', score: 10 }, { toolName: 'remove', score: 1 }];
+    const registry = registryOf(
+      { ...HARMLESS, name: 'remove', description: 'Deletes files', stages: ['execution'] },
+      { ...HARMLESS, name: 'other', description: 'Deletes files' },
+    );
+    expect(
+      droppedBecause(
+        select(registry, { text: 'deletes files', stage: 'reading', exclude: ['remove'] }),
+      ),
+    ).toEqual({ remove: 'excluded' });
+    const ranking = [
+      { toolName: 'other', score: 10 },
+      { toolName: 'remove', score: 1 },
+    ];
     expect(droppedBecause(select(registry, { ranking }))).toEqual({ remove: 'relevance' });
-    expect(droppedBecause(select(registry, { ranking, exclude: ['remove'] }))).toEqual({ remove: 'excluded' });
+    expect(droppedBecause(select(registry, { ranking, exclude: ['remove'] }))).toEqual({
+      remove: 'excluded',
+    });
   });
 
   it('a danger that nobody declared counts as the stricter one, and the reason says so', () => {
-    const selection = select(registryOf({ name: 'wanted', ...WANTED }), { ...request, maxDanger: 'low' });
-    expect(selection.dropped).toMatchObject([{ toolName: 'wanted', reason: 'danger', explanation: expect.stringContaining('inferred') }]);
+    const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
+      ...request,
+      maxDanger: 'low',
+    });
+    expect(selection.dropped).toMatchObject([
+      { toolName: 'wanted', reason: 'danger', explanation: expect.stringContaining('inferred') },
+    ]);
   });
 
   it('an availability check is asked once in a selection, so that one answer holds', () => {
     let asked = 0;
-    const registry = registryOf({ name: 'moody', description: 'Deploys it', available: () => asked++ === 0 });
-    const previous = select(registryOf({ name: 'moody', description: 'Deploys it' }), { text: 'deploy it' });
+    const registry = registryOf({
+      name: 'moody',
+      description: 'Deploys it',
+      available: () => asked++ === 0,
+    });
+    const previous = select(registryOf({ name: 'moody', description: 'Deploys it' }), {
+      text: 'deploy it',
+    });
     const selection = select(registry, { text: 'deploy it', previous, include: ['moody'] });
     expect([asked, chosen(selection), selection.dropped]).toEqual([1, ['moody'], []]);
     expect([chosen(select(registry, { text: 'deploy it' })), asked]).toEqual([[], 2]);
@@ -74,11 +145,18 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
 });
 
 describe('include and exclude', () => {
-  const registry = registryOf({ name: 'rm', aliases: ['delete_file'], description: 'Deletes' }, { name: 'ls', aliases: ['dir'], description: 'Lists' });
+  const registry = registryOf(
+    { name: 'rm', aliases: ['delete_file'], description: 'Deletes' },
+    { name: 'ls', aliases: ['dir'], description: 'Lists' },
+  );
 
   it('take aliases for their tool', () => {
     expect(chosen(select(registry, { include: ['dir', 'delete_file'] }))).toEqual(['ls', 'rm']);
-    for (const [include, exclude] of [['rm', 'delete_file'], ['delete_file', 'rm'], ['delete_file', 'delete_file']]) {
+    for (const [include, exclude] of [
+      ['rm', 'delete_file'],
+      ['delete_file', 'rm'],
+      ['delete_file', 'delete_file'],
+    ]) {
       const selection = select(registry, { include: [include!], exclude: [exclude!] });
       expect([chosen(selection), droppedBecause(selection)]).toEqual([[], { rm: 'excluded' }]);
     }
@@ -87,8 +165,12 @@ describe('include and exclude', () => {
   it('an alias that a tool has as its own name means that tool', () => {
     const taken = registryOf({ name: 'rm', aliases: ['delete_file'] });
     taken.register(registry.require('ls').definition);
-    taken.registerAll([registryOf({ name: 'delete_file' }).require('delete_file').definition], { replace: true });
-    expect(chosen(select(taken, { include: ['rm', 'delete_file'], exclude: ['delete_file'] }))).toEqual(['rm']);
+    taken.registerAll([registryOf({ name: 'delete_file' }).require('delete_file').definition], {
+      replace: true,
+    });
+    expect(
+      chosen(select(taken, { include: ['rm', 'delete_file'], exclude: ['delete_file'] })),
+    ).toEqual(['rm']);
   });
 
   it('the same tool twice is one tool', () => {
@@ -96,10 +178,20 @@ describe('include and exclude', () => {
   });
 
   it('report unknown names, hostile ones too, and throw nothing', () => {
-    const unknown = ['lss', '__proto__', 'constructor', 'toString', '', '\ud800', 'x'.repeat(10_000)];
+    const unknown = [
+      'lss',
+      '__proto__',
+      'constructor',
+      'toString',
+      '',
+      '\ud800',
+      'x'.repeat(10_000),
+    ];
     for (const part of ['include', 'exclude'] as const) {
       const selection = select(registry, { [part]: unknown });
-      expect(selection.dropped.map(({ toolName, reason }) => [toolName, reason])).toEqual(unknown.map((name) => [name, 'unknown']));
+      expect(selection.dropped.map(({ toolName, reason }) => [toolName, reason])).toEqual(
+        unknown.map((name) => [name, 'unknown']),
+      );
       expect(selection.dropped.every(({ explanation }) => explanation !== '')).toBe(true);
     }
   });
@@ -107,8 +199,20 @@ describe('include and exclude', () => {
 
 describe('nothing at all', () => {
   it('is a selection: no tools, no limits reached, no error', () => {
-    for (const registry of [registryOf(), registryOf({ name: 'far', description: 'Paints' }), registryOf({ name: 'low', priority: 3, stages: ['reading'] })]) {
-      for (const text of ['', '   ', 'qqq', '🔥🔥', '\ud800', 'constructor __proto__', `${'a'.repeat(50_000)}!`]) {
+    for (const registry of [
+      registryOf(),
+      registryOf({ name: 'far', description: 'Paints' }),
+      registryOf({ name: 'low', priority: 3, stages: ['reading'] }),
+    ]) {
+      for (const text of [
+        '',
+        '   ',
+        'qqq',
+        '🔥🔥',
+        '\ud800',
+        'constructor __proto__',
+        `${'a'.repeat(50_000)}!`,
+      ]) {
         const { tools, tokens, error } = select(registry, { text, stage: 'reading', maxTools: 0 });
         expect([tools, tokens, error]).toEqual([[], 0, undefined]);
         expect(select(registry, { text, stage: 'reading', tokenBudget: 0 }).tools).toEqual([]);
@@ -117,12 +221,18 @@ describe('nothing at all', () => {
   });
 
   it('but the guaranteed, when the text hits nothing', () => {
-    expect(chosen(select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })))).toEqual(['must']);
+    expect(
+      chosen(
+        select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })),
+      ),
+    ).toEqual(['must']);
   });
 
   it('of a huge text: it is read up to its bound', () => {
     const registry = registryOf({ name: 'deploy', description: 'Deploys it' });
-    expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual(['deploy']);
+    expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual([
+      'deploy',
+    ]);
     expect(select(registry, { text: `${'(a+)+$ '.repeat(150_000)} deploy` }).tools).toEqual([]);
   });
 });

@@ -3,32 +3,61 @@ import type { Selection, SelectionRequest } from '../../src/index.js';
 import { registryOf, sample } from '../tool/sample-tools.js';
 import { asText, bytes, chosen, costs, droppedBecause, long, select } from './selection-cases.js';
 
-const ranked = (...names: string[]) => names.map((toolName, index) => ({ toolName, score: 10 - index }));
+const ranked = (...names: string[]) =>
+  names.map((toolName, index) => ({ toolName, score: 10 - index }));
 const catalogue = () => registryOf(...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => long(name)));
 
 describe('with previous', () => {
   it('earlier tools keep place, level and bytes, whatever the words now say; new ones are only appended', () => {
     const registry = catalogue();
-    const first = select(registry, { ranking: ranked('c', 'a'), tokenBudget: costs(registry, 'a').full + costs(registry, 'a').compact });
-    expect(first.tools.map(({ toolName, level }) => [toolName, level])).toEqual([['c', 'full'], ['a', 'compact']]);
-    const second = select(registry, { ranking: ranked('b', 'a', 'd'), previous: first, stage: 'reading' });
+    const first = select(registry, {
+      ranking: ranked('c', 'a'),
+      tokenBudget: costs(registry, 'a').full + costs(registry, 'a').compact,
+    });
+    expect(first.tools.map(({ toolName, level }) => [toolName, level])).toEqual([
+      ['c', 'full'],
+      ['a', 'compact'],
+    ]);
+    const second = select(registry, {
+      ranking: ranked('b', 'a', 'd'),
+      previous: first,
+      stage: 'reading',
+    });
     expect(chosen(second)).toEqual(['c', 'a', 'b', 'd']);
     expect(bytes(second).slice(0, 2)).toEqual(bytes(first));
-    expect(second.tools.map(({ level, reason, score }) => [level, reason, score])).toEqual([['full', 'carried_over', 0], ['compact', 'carried_over', 9], ['full', 'search', 10], ['full', 'search', 8]]);
+    expect(second.tools.map(({ level, reason, score }) => [level, reason, score])).toEqual([
+      ['full', 'carried_over', 0],
+      ['compact', 'carried_over', 9],
+      ['full', 'search', 10],
+      ['full', 'search', 8],
+    ]);
   });
 
   it('a new guaranteed tool is appended, too, and an earlier one that now is guaranteed keeps its place', () => {
-    const registry = registryOf(long('a'), long('b', { mandatoryKeywords: ['deploy'] }), long('c', { mandatoryKeywords: ['deploy'] }));
+    const registry = registryOf(
+      long('a'),
+      long('b', { mandatoryKeywords: ['deploy'] }),
+      long('c', { mandatoryKeywords: ['deploy'] }),
+    );
     const previous = select(registry, { ranking: ranked('a', 'c') });
     const selection = select(registry, { text: 'deploy', ranking: [], previous });
-    expect(selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed])).toEqual([['a', 'carried_over', false], ['c', 'mandatory_keyword', true], ['b', 'mandatory_keyword', true]]);
+    expect(
+      selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
+    ).toEqual([
+      ['a', 'carried_over', false],
+      ['c', 'mandatory_keyword', true],
+      ['b', 'mandatory_keyword', true],
+    ]);
   });
 
   it('only new ones give way to the budget: demoted, then dropped', () => {
     const registry = catalogue();
     const { full, compact, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b') });
-    const at = (tokenBudget: number) => select(registry, { ranking: ranked('c', 'd'), previous, tokenBudget }).tools.map(({ level }) => level);
+    const at = (tokenBudget: number) =>
+      select(registry, { ranking: ranked('c', 'd'), previous, tokenBudget }).tools.map(
+        ({ level }) => level,
+      );
     expect(at(2 * full + 2 * compact)).toEqual(['full', 'full', 'compact', 'compact']);
     expect(at(2 * full + 2 * stub)).toEqual(['full', 'full', 'stub', 'stub']);
     expect(at(2 * full + 2 * stub - 1)).toHaveLength(3);
@@ -40,13 +69,26 @@ describe('with previous', () => {
     const { full, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b', 'c') });
     const fewer = select(registry, { ranking: ranked('d'), previous, maxTools: 2 });
-    expect([chosen(fewer), droppedBecause(fewer)]).toEqual([['a', 'b'], { c: 'max_tools', d: 'max_tools' }]);
+    expect([chosen(fewer), droppedBecause(fewer)]).toEqual([
+      ['a', 'b'],
+      { c: 'max_tools', d: 'max_tools' },
+    ]);
     const guaranteed = select(registry, { include: ['d'], previous, maxTools: 3 });
-    expect([chosen(guaranteed), droppedBecause(guaranteed)]).toEqual([['a', 'b', 'd'], { c: 'max_tools' }]);
+    expect([chosen(guaranteed), droppedBecause(guaranteed)]).toEqual([
+      ['a', 'b', 'd'],
+      { c: 'max_tools' },
+    ]);
     const tight = select(registry, { include: ['d'], previous, tokenBudget: 3 * full });
-    expect([chosen(tight), droppedBecause(tight), tight.tokens <= 3 * full]).toEqual([['a', 'b', 'd'], { c: 'token_budget' }, true]);
+    expect([chosen(tight), droppedBecause(tight), tight.tokens <= 3 * full]).toEqual([
+      ['a', 'b', 'd'],
+      { c: 'token_budget' },
+      true,
+    ]);
     const poor = select(registry, { previous, tokenBudget: 2 * full + stub });
-    expect([bytes(poor), droppedBecause(poor)]).toEqual([bytes(previous).slice(0, 2), { c: 'token_budget' }]);
+    expect([bytes(poor), droppedBecause(poor)]).toEqual([
+      bytes(previous).slice(0, 2),
+      { c: 'token_budget' },
+    ]);
   });
 
   it('what is now forbidden or removed leaves with the reason; the others keep order and bytes', () => {
@@ -54,7 +96,10 @@ describe('with previous', () => {
     const previous = select(registry, { ranking: ranked('a', 'b', 'c', 'd') });
     registry.unregister('d');
     const selection = select(registry, { ranking: ranked('b', 'e'), previous, exclude: ['b'] });
-    expect([chosen(selection), droppedBecause(selection)]).toEqual([['a', 'c', 'e'], { b: 'excluded', d: 'unknown' }]);
+    expect([chosen(selection), droppedBecause(selection)]).toEqual([
+      ['a', 'c', 'e'],
+      { b: 'excluded', d: 'unknown' },
+    ]);
     expect(bytes(selection).slice(0, 2)).toEqual([bytes(previous)[0], bytes(previous)[2]]);
   });
 
@@ -68,11 +113,25 @@ describe('with previous', () => {
   it('a replaced tool keeps its place, but its new text is new: it may be demoted, and is a stub if it says so', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b') });
-    registry.registerAll([sample(long('b', { compact: true, description: 'Forecasts it anew' }))], { replace: true });
-    expect(select(registry, { previous }).tools.map(({ toolName, level }) => [toolName, level])).toEqual([['a', 'full'], ['b', 'stub']]);
-    registry.registerAll([sample(long('b', { description: `Forecasts. ${'At length. '.repeat(100)}` }))], { replace: true });
+    registry.registerAll([sample(long('b', { compact: true, description: 'Forecasts it anew' }))], {
+      replace: true,
+    });
+    expect(
+      select(registry, { previous }).tools.map(({ toolName, level }) => [toolName, level]),
+    ).toEqual([
+      ['a', 'full'],
+      ['b', 'stub'],
+    ]);
+    registry.registerAll(
+      [sample(long('b', { description: `Forecasts. ${'At length. '.repeat(100)}` }))],
+      { replace: true },
+    );
     const tight = select(registry, { previous, tokenBudget: previous.tokens });
-    expect([chosen(tight), bytes(tight)[0], tight.tools[1]!.level]).toEqual([['a', 'b'], bytes(previous)[0], 'compact']);
+    expect([chosen(tight), bytes(tight)[0], tight.tools[1]!.level]).toEqual([
+      ['a', 'b'],
+      bytes(previous)[0],
+      'compact',
+    ]);
     // Registered again with the same text, nothing changes.
     registry.registerAll([sample(long('b'))], { replace: true });
     expect(bytes(select(registry, { previous }))).toEqual(bytes(previous));
@@ -83,11 +142,16 @@ describe('with previous', () => {
     const previous = select(registry, { ranking: ranked('c', 'a') });
     const stored = JSON.parse(asText(previous)) as Selection;
     const request = { ranking: ranked('b'), previous: stored };
-    expect(bytes(select(registry, request))).toEqual(bytes(select(registry, { ...request, previous })));
+    expect(bytes(select(registry, request))).toEqual(
+      bytes(select(registry, { ...request, previous })),
+    );
   });
 
   it('an earlier tool stays whatever the stage now is, and is not reported as dropped besides', () => {
-    const registry = registryOf(long('a', { stages: ['reading'] }), long('b', { stages: ['execution'] }));
+    const registry = registryOf(
+      long('a', { stages: ['reading'] }),
+      long('b', { stages: ['execution'] }),
+    );
     const previous = select(registry, { ranking: ranked('a'), stage: 'reading' });
     const selection = select(registry, { ranking: ranked('a', 'b'), stage: 'execution', previous });
     expect([chosen(selection), selection.dropped]).toEqual([['a', 'b'], []]);
@@ -96,41 +160,97 @@ describe('with previous', () => {
   it('the same tool twice in it is one tool', () => {
     const registry = catalogue();
     const { tools } = select(registry, { ranking: ranked('a') });
-    expect(chosen(select(registry, { previous: { tools: [...tools, ...tools] } as unknown as Selection }))).toEqual(['a']);
+    expect(
+      chosen(
+        select(registry, { previous: { tools: [...tools, ...tools] } as unknown as Selection }),
+      ),
+    ).toEqual(['a']);
   });
 
   it('an equal request with its own result changes nothing', () => {
     const registry = catalogue();
-    const request = { ranking: ranked('a', 'b', 'c', 'd'), tokenBudget: 3 * costs(registry, 'a').compact };
+    const request = {
+      ranking: ranked('a', 'b', 'c', 'd'),
+      tokenBudget: 3 * costs(registry, 'a').compact,
+    };
     const first = select(registry, request);
     expect(bytes(select(registry, { ...request, previous: first }))).toEqual(bytes(first));
   });
 
   it('HIGH tools that took what remained come last again, or not at all: they neither take a place nor the tokens that a turn needs', () => {
-    const registry = registryOf(long('a'), long('b'), long('filler_1', { priority: 1 }), long('filler_2', { priority: 1 }));
+    const registry = registryOf(
+      long('a'),
+      long('b'),
+      long('filler_1', { priority: 1 }),
+      long('filler_2', { priority: 1 }),
+    );
     const first = select(registry, { ranking: ranked('a'), maxTools: 3 });
-    expect(first.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['a', 'search'], ['filler_1', 'high_priority'], ['filler_2', 'high_priority']]);
-    expect(bytes(select(registry, { ranking: ranked('a'), maxTools: 3, previous: first }))).toEqual(bytes(first));
+    expect(first.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([
+      ['a', 'search'],
+      ['filler_1', 'high_priority'],
+      ['filler_2', 'high_priority'],
+    ]);
+    expect(bytes(select(registry, { ranking: ranked('a'), maxTools: 3, previous: first }))).toEqual(
+      bytes(first),
+    );
     const second = select(registry, { ranking: ranked('b'), maxTools: 3, previous: first });
     expect(chosen(second)).toEqual(['a', 'b', 'filler_1']);
     expect(bytes(second)[0]).toBe(bytes(first)[0]);
-    expect(chosen(select(registry, { ranking: ranked('filler_2'), maxTools: 3, previous: first }))).toEqual(['a', 'filler_2', 'filler_1']);
+    expect(
+      chosen(select(registry, { ranking: ranked('filler_2'), maxTools: 3, previous: first })),
+    ).toEqual(['a', 'filler_2', 'filler_1']);
     const { full } = costs(registry, 'a');
     const tight = select(registry, { ranking: ranked('a', 'b'), tokenBudget: 2 * full });
-    expect([tight.tools.map(({ toolName, level }) => [toolName, level]), droppedBecause(tight)]).toEqual([[['a', 'full'], ['b', 'full']], { filler_1: 'token_budget', filler_2: 'token_budget' }]);
+    expect([
+      tight.tools.map(({ toolName, level }) => [toolName, level]),
+      droppedBecause(tight),
+    ]).toEqual([
+      [
+        ['a', 'full'],
+        ['b', 'full'],
+      ],
+      { filler_1: 'token_budget', filler_2: 'token_budget' },
+    ]);
   });
 
   it('over ten turns the prefix stands: every turn begins with the bytes of the one before', () => {
-    const words = ['weather', 'mail', 'files', 'tests', 'git', 'images', 'tables', 'notes', 'music', 'maps'];
-    const registry = registryOf(...words.flatMap((word) => [long(`get_${word}`, { keywords: [word] }), long(`edit_${word}`, { keywords: [word], priority: 1 })]), long('core', { priority: 0 }));
+    const words = [
+      'weather',
+      'mail',
+      'files',
+      'tests',
+      'git',
+      'images',
+      'tables',
+      'notes',
+      'music',
+      'maps',
+    ];
+    const registry = registryOf(
+      ...words.flatMap((word) => [
+        long(`get_${word}`, { keywords: [word] }),
+        long(`edit_${word}`, { keywords: [word], priority: 1 }),
+      ]),
+      long('core', { priority: 0 }),
+    );
     let previous: Selection | undefined;
     const seen = new Set<string>();
     for (const [turn, word] of words.entries()) {
-      const request: SelectionRequest = { text: `please edit the ${word}`, maxTools: 12, tokenBudget: 1_500 };
-      const selection = select(registry, previous === undefined ? request : { ...request, previous });
+      const request: SelectionRequest = {
+        text: `please edit the ${word}`,
+        maxTools: 12,
+        tokenBudget: 1_500,
+      };
+      const selection = select(
+        registry,
+        previous === undefined ? request : { ...request, previous },
+      );
       expect(selection.error).toBeUndefined();
       expect(selection.tokens).toBeLessThanOrEqual(1_500);
-      const lasting = bytes(previous ?? selection).slice(0, (previous ?? selection).tools.filter(({ reason }) => reason !== 'high_priority').length);
+      const lasting = bytes(previous ?? selection).slice(
+        0,
+        (previous ?? selection).tools.filter(({ reason }) => reason !== 'high_priority').length,
+      );
       expect([turn, bytes(selection).slice(0, lasting.length)]).toEqual([turn, lasting]);
       for (const name of chosen(selection)) seen.add(name);
       previous = selection;

@@ -1,9 +1,25 @@
 /** Prints selections over a generated catalogue, turn after turn, and what the tool search answers: what another process must print too. */
-import { createToolSearchTool, selectTools, ToolMetadataRegistry, type Selection } from '../../src/index.js';
+import {
+  createToolSearchTool,
+  selectTools,
+  ToolMetadataRegistry,
+  type Selection,
+} from '../../src/index.js';
 import { sample } from '../tool/sample-tools.js';
 import { asText, long } from './selection-cases.js';
 
-const WORDS = ['git', 'diff', 'test', 'file', 'search', 'deploy', 'query', 'table', 'cache', 'Ünïcode'];
+const WORDS = [
+  'git',
+  'diff',
+  'test',
+  'file',
+  'search',
+  'deploy',
+  'query',
+  'table',
+  'cache',
+  'Ünïcode',
+];
 const pick = <T>(values: readonly T[], index: number) => values[index % values.length]!;
 
 const registry = new ToolMetadataRegistry();
@@ -23,12 +39,29 @@ registry.registerAll(
 
 const printed: string[] = [];
 let previous: Selection | undefined;
-for (const [turn, text] of ['show the git diff', 'deploy the tests', 'search files', 'nothing here', 'ÜNÏCODE tabel cahce'].entries()) {
-  const request = { text, maxTools: 8 + turn, tokenBudget: 700 + 100 * turn, stage: pick(['reading', 'execution'], turn), maxDanger: 'high' } as const;
-  const selection: Selection = selectTools(registry, previous === undefined ? request : { ...request, previous });
+for (const [turn, text] of [
+  'show the git diff',
+  'deploy the tests',
+  'search files',
+  'nothing here',
+  'ÜNÏCODE tabel cahce',
+].entries()) {
+  const request = {
+    text,
+    maxTools: 8 + turn,
+    tokenBudget: 700 + 100 * turn,
+    stage: pick(['reading', 'execution'], turn),
+    maxDanger: 'high',
+  } as const;
+  const selection: Selection = selectTools(
+    registry,
+    previous === undefined ? request : { ...request, previous },
+  );
   printed.push(asText(selection), asText(selectTools(registry, request)));
   previous = selection;
 }
 const search = createToolSearchTool(registry, { exclude: ['tool_1'] });
-printed.push(JSON.stringify(await search.execute!({ query: 'git diff', names: ['tool_2', 'tool_1'] }, {})));
+printed.push(
+  JSON.stringify(await search.execute!({ query: 'git diff', names: ['tool_2', 'tool_1'] }, {})),
+);
 process.stdout.write(printed.join('\n'));

@@ -4,13 +4,22 @@ import { program, ROOT } from '../programs.js';
 
 /** What the script prints in a process of its own, with these settings of Node and the environment. */
 function printed(flags: readonly string[], environment: Readonly<Record<string, string>>): string {
-  return execFileSync(process.execPath, [...flags, program('test/selection/print-selections.ts')], { cwd: ROOT, env: { ...process.env, ...environment }, encoding: 'utf8', maxBuffer: 1 << 26 });
+  return execFileSync(process.execPath, [...flags, program('test/selection/print-selections.ts')], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
 }
 
 describe('equal requests', () => {
   it('give equal bytes in every process, whatever its locale, time zone and hash seed', () => {
     const first = printed(['--hash-seed=1'], { LANG: 'C', LC_ALL: 'C', TZ: 'UTC' });
-    const second = printed(['--hash-seed=99'], { LANG: 'tr_TR.UTF-8', LC_ALL: 'tr_TR.UTF-8', TZ: 'Asia/Tokyo' });
+    const second = printed(['--hash-seed=99'], {
+      LANG: 'tr_TR.UTF-8',
+      LC_ALL: 'tr_TR.UTF-8',
+      TZ: 'Asia/Tokyo',
+    });
     expect(first.length).toBeGreaterThan(10_000);
     expect(first).toContain('carried_over');
     expect(second).toBe(first);

@@ -1,11 +1,31 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AccessMode, CostTier, DangerLevel, selectTools, ToolMetadataRegistry, type Selection, type SelectionRequest, type ToolEntry } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  selectTools,
+  ToolMetadataRegistry,
+  type Selection,
+  type SelectionRequest,
+  type ToolEntry,
+} from '../../src/index.js';
 import { costRank, dangerRank } from '../../src/core/enum-order.js';
 import { sample, type LooseOptions } from '../tool/sample-tools.js';
 import { asText, bytes, chosen, long } from './selection-cases.js';
 
-const WORDS = ['weather', 'forecast', 'file', 'delete', 'list', 'image', 'mail', 'send', 'git', 'diff'];
+const WORDS = [
+  'weather',
+  'forecast',
+  'file',
+  'delete',
+  'list',
+  'image',
+  'mail',
+  'send',
+  'git',
+  'diff',
+];
 const STAGES = ['reading', 'execution'];
 const TASKS = ['search', 'edit'];
 const NAMES = [...'abcdefghijkl'].map((letter) => `tool_${letter}`);
@@ -14,7 +34,12 @@ const phrase = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => wor
 const some = <T>(values: readonly T[], maxLength = 2) => fc.subarray([...values], { maxLength });
 
 const options = fc.record({
-  description: fc.tuple(phrase, fc.integer({ min: 0, max: 12 })).map(([words, repeats]) => `Does ${words}. ${'And so on, as described elsewhere. '.repeat(repeats)}`),
+  description: fc
+    .tuple(phrase, fc.integer({ min: 0, max: 12 }))
+    .map(
+      ([words, repeats]) =>
+        `Does ${words}. ${'And so on, as described elsewhere. '.repeat(repeats)}`,
+    ),
   summary: fc.option(fc.constantFrom('In short.', 'x'.repeat(120)), { nil: undefined }),
   priority: fc.constantFrom(0, 1, 1, 2, 2, 2, 3, 3),
   dangerLevel: fc.constantFrom(...Object.values(DangerLevel)),
@@ -25,11 +50,30 @@ const options = fc.record({
   stages: some(STAGES),
   taskTypes: some(TASKS),
   compact: fc.boolean(),
-  available: fc.constantFrom(undefined, undefined, undefined, () => true, () => false, () => { throw new Error('no'); }),
+  available: fc.constantFrom(
+    undefined,
+    undefined,
+    undefined,
+    () => true,
+    () => false,
+    () => {
+      throw new Error('no');
+    },
+  ),
   inputSchema: fc.constantFrom(long('').inputSchema as object, { type: 'object', properties: {} }),
 });
-const tools = fc.array(options, { maxLength: NAMES.length }).map((each) => each.map((own, index): LooseOptions => ({ ...own, name: NAMES[index], aliases: [`alias_${index}`] })));
-const name = fc.oneof(fc.constantFrom(...NAMES), fc.nat(11).map((index) => `alias_${index}`), fc.constantFrom('gone', '__proto__'));
+const tools = fc.array(options, { maxLength: NAMES.length }).map((each) =>
+  each.map((own, index): LooseOptions => ({
+    ...own,
+    name: NAMES[index],
+    aliases: [`alias_${index}`],
+  })),
+);
+const name = fc.oneof(
+  fc.constantFrom(...NAMES),
+  fc.nat(11).map((index) => `alias_${index}`),
+  fc.constantFrom('gone', '__proto__'),
+);
 const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined, freq: 2 });
 
 const request: fc.Arbitrary<SelectionRequest> = fc
@@ -45,10 +89,19 @@ const request: fc.Arbitrary<SelectionRequest> = fc
     accessModes: maybe(some(Object.values(AccessMode), 4)),
     include: fc.array(name, { maxLength: 2 }),
     exclude: fc.array(name, { maxLength: 3 }),
-    ranking: maybe(fc.array(fc.record({ toolName: name, score: fc.constantFrom(-1, 0, 1, 2, 5) }), { maxLength: 8 })),
+    ranking: maybe(
+      fc.array(fc.record({ toolName: name, score: fc.constantFrom(-1, 0, 1, 2, 5) }), {
+        maxLength: 8,
+      }),
+    ),
     countTokens: maybe(fc.constant((json: string) => Buffer.byteLength(json))),
   })
-  .map((parts) => Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as unknown as SelectionRequest);
+  .map(
+    (parts) =>
+      Object.fromEntries(
+        Object.entries(parts).filter(([, value]) => value !== undefined),
+      ) as unknown as SelectionRequest,
+  );
 
 function registryWith(all: readonly LooseOptions[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
@@ -57,26 +110,51 @@ function registryWith(all: readonly LooseOptions[]): ToolMetadataRegistry {
 }
 
 /** The rule of what may be offered, written down a second time. */
-function isPermitted(registry: ToolMetadataRegistry, entry: ToolEntry, asked: SelectionRequest): boolean {
+function isPermitted(
+  registry: ToolMetadataRegistry,
+  entry: ToolEntry,
+  asked: SelectionRequest,
+): boolean {
   if ((asked.exclude ?? []).some((each) => registry.get(each) === entry)) return false;
   if (!registry.isAvailable(entry.name)) return false;
-  if (asked.maxDanger !== undefined && dangerRank(entry.dangerLevel) > dangerRank(asked.maxDanger)) return false;
-  if (asked.accessModes !== undefined && !asked.accessModes.includes(entry.accessMode)) return false;
+  if (asked.maxDanger !== undefined && dangerRank(entry.dangerLevel) > dangerRank(asked.maxDanger))
+    return false;
+  if (asked.accessModes !== undefined && !asked.accessModes.includes(entry.accessMode))
+    return false;
   return asked.maxCostTier === undefined || costRank(entry.costTier) <= costRank(asked.maxCostTier);
 }
 
-function isGuaranteed(registry: ToolMetadataRegistry, entry: ToolEntry, asked: SelectionRequest): boolean {
-  return entry.priority === 0 || (asked.include ?? []).some((each) => registry.get(each) === entry) || registry.getToolsMatchingMandatoryKeywords(asked.text).has(entry.name);
+function isGuaranteed(
+  registry: ToolMetadataRegistry,
+  entry: ToolEntry,
+  asked: SelectionRequest,
+): boolean {
+  return (
+    entry.priority === 0 ||
+    (asked.include ?? []).some((each) => registry.get(each) === entry) ||
+    registry.getToolsMatchingMandatoryKeywords(asked.text).has(entry.name)
+  );
 }
 
 /** What holds of every selection. */
-function expectSound(registry: ToolMetadataRegistry, asked: SelectionRequest, selection: Selection): void {
+function expectSound(
+  registry: ToolMetadataRegistry,
+  asked: SelectionRequest,
+  selection: Selection,
+): void {
   const names = chosen(selection);
   expect(new Set(names).size).toBe(names.length);
   expect(selection.tools.filter(({ entry }) => !isPermitted(registry, entry, asked))).toEqual([]);
-  const must = [...registry].filter((entry) => isPermitted(registry, entry, asked) && isGuaranteed(registry, entry, asked)).map((entry) => entry.name);
+  const must = [...registry]
+    .filter((entry) => isPermitted(registry, entry, asked) && isGuaranteed(registry, entry, asked))
+    .map((entry) => entry.name);
   expect(names).toEqual(expect.arrayContaining(must));
-  expect(selection.tools.filter(({ guaranteed }) => guaranteed).map(({ toolName }) => toolName).sort()).toEqual(must.sort());
+  expect(
+    selection.tools
+      .filter(({ guaranteed }) => guaranteed)
+      .map(({ toolName }) => toolName)
+      .sort(),
+  ).toEqual(must.sort());
 
   const count = asked.countTokens ?? ((json: string) => Math.ceil(json.length / 4));
   expect(selection.tools.map(({ tokens }) => tokens)).toEqual(bytes(selection).map(count));
@@ -84,7 +162,8 @@ function expectSound(registry: ToolMetadataRegistry, asked: SelectionRequest, se
   const critical = selection.tools.filter(({ entry }) => entry.priority === 0).length;
   const maxTools = (asked.maxTools ?? 12) + (asked.criticalOutsideLimit === false ? 0 : critical);
   const budget = asked.tokenBudget ?? Infinity;
-  if (selection.error === undefined) expect([names.length <= maxTools, selection.tokens <= budget]).toEqual([true, true]);
+  if (selection.error === undefined)
+    expect([names.length <= maxTools, selection.tokens <= budget]).toEqual([true, true]);
   else {
     expect(selection.error.details['guaranteed']).toEqual(names);
     expect([...names].sort()).toEqual(must.sort());
@@ -94,9 +173,17 @@ function expectSound(registry: ToolMetadataRegistry, asked: SelectionRequest, se
   const left = selection.dropped.map(({ toolName }) => toolName);
   expect(new Set(left).size).toBe(left.length);
   expect(left.filter((each) => names.includes(each))).toEqual([]);
-  expect([...selection.tools, ...selection.dropped].every(({ reason, explanation }) => reason !== undefined && explanation !== '')).toBe(true);
+  expect(
+    [...selection.tools, ...selection.dropped].every(
+      ({ reason, explanation }) => reason !== undefined && explanation !== '',
+    ),
+  ).toBe(true);
   // Whatever was named is answered for.
-  for (const each of [...(asked.include ?? []), ...(asked.ranking ?? []).map(({ toolName }) => toolName)]) expect([...names, ...left]).toContain(registry.get(each)?.name ?? each);
+  for (const each of [
+    ...(asked.include ?? []),
+    ...(asked.ranking ?? []).map(({ toolName }) => toolName),
+  ])
+    expect([...names, ...left]).toContain(registry.get(each)?.name ?? each);
   for (const each of asked.exclude ?? []) if (!registry.has(each)) expect(left).toContain(each);
 }
 
@@ -129,7 +216,9 @@ describe('a selection of any catalogue for any request', () => {
   });
 
   it('is the same whatever the order of registration, and when asked again', () => {
-    const shuffled = tools.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
+    const shuffled = tools.chain((all) =>
+      fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+    );
     fc.assert(
       fc.property(shuffled, request, ([all, other], asked) => {
         const registry = registryWith(all);
@@ -147,28 +236,53 @@ describe('a selection of any catalogue for any request', () => {
         const registry = registryWith(all);
         const little = selectTools(registry, { ...asked, tokenBudget: 300 });
         const much = selectTools(registry, { ...asked, tokenBudget: 300 + more });
-        if (little.error === undefined) expect([much.error, much.tools.length >= little.tools.length]).toEqual([undefined, true]);
+        if (little.error === undefined)
+          expect([much.error, much.tools.length >= little.tools.length]).toEqual([undefined, true]);
       }),
       { numRuns: 100 },
     );
   });
 });
 
-function expectPrefix(registry: ToolMetadataRegistry, asked: SelectionRequest, { tools: all }: Selection, selection: Selection): void {
+function expectPrefix(
+  registry: ToolMetadataRegistry,
+  asked: SelectionRequest,
+  { tools: all }: Selection,
+  selection: Selection,
+): void {
   // HIGH tools that took the places that remained have no place to keep.
   const previous = { tools: all.filter(({ reason }) => reason !== 'high_priority') };
   const before = new Map(previous.tools.map((each) => [each.toolName, each]));
   const stayed = selection.tools.filter(({ toolName }) => before.has(toolName));
   expect(selection.tools.slice(0, stayed.length)).toEqual(stayed);
-  expect(stayed.map(({ toolName }) => toolName)).toEqual(previous.tools.map(({ toolName }) => toolName).filter((each) => stayed.some(({ toolName }) => toolName === each)));
-  for (const { toolName, level, rendered } of stayed) expect([toolName, level, JSON.stringify(rendered)]).toEqual([toolName, before.get(toolName)!.level, JSON.stringify(before.get(toolName)!.rendered)]);
+  expect(stayed.map(({ toolName }) => toolName)).toEqual(
+    previous.tools
+      .map(({ toolName }) => toolName)
+      .filter((each) => stayed.some(({ toolName }) => toolName === each)),
+  );
+  for (const { toolName, level, rendered } of stayed)
+    expect([toolName, level, JSON.stringify(rendered)]).toEqual([
+      toolName,
+      before.get(toolName)!.level,
+      JSON.stringify(before.get(toolName)!.rendered),
+    ]);
   // Those that left had to: forbidden, or no room.
   for (const { toolName, entry } of previous.tools) {
     if (stayed.some((each) => each.toolName === toolName)) continue;
     const why = selection.dropped.find((each) => each.toolName === toolName)?.reason;
-    expect(isPermitted(registry, entry, asked) ? ['max_tools', 'token_budget'] : ['excluded', 'unavailable', 'danger', 'access', 'cost']).toContain(why);
+    expect(
+      isPermitted(registry, entry, asked)
+        ? ['max_tools', 'token_budget']
+        : ['excluded', 'unavailable', 'danger', 'access', 'cost'],
+    ).toContain(why);
   }
   const added = selection.tools.length - stayed.length;
   // No tool leaves for one that is merely relevant.
-  if (selection.tools.slice(stayed.length).some(({ guaranteed }) => !guaranteed) && added > 0) expect(previous.tools.every(({ toolName, entry }) => !isPermitted(registry, entry, asked) || chosen(selection).includes(toolName))).toBe(true);
+  if (selection.tools.slice(stayed.length).some(({ guaranteed }) => !guaranteed) && added > 0)
+    expect(
+      previous.tools.every(
+        ({ toolName, entry }) =>
+          !isPermitted(registry, entry, asked) || chosen(selection).includes(toolName),
+      ),
+    ).toBe(true);
 }

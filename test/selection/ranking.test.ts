@@ -11,10 +11,17 @@ describe('guaranteed tools', () => {
     { ...elsewhere, name: 'core', priority: 0 },
     { name: 'found', description: 'Deploys a site', stages: ['reading'], taskTypes: ['search'] },
   );
-  const selection = select(registry, { text: 'deploy', stage: 'reading', taskType: 'search', include: ['asked'] });
+  const selection = select(registry, {
+    text: 'deploy',
+    stage: 'reading',
+    taskType: 'search',
+    include: ['asked'],
+  });
 
   it('are there whatever the stage and task type, before what the words hit, each with its strongest reason', () => {
-    expect(selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed])).toEqual([
+    expect(
+      selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
+    ).toEqual([
       ['asked', 'included', true],
       ['core', 'critical', true],
       ['zulu', 'critical', true],
@@ -29,29 +36,61 @@ describe('guaranteed tools', () => {
   });
 
   it('have the score of the search, and 0 when the words do not hit them', () => {
-    const scores = new Map(registry.search('deploy').map(({ toolName, score }) => [toolName, score]));
-    for (const { toolName, score } of selection.tools) expect([toolName, score]).toEqual([toolName, scores.get(toolName) ?? 0]);
-    const far = registryOf({ name: 'asked', description: 'Deploys many a thing of another kind at any time of the day' }, ...['a', 'b', 'c', 'd'].map((name) => ({ name, description: 'Deploys' })));
+    const scores = new Map(
+      registry.search('deploy').map(({ toolName, score }) => [toolName, score]),
+    );
+    for (const { toolName, score } of selection.tools)
+      expect([toolName, score]).toEqual([toolName, scores.get(toolName) ?? 0]);
+    const far = registryOf(
+      { name: 'asked', description: 'Deploys many a thing of another kind at any time of the day' },
+      ...['a', 'b', 'c', 'd'].map((name) => ({ name, description: 'Deploys' })),
+    );
     const rank = far.search('deploy').findIndex(({ toolName }) => toolName === 'asked');
     expect(rank).toBe(4);
-    expect(select(far, { text: 'deploy', include: ['asked'], maxTools: 1 }).tools[0]!.score).toBe(far.search('deploy')[4]!.score);
+    expect(select(far, { text: 'deploy', include: ['asked'], maxTools: 1 }).tools[0]!.score).toBe(
+      far.search('deploy')[4]!.score,
+    );
   });
 });
 
 describe('CRITICAL tools', () => {
-  const registry = registryOf(...['c1', 'c2', 'c3'].map((name) => ({ name, priority: 0, description: 'Formats text' })), ...['one', 'two', 'six'].map((name) => ({ name, description: 'Formats text' })));
-  const chosenFor = (request: object) => chosen(select(registry, { text: 'format text', maxTools: 2, ...request }));
+  const registry = registryOf(
+    ...['c1', 'c2', 'c3'].map((name) => ({ name, priority: 0, description: 'Formats text' })),
+    ...['one', 'two', 'six'].map((name) => ({ name, description: 'Formats text' })),
+  );
+  const chosenFor = (request: object) =>
+    chosen(select(registry, { text: 'format text', maxTools: 2, ...request }));
 
   it('come beside the tools that maxTools counts, and take no hit from them, however many they are', () => {
     expect(chosenFor({})).toEqual(['c1', 'c2', 'c3', 'one', 'six']);
-    expect(chosenFor({ criticalOutsideLimit: true, include: ['c2'] })).toEqual(['c2', 'c1', 'c3', 'one', 'six']);
-    const many = registryOf(...Array.from({ length: 40 }, (_, index) => ({ name: `c${index}`, priority: 0, description: 'Formats text' })), { name: 'own', description: 'Formats text and a few other things' });
+    expect(chosenFor({ criticalOutsideLimit: true, include: ['c2'] })).toEqual([
+      'c2',
+      'c1',
+      'c3',
+      'one',
+      'six',
+    ]);
+    const many = registryOf(
+      ...Array.from({ length: 40 }, (_, index) => ({
+        name: `c${index}`,
+        priority: 0,
+        description: 'Formats text',
+      })),
+      { name: 'own', description: 'Formats text and a few other things' },
+    );
     expect(chosen(select(many, { text: 'format text', maxTools: 1 }))).toHaveLength(41);
   });
 
   it('take places of the others when the request says so', () => {
-    expect(chosenFor({ criticalOutsideLimit: false, maxTools: 4 })).toEqual(['c1', 'c2', 'c3', 'one']);
-    expect(select(registry, { maxTools: 2, criticalOutsideLimit: false }).error?.code).toBe('BUDGET_EXCEEDED');
+    expect(chosenFor({ criticalOutsideLimit: false, maxTools: 4 })).toEqual([
+      'c1',
+      'c2',
+      'c3',
+      'one',
+    ]);
+    expect(select(registry, { maxTools: 2, criticalOutsideLimit: false }).error?.code).toBe(
+      'BUDGET_EXCEEDED',
+    );
   });
 
   it('that a limit forbids leave no room behind', () => {
@@ -66,7 +105,7 @@ describe('search rank', () => {
       { name: 'two', description: 'Formats text and more' },
       { name: 'three', description: 'Formats text', stages: ['execution'], taskTypes: ['edit'] },
       { name: 'four', description: 'Formats text', stages: ['reading'], taskTypes: ['search'] },
-      { name: 'five', description: 'Formats text and much more' , stages: ['execution', 'reading'] },
+      { name: 'five', description: 'Formats text and much more', stages: ['execution', 'reading'] },
     );
     const text = 'format text';
     const ranked = registry.search(text).map(({ toolName }) => toolName);
@@ -74,21 +113,47 @@ describe('search rank', () => {
     const both = select(registry, { text, stage: ' READING ', taskType: 'edit' });
     expect(chosen(both)).toEqual(within(['one', 'two', 'five']));
     expect(droppedBecause(both)).toEqual({ three: 'stage', four: 'task_type' });
-    expect(chosen(select(registry, { text, stage: 'reading' }))).toEqual(within(['one', 'two', 'four', 'five']));
-    expect(chosen(select(registry, { text, taskType: 'edit' }))).toEqual(within(['one', 'two', 'three', 'five']));
+    expect(chosen(select(registry, { text, stage: 'reading' }))).toEqual(
+      within(['one', 'two', 'four', 'five']),
+    );
+    expect(chosen(select(registry, { text, taskType: 'edit' }))).toEqual(
+      within(['one', 'two', 'three', 'five']),
+    );
     expect(chosen(select(registry, { text }))).toEqual(ranked);
     expect(chosen(select(registry, { text, stage: 'nowhere' }))).toEqual(['two']);
   });
 
   it('tools of another stage or forbidden ones take no place from those within', () => {
-    const many = Array.from({ length: 40 }, (_, index) => ({ name: `other_${index}`, description: 'Formats text', stages: ['execution'] }));
-    const registry = registryOf(...many, { name: 'own', description: 'Formats text and a few other things', stages: ['reading'] });
-    expect(chosen(select(registry, { text: 'format text', stage: 'reading', maxTools: 1 }))).toEqual(['own']);
-    expect(chosen(select(registry, { text: 'format text', exclude: many.map(({ name }) => name), maxTools: 1 }))).toEqual(['own']);
+    const many = Array.from({ length: 40 }, (_, index) => ({
+      name: `other_${index}`,
+      description: 'Formats text',
+      stages: ['execution'],
+    }));
+    const registry = registryOf(...many, {
+      name: 'own',
+      description: 'Formats text and a few other things',
+      stages: ['reading'],
+    });
+    expect(
+      chosen(select(registry, { text: 'format text', stage: 'reading', maxTools: 1 })),
+    ).toEqual(['own']);
+    expect(
+      chosen(
+        select(registry, {
+          text: 'format text',
+          exclude: many.map(({ name }) => name),
+          maxTools: 1,
+        }),
+      ),
+    ).toEqual(['own']);
   });
 
   it('puts HIGH before MEDIUM before LOW at equal relevance, then names', () => {
-    const same = (name: string, priority: number) => ({ name, priority, description: 'Formats text' });
+    const same = (name: string, priority: number) => ({
+      name,
+      priority,
+      description: 'Formats text',
+    });
     const registry = registryOf(same('aaa', 3), same('bbb', 2), same('ccc', 2), same('zzz', 1));
     const selection = select(registry, { text: 'format text' });
     expect(new Set(selection.tools.map(({ score }) => score)).size).toBe(1);
@@ -99,22 +164,56 @@ describe('search rank', () => {
   });
 
   it('relevance wins over priority', () => {
-    const registry = registryOf({ name: 'fits', description: 'Formats text', priority: 3 }, { name: 'less', description: 'Formats text and several other things of many kinds', priority: 1 });
+    const registry = registryOf(
+      { name: 'fits', description: 'Formats text', priority: 3 },
+      {
+        name: 'less',
+        description: 'Formats text and several other things of many kinds',
+        priority: 1,
+      },
+    );
     expect(chosen(select(registry, { text: 'format text' }))).toEqual(['fits', 'less']);
   });
 
   it('tools that fit far less than the best are left out, with that reason', () => {
     const registry = registryOf({ name: 'best' }, { name: 'near' }, { name: 'far' });
-    const ranking = [{ toolName: 'best', score: 10 }, { toolName: 'near', score: 2 }, { toolName: 'far', score: 1.99 }];
+    const ranking = [
+      { toolName: 'best', score: 10 },
+      { toolName: 'near', score: 2 },
+      { toolName: 'far', score: 1.99 },
+    ];
     const selection = select(registry, { ranking });
-    expect([chosen(selection), selection.dropped]).toEqual([['best', 'near'], [{ toolName: 'far', reason: 'relevance', score: 1.99, explanation: expect.any(String) }]]);
+    expect([chosen(selection), selection.dropped]).toEqual([
+      ['best', 'near'],
+      [{ toolName: 'far', reason: 'relevance', score: 1.99, explanation: expect.any(String) }],
+    ]);
   });
 
   it('what does not fit into maxTools is left out, with that reason and score', () => {
     const registry = registryOf({ name: 'a' }, { name: 'b' }, { name: 'c' });
-    const selection = select(registry, { maxTools: 2, ranking: [{ toolName: 'c', score: 3 }, { toolName: 'a', score: 2 }, { toolName: 'b', score: 1 }] });
-    expect([chosen(selection), selection.dropped]).toMatchObject([['c', 'a'], [{ toolName: 'b', reason: 'max_tools', score: 1 }]]);
-    expect(select(registryOf(...Array.from({ length: 30 }, (_, index) => ({ name: `f${index}`, description: 'Formats text' }))), { text: 'format text' }).tools).toHaveLength(12);
+    const selection = select(registry, {
+      maxTools: 2,
+      ranking: [
+        { toolName: 'c', score: 3 },
+        { toolName: 'a', score: 2 },
+        { toolName: 'b', score: 1 },
+      ],
+    });
+    expect([chosen(selection), selection.dropped]).toMatchObject([
+      ['c', 'a'],
+      [{ toolName: 'b', reason: 'max_tools', score: 1 }],
+    ]);
+    expect(
+      select(
+        registryOf(
+          ...Array.from({ length: 30 }, (_, index) => ({
+            name: `f${index}`,
+            description: 'Formats text',
+          })),
+        ),
+        { text: 'format text' },
+      ).tools,
+    ).toHaveLength(12);
   });
 });
 
@@ -131,22 +230,51 @@ describe('what is not hit', () => {
 
   it('HIGH before MEDIUM of the stage, then of the task type, when the words hit nothing; LOW never', () => {
     const selection = select(registry, { stage: 'reading', taskType: 'search' });
-    expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([['z_high', 'stage'], ['a_medium', 'stage'], ['b_high', 'task_type'], ['f_medium', 'task_type'], ['d_high', 'high_priority']]);
-    expect(chosen(select(registry, { stage: 'reading' }))).toEqual(['z_high', 'a_medium', 'b_high', 'd_high']);
+    expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([
+      ['z_high', 'stage'],
+      ['a_medium', 'stage'],
+      ['b_high', 'task_type'],
+      ['f_medium', 'task_type'],
+      ['d_high', 'high_priority'],
+    ]);
+    expect(chosen(select(registry, { stage: 'reading' }))).toEqual([
+      'z_high',
+      'a_medium',
+      'b_high',
+      'd_high',
+    ]);
   });
 
   it('behind what is hit only HIGH; a LOW tool comes when it is hit', () => {
-    expect(chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' }))).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);
+    expect(
+      chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' })),
+    ).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);
   });
 
   it('is HIGH tools, also for a request without stage and task type: what remains of the places is theirs, the most relevant first', () => {
     const selection = select(registry);
-    expect(selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed])).toEqual([['b_high', 'high_priority', false], ['d_high', 'high_priority', false], ['z_high', 'high_priority', false]]);
+    expect(
+      selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
+    ).toEqual([
+      ['b_high', 'high_priority', false],
+      ['d_high', 'high_priority', false],
+      ['z_high', 'high_priority', false],
+    ]);
     const fewer = select(registry, { text: 'format text', maxTools: 3 });
-    expect([chosen(fewer), droppedBecause(fewer)]).toEqual([['e_low', 'b_high', 'd_high'], { z_high: 'max_tools' }]);
-    const ranking = [{ toolName: 'e_low', score: 10 }, { toolName: 'z_high', score: 1 }, { toolName: 'f_medium', score: 1 }];
+    expect([chosen(fewer), droppedBecause(fewer)]).toEqual([
+      ['e_low', 'b_high', 'd_high'],
+      { z_high: 'max_tools' },
+    ]);
+    const ranking = [
+      { toolName: 'e_low', score: 10 },
+      { toolName: 'z_high', score: 1 },
+      { toolName: 'f_medium', score: 1 },
+    ];
     const faint = select(registry, { ranking, maxTools: 2 });
-    expect([chosen(faint), droppedBecause(faint)]).toEqual([['e_low', 'z_high'], { f_medium: 'relevance', b_high: 'max_tools', d_high: 'max_tools' }]);
+    expect([chosen(faint), droppedBecause(faint)]).toEqual([
+      ['e_low', 'z_high'],
+      { f_medium: 'relevance', b_high: 'max_tools', d_high: 'max_tools' },
+    ]);
   });
 
   it('is never a HIGH tool of another stage or task type, or one that limits forbid', () => {
@@ -156,38 +284,113 @@ describe('what is not hit', () => {
 });
 
 describe('a ranking made elsewhere', () => {
-  const registry = registryOf({ name: 'format', description: 'Formats text', aliases: ['fmt'] }, { name: 'other' }, { name: 'third', stages: ['execution'] });
+  const registry = registryOf(
+    { name: 'format', description: 'Formats text', aliases: ['fmt'] },
+    { name: 'other' },
+    { name: 'third', stages: ['execution'] },
+  );
 
   it('replaces the search', () => {
-    const selection = select(registry, { text: 'format text', ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }] });
-    expect(selection.tools).toMatchObject([{ toolName: 'other', reason: 'search', score: 1, explanation: expect.stringContaining('by meaning') }]);
+    const selection = select(registry, {
+      text: 'format text',
+      ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }],
+    });
+    expect(selection.tools).toMatchObject([
+      {
+        toolName: 'other',
+        reason: 'search',
+        score: 1,
+        explanation: expect.stringContaining('by meaning'),
+      },
+    ]);
     expect(chosen(select(registry, { text: 'format text', ranking: [] }))).toEqual([]);
-    expect(chosen(select(registry, { text: 'format text', ranking: registry.search('format text') }))).toEqual(['format']);
+    expect(
+      chosen(select(registry, { text: 'format text', ranking: registry.search('format text') })),
+    ).toEqual(['format']);
   });
 
   it('cannot unlock what limits or the stage forbid, and says why', () => {
-    const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({ toolName, score: 1 }));
+    const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({
+      toolName,
+      score: 1,
+    }));
     const selection = select(registry, { stage: 'reading', exclude: ['other'], ranking });
-    expect([chosen(selection), droppedBecause(selection)]).toEqual([['format'], { third: 'stage', other: 'excluded', gone: 'unknown' }]);
+    expect([chosen(selection), droppedBecause(selection)]).toEqual([
+      ['format'],
+      { third: 'stage', other: 'excluded', gone: 'unknown' },
+    ]);
   });
 
   it('may name tools by an alias or twice: the best place and score count', () => {
-    const selection = select(registry, { ranking: [{ toolName: 'fmt', score: 4 }, { toolName: 'other', score: 3 }, { toolName: 'format', score: 1 }] });
-    expect(selection.tools.map(({ toolName, score }) => [toolName, score])).toEqual([['format', 4], ['other', 3]]);
+    const selection = select(registry, {
+      ranking: [
+        { toolName: 'fmt', score: 4 },
+        { toolName: 'other', score: 3 },
+        { toolName: 'format', score: 1 },
+      ],
+    });
+    expect(selection.tools.map(({ toolName, score }) => [toolName, score])).toEqual([
+      ['format', 4],
+      ['other', 3],
+    ]);
   });
 
   it('may have scores of 0 and below, as models give them', () => {
-    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: -1 }, { toolName: 'format', score: -9 }] }))).toEqual(['other', 'format']);
-    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: 9 }, { toolName: 'format', score: -9 }] }))).toEqual(['other', 'format']);
-    expect(chosen(select(registry, { ranking: [{ toolName: 'other', score: 0 }, { toolName: 'format', score: 0 }] }))).toEqual(['other', 'format']);
+    expect(
+      chosen(
+        select(registry, {
+          ranking: [
+            { toolName: 'other', score: -1 },
+            { toolName: 'format', score: -9 },
+          ],
+        }),
+      ),
+    ).toEqual(['other', 'format']);
+    expect(
+      chosen(
+        select(registry, {
+          ranking: [
+            { toolName: 'other', score: 9 },
+            { toolName: 'format', score: -9 },
+          ],
+        }),
+      ),
+    ).toEqual(['other', 'format']);
+    expect(
+      chosen(
+        select(registry, {
+          ranking: [
+            { toolName: 'other', score: 0 },
+            { toolName: 'format', score: 0 },
+          ],
+        }),
+      ),
+    ).toEqual(['other', 'format']);
   });
 });
 
 describe('every tool', () => {
   it('has a reason in words, chosen or dropped', () => {
-    const registry = registryOf(...['reading', 'execution'].flatMap((stage) => [0, 1, 2, 3].map((priority) => ({ name: `${stage}_${priority}`, description: 'Formats text', priority, stages: [stage] }))));
-    const selection = select(registry, { text: 'format text', stage: 'reading', maxTools: 4, exclude: ['execution_0'] });
+    const registry = registryOf(
+      ...['reading', 'execution'].flatMap((stage) =>
+        [0, 1, 2, 3].map((priority) => ({
+          name: `${stage}_${priority}`,
+          description: 'Formats text',
+          priority,
+          stages: [stage],
+        })),
+      ),
+    );
+    const selection = select(registry, {
+      text: 'format text',
+      stage: 'reading',
+      maxTools: 4,
+      exclude: ['execution_0'],
+    });
     expect([...selection.tools, ...selection.dropped]).toHaveLength(8);
-    for (const { reason, explanation } of [...selection.tools, ...selection.dropped]) expect([reason, explanation].every((each) => typeof each === 'string' && each !== '')).toBe(true);
+    for (const { reason, explanation } of [...selection.tools, ...selection.dropped])
+      expect([reason, explanation].every((each) => typeof each === 'string' && each !== '')).toBe(
+        true,
+      );
   });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createToolSearchTool, selectTools, type Selection, type SelectionRequest } from '../../src/index.js';
+import {
+  createToolSearchTool,
+  selectTools,
+  type Selection,
+  type SelectionRequest,
+} from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 
 const registry = registryOf({ name: 'a', description: 'Formats text' });
@@ -15,8 +20,23 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   include: ['a', [7], null],
   exclude: ['a', [null], {}],
   filter: [7, null, { danger: 'low' }, { maxDanger: 'extreme' }, [], () => true],
-  previous: [7, {}, { tools: 'a' }, { tools: [null] }, { tools: ['a'] }, { tools: [{ toolName: 7, level: 'full' }] }, { tools: [{ toolName: 'a', level: 'huge', rendered: {} }] }],
-  ranking: [7, ['a'], [{ toolName: 'a' }], [{ toolName: 7, score: 1 }], [{ toolName: 'a', score: NaN }], [{ toolName: 'a', score: Infinity }]],
+  previous: [
+    7,
+    {},
+    { tools: 'a' },
+    { tools: [null] },
+    { tools: ['a'] },
+    { tools: [{ toolName: 7, level: 'full' }] },
+    { tools: [{ toolName: 'a', level: 'huge', rendered: {} }] },
+  ],
+  ranking: [
+    7,
+    ['a'],
+    [{ toolName: 'a' }],
+    [{ toolName: 7, score: 1 }],
+    [{ toolName: 'a', score: NaN }],
+    [{ toolName: 'a', score: Infinity }],
+  ],
   countTokens: [7, 'chars', null],
 };
 
@@ -31,19 +51,37 @@ describe('a request with a wrong part', () => {
   });
 
   it('is refused for parts that nobody knows, and for what is no request', () => {
-    for (const request of [{ text: 'x', max: 3 }, { text: 'x', tokenbudget: 5 }, undefined, null, 'x', [], { text: 'x', constructor: 1 }]) {
-      expect(refusal(() => selectTools(registry, request as unknown as SelectionRequest)).code).toBe('INVALID_ARGUMENT');
+    for (const request of [
+      { text: 'x', max: 3 },
+      { text: 'x', tokenbudget: 5 },
+      undefined,
+      null,
+      'x',
+      [],
+      { text: 'x', constructor: 1 },
+    ]) {
+      expect(
+        refusal(() => selectTools(registry, request as unknown as SelectionRequest)).code,
+      ).toBe('INVALID_ARGUMENT');
     }
   });
 
   it('names every wrong part at once', () => {
-    const { message } = refusal(() => selectTools(registry, { maxTools: -1, maxDanger: 'extreme', bogus: 1 } as unknown as SelectionRequest));
+    const { message } = refusal(() =>
+      selectTools(registry, {
+        maxTools: -1,
+        maxDanger: 'extreme',
+        bogus: 1,
+      } as unknown as SelectionRequest),
+    );
     for (const part of ['text', 'maxTools', 'maxDanger', 'bogus']) expect(message).toContain(part);
   });
 
   it('takes of an earlier selection what is needed: names and levels', () => {
     const previous = { tools: [{ toolName: 'a', level: 'stub' }] } as unknown as Selection;
-    expect(selectTools(registry, { text: 'x', previous }).tools).toMatchObject([{ toolName: 'a', level: 'stub', reason: 'carried_over' }]);
+    expect(selectTools(registry, { text: 'x', previous }).tools).toMatchObject([
+      { toolName: 'a', level: 'stub', reason: 'carried_over' },
+    ]);
   });
 
   it('takes parts that are undefined as missing', () => {
@@ -54,7 +92,19 @@ describe('a request with a wrong part', () => {
 
 describe('options of the tool search', () => {
   it('are checked the same way', () => {
-    const wrong = [{ maxResults: 0 }, { maxResults: 1.5 }, { name: 7 }, { name: 'two words' }, { name: '' }, { maxDanger: 'extreme' }, { exclude: 'a' }, { filter: { danger: 'low' } }, { include: ['a'] }, { bogus: 1 }, null];
+    const wrong = [
+      { maxResults: 0 },
+      { maxResults: 1.5 },
+      { name: 7 },
+      { name: 'two words' },
+      { name: '' },
+      { maxDanger: 'extreme' },
+      { exclude: 'a' },
+      { filter: { danger: 'low' } },
+      { include: ['a'] },
+      { bogus: 1 },
+      null,
+    ];
     for (const options of wrong) {
       const error = refusal(() => createToolSearchTool(registry, options as never));
       expect([options, error.code]).toEqual([options, 'INVALID_ARGUMENT']);

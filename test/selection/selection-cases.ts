@@ -1,4 +1,9 @@
-import { selectTools, type Selection, type SelectionRequest, type ToolMetadataRegistry } from '../../src/index.js';
+import {
+  selectTools,
+  type Selection,
+  type SelectionRequest,
+  type ToolMetadataRegistry,
+} from '../../src/index.js';
 import type { DropReason } from '../../src/selection/selection.js';
 
 /** The names of the chosen tools, in their order. */
@@ -17,37 +22,83 @@ export function bytes({ tools }: Selection): string[] {
 }
 
 /** Everything of a selection that is plain data, as text. */
-export function asText({ tools, dropped, tokens, tokenBudget, maxTools, error }: Selection): string {
-  return JSON.stringify({ tools: tools.map(({ entry: _entry, ...tool }) => tool), dropped, tokens, tokenBudget, maxTools, error: error && [error.code, error.message, error.details] });
+export function asText({
+  tools,
+  dropped,
+  tokens,
+  tokenBudget,
+  maxTools,
+  error,
+}: Selection): string {
+  return JSON.stringify({
+    tools: tools.map(({ entry: _entry, ...tool }) => tool),
+    dropped,
+    tokens,
+    tokenBudget,
+    maxTools,
+    error: error && [error.code, error.message, error.details],
+  });
 }
 
 /** A selection for a text that hits nothing, unless the request says otherwise. */
-export function select(registry: ToolMetadataRegistry, request: Partial<SelectionRequest> = {}): Selection {
+export function select(
+  registry: ToolMetadataRegistry,
+  request: Partial<SelectionRequest> = {},
+): Selection {
   return selectTools(registry, { text: 'qqq', ...request });
 }
 
 /** Harmless by every axis. */
-export const HARMLESS = Object.freeze({ accessMode: 'readonly', dangerLevel: 'safe', costTier: 'free', sideEffects: 'none', executionCategory: 'compute' });
+export const HARMLESS = Object.freeze({
+  accessMode: 'readonly',
+  dangerLevel: 'safe',
+  costTier: 'free',
+  sideEffects: 'none',
+  executionCategory: 'compute',
+});
 
 /** A schema with a required and an optional parameter, each described at length. */
 export const LONG_SCHEMA = Object.freeze({
   type: 'object',
   properties: {
-    city: { type: 'string', description: `The city. ${'It may be written in any language. '.repeat(6)}` },
-    unit: { type: 'string', enum: ['c', 'f'], default: 'c', description: `The unit. ${'It may be left out at any time. '.repeat(6)}` },
+    city: {
+      type: 'string',
+      description: `The city. ${'It may be written in any language. '.repeat(6)}`,
+    },
+    unit: {
+      type: 'string',
+      enum: ['c', 'f'],
+      default: 'c',
+      description: `The unit. ${'It may be left out at any time. '.repeat(6)}`,
+    },
   },
   required: ['city'],
   additionalProperties: false,
 });
 
 /** Options of a tool that is several times shorter at each lower level. */
-export function long(name: string, options: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
-  return { name, description: `Forecasts the weather. ${'It asks a service for that, and waits for the answer. '.repeat(8)}`, inputSchema: LONG_SCHEMA, ...options };
+export function long(
+  name: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    description: `Forecasts the weather. ${'It asks a service for that, and waits for the answer. '.repeat(8)}`,
+    inputSchema: LONG_SCHEMA,
+    ...options,
+  };
 }
 
 /** What a tool costs at each level by the default count. */
-export function costs(registry: ToolMetadataRegistry, name: string): { full: number; compact: number; stub: number } {
-  const request = { include: [name], filter: { name }, countTokens: (text: string) => Math.ceil(text.length / 4) };
+export function costs(
+  registry: ToolMetadataRegistry,
+  name: string,
+): { full: number; compact: number; stub: number } {
+  const request = {
+    include: [name],
+    filter: { name },
+    countTokens: (text: string) => Math.ceil(text.length / 4),
+  };
   const full = select(registry, request).tokens;
   const compact = select(registry, { ...request, tokenBudget: full - 1 }).tokens;
   return { full, compact, stub: select(registry, { ...request, tokenBudget: compact - 1 }).tokens };

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createToolSearchTool, selectTools, type ToolMetadataRegistry, type ToolSearchOptions } from '../../src/index.js';
+import {
+  createToolSearchTool,
+  selectTools,
+  type ToolMetadataRegistry,
+  type ToolSearchOptions,
+} from '../../src/index.js';
 import { refusal, registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 import { HARMLESS, LONG_SCHEMA, long } from './selection-cases.js';
 
@@ -8,15 +13,24 @@ const throwing = (): boolean => {
 };
 
 interface Answer {
-  readonly found: readonly { readonly name: string; readonly description: string; readonly why: string }[];
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: object }[];
+  readonly found: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly why: string;
+  }[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly inputSchema: object;
+  }[];
   readonly unknown: readonly string[];
 }
 
 function askOf(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}) {
   const tool = createToolSearchTool(registry, options);
   registry.register(tool);
-  return (input: { readonly query?: string; readonly names?: string[] }) => tool.execute!(input, {}) as Answer;
+  return (input: { readonly query?: string; readonly names?: string[] }) =>
+    tool.execute!(input, {}) as Answer;
 }
 
 const found = ({ found }: Answer) => found.map(({ name }) => name);
@@ -26,13 +40,31 @@ describe('the tool that finds tools', () => {
   it('finds tools for a request, each as a line with why', () => {
     const ask = askOf(registryOf(long('weather'), { name: 'paint', description: 'Paints' }));
     const answer = ask({ query: 'weather forecast' });
-    expect(answer).toEqual({ found: [{ name: 'weather', description: 'Forecasts the weather.', why: expect.stringContaining('weather') }], tools: [], unknown: [] });
+    expect(answer).toEqual({
+      found: [
+        {
+          name: 'weather',
+          description: 'Forecasts the weather.',
+          why: expect.stringContaining('weather'),
+        },
+      ],
+      tools: [],
+      unknown: [],
+    });
   });
 
   it('shows the whole of tools by name or alias, each once, and which names are unknown', () => {
     const registry = registryOf(long('weather', { aliases: ['forecast'], compact: true }));
-    const { tools, unknown } = askOf(registry)({ names: ['forecast', 'weather', 'wether', 'wether'] });
-    expect(tools).toEqual([{ name: 'weather', description: registry.require('weather').description, inputSchema: LONG_SCHEMA }]);
+    const { tools, unknown } = askOf(registry)({
+      names: ['forecast', 'weather', 'wether', 'wether'],
+    });
+    expect(tools).toEqual([
+      {
+        name: 'weather',
+        description: registry.require('weather').description,
+        inputSchema: LONG_SCHEMA,
+      },
+    ]);
     expect(unknown).toEqual(['wether']);
   });
 
@@ -47,15 +79,33 @@ describe('the tool that finds tools', () => {
     ['an availability check that throws', {}, { available: throwing }],
   ];
   it.each(cases)('neither finds nor explains what limits forbid: %s', (_, limits, options) => {
-    const registry = registryOf({ ...HARMLESS, name: 'secret', aliases: ['hush'], description: 'Forecasts the weather', priority: 0, mandatoryKeywords: ['weather'], ...options });
-    const answer = askOf(registry, limits)({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
+    const registry = registryOf({
+      ...HARMLESS,
+      name: 'secret',
+      aliases: ['hush'],
+      description: 'Forecasts the weather',
+      priority: 0,
+      mandatoryKeywords: ['weather'],
+      ...options,
+    });
+    const answer = askOf(
+      registry,
+      limits,
+    )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
     expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
     // A selection with the same limits decides the same.
-    expect(selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(({ toolName }) => toolName)).not.toContain('secret');
+    expect(
+      selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
+        ({ toolName }) => toolName,
+      ),
+    ).not.toContain('secret');
   });
 
   it('gives a hidden tool the same answer as one that is not there', () => {
-    const hidden = askOf(registryOf({ name: 'secret' }), { exclude: ['secret'] })({ query: 'secret', names: ['secret'] });
+    const hidden = askOf(registryOf({ name: 'secret' }), { exclude: ['secret'] })({
+      query: 'secret',
+      names: ['secret'],
+    });
     expect(hidden).toEqual(askOf(registryOf())({ query: 'secret', names: ['secret'] }));
   });
 
@@ -63,10 +113,21 @@ describe('the tool that finds tools', () => {
     const registry = registryOf();
     const ask = askOf(registry, { exclude: ['rm'] });
     expect(found(ask({ query: 'weather' }))).toEqual([]);
-    registry.registerAll([sample(long('weather')), sample({ name: 'delete_weather', aliases: ['rm'], description: 'Deletes the weather' })]);
-    expect(ask({ query: 'weather', names: ['weather', 'delete_weather', 'rm'] })).toMatchObject({ found: [{ name: 'weather' }], tools: [{ name: 'weather' }], unknown: ['delete_weather', 'rm'] });
+    registry.registerAll([
+      sample(long('weather')),
+      sample({ name: 'delete_weather', aliases: ['rm'], description: 'Deletes the weather' }),
+    ]);
+    expect(ask({ query: 'weather', names: ['weather', 'delete_weather', 'rm'] })).toMatchObject({
+      found: [{ name: 'weather' }],
+      tools: [{ name: 'weather' }],
+      unknown: ['delete_weather', 'rm'],
+    });
     registry.unregister('weather');
-    expect(ask({ query: 'weather', names: ['weather'] })).toEqual({ found: [], tools: [], unknown: ['weather'] });
+    expect(ask({ query: 'weather', names: ['weather'] })).toEqual({
+      found: [],
+      tools: [],
+      unknown: ['weather'],
+    });
   });
 
   it('asks availability when it is called', () => {
@@ -80,27 +141,50 @@ describe('the tool that finds tools', () => {
   it('never shows itself', () => {
     for (const options of [{}, { name: 'look' }]) {
       const name = options.name ?? 'find_tools';
-      expect(askOf(registryOf(), options)({ query: 'which tool help finds tools', names: [name] })).toEqual({ found: [], tools: [], unknown: [name] });
+      expect(
+        askOf(registryOf(), options)({ query: 'which tool help finds tools', names: [name] }),
+      ).toEqual({ found: [], tools: [], unknown: [name] });
     }
   });
 
   it('answers at most maxResults', () => {
-    const registry = registryOf(...Array.from({ length: 30 }, (_, index) => long(`weather_${index}`)));
+    const registry = registryOf(
+      ...Array.from({ length: 30 }, (_, index) => long(`weather_${index}`)),
+    );
     expect(found(askOf(registry)({ query: 'weather' }))).toHaveLength(10);
-    expect(found(askOf(registry, { name: 'few', maxResults: 3 })({ query: 'weather' }))).toHaveLength(3);
+    expect(
+      found(askOf(registry, { name: 'few', maxResults: 3 })({ query: 'weather' })),
+    ).toHaveLength(3);
   });
 
   it('takes hostile names and queries for what they are', () => {
-    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '\ud800', '../../etc/passwd', '🔥'];
+    const names = [
+      '__proto__',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      '',
+      '\ud800',
+      '../../etc/passwd',
+      '🔥',
+    ];
     const ask = askOf(registryOf(long('weather')));
     expect(ask({ names })).toEqual({ found: [], tools: [], unknown: names });
-    for (const query of [...names, 'a'.repeat(1 << 20), '(a+)+$']) expect(found(ask({ query }))).toEqual([]);
-    expect(shown(askOf(registryOf({ name: '__proto__' }, { name: 'constructor' }))({ names: ['__proto__', 'constructor', 'toString'] }))).toEqual(['__proto__', 'constructor']);
+    for (const query of [...names, 'a'.repeat(1 << 20), '(a+)+$'])
+      expect(found(ask({ query }))).toEqual([]);
+    expect(
+      shown(
+        askOf(registryOf({ name: '__proto__' }, { name: 'constructor' }))({
+          names: ['__proto__', 'constructor', 'toString'],
+        }),
+      ),
+    ).toEqual(['__proto__', 'constructor']);
   });
 
   it('bounds what a model may ask of it at once', async () => {
     const schema = createToolSearchTool(registryOf()).inputSchema;
-    const accepts = async (input: unknown) => (await schema['~standard'].validate(input)).issues === undefined;
+    const accepts = async (input: unknown) =>
+      (await schema['~standard'].validate(input)).issues === undefined;
     expect(await accepts({ query: 'x', names: ['a'] })).toBe(true);
     expect(await accepts({})).toBe(true);
     expect(await accepts({ names: Array.from({ length: 21 }, () => 'a') })).toBe(false);
@@ -111,7 +195,14 @@ describe('the tool that finds tools', () => {
     const registry = registryOf();
     askOf(registry);
     expect(registry.requiresApproval('find_tools')).toBe(false);
-    expect(selectTools(registry, { text: '', maxDanger: 'safe', maxCostTier: 'free', accessModes: ['readonly'] }).tools).toMatchObject([{ toolName: 'find_tools', reason: 'critical' }]);
+    expect(
+      selectTools(registry, {
+        text: '',
+        maxDanger: 'safe',
+        maxCostTier: 'free',
+        accessModes: ['readonly'],
+      }).tools,
+    ).toMatchObject([{ toolName: 'find_tools', reason: 'critical' }]);
   });
 
   it('answers with equal bytes in any order of registration', () => {
@@ -126,6 +217,8 @@ describe('the tool that finds tools', () => {
 
   it('says what is wrong with a name that is taken when it is registered', () => {
     const registry = registryOf({ name: 'find_tools' });
-    expect(refusal(() => registry.register(createToolSearchTool(registry))).code).toBe('DUPLICATE_TOOL');
+    expect(refusal(() => registry.register(createToolSearchTool(registry))).code).toBe(
+      'DUPLICATE_TOOL',
+    );
   });
 });

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -10,7 +19,10 @@ import { ManualClock } from '../../src/testing.js';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
 const folder = () => join(mkdtempSync(join(tmpdir(), 'tooldex-blobs-')), 'blobs');
-const make = { memory: (options = {}) => new MemoryBlobStore(options), directory: (options = {}) => new DirectoryBlobStore(folder(), options) };
+const make = {
+  memory: (options = {}) => new MemoryBlobStore(options),
+  directory: (options = {}) => new DirectoryBlobStore(folder(), options),
+};
 
 describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
   it('gives all bytes back under their SHA-256', async () => {
@@ -54,16 +66,25 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     expect(await store.get(digest)).toEqual(bytes('abc'));
   });
 
-  it.each([['../../etc/passwd'], ['A'.repeat(64)], [`${'a'.repeat(64)}/..`], [''], [7]])('refuses %j as a digest, and what is no bytes', async (digest) => {
-    const store = storeWith();
-    await expect(store.get(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(store.delete(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(store.put('text' as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
+  it.each([['../../etc/passwd'], ['A'.repeat(64)], [`${'a'.repeat(64)}/..`], [''], [7]])(
+    'refuses %j as a digest, and what is no bytes',
+    async (digest) => {
+      const store = storeWith();
+      await expect(store.get(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await expect(store.delete(digest as string)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+      await expect(store.put('text' as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    },
+  );
 
   it('refuses options that it does not have', () => {
-    expect(() => storeWith({ ttl: 5 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    expect(() => storeWith({ ttlMs: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => storeWith({ ttl: 5 })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+    expect(() => storeWith({ ttlMs: 0 })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 });
 
@@ -73,7 +94,11 @@ describe('MemoryBlobStore', () => {
     const [first, second] = [await store.put(bytes('aaa')), await store.put(bytes('bbb'))];
     await store.get(first);
     const third = await store.put(bytes('ccc'));
-    expect([await store.get(first), await store.get(second), await store.get(third)]).toEqual([bytes('aaa'), undefined, bytes('ccc')]);
+    expect([await store.get(first), await store.get(second), await store.get(third)]).toEqual([
+      bytes('aaa'),
+      undefined,
+      bytes('ccc'),
+    ]);
     await expect(store.put(bytes('1234567'))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 });
@@ -82,7 +107,11 @@ describe('DirectoryBlobStore', () => {
   it('makes a directory and files that only their owner reads, named by digest and nothing else', async () => {
     const path = folder();
     const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
-    expect([statSync(path).mode & 0o777, readdirSync(path), statSync(join(path, digest)).mode & 0o777]).toEqual([0o700, [digest], 0o600]);
+    expect([
+      statSync(path).mode & 0o777,
+      readdirSync(path),
+      statSync(join(path, digest)).mode & 0o777,
+    ]).toEqual([0o700, [digest], 0o600]);
     expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
   });
 
@@ -103,7 +132,12 @@ describe('DirectoryBlobStore', () => {
     const path = folder();
     mkdirSync(path);
     chmodSync(path, 0o777);
-    await expect(new DirectoryBlobStore(path).put(bytes('a'))).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('got one that every user can write. Check the directory and its permissions.') as string });
+    await expect(new DirectoryBlobStore(path).put(bytes('a'))).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining(
+        'got one that every user can write. Check the directory and its permissions.',
+      ) as string,
+    });
     expect(readdirSync(path)).toEqual([]);
   });
 
@@ -121,7 +155,10 @@ describe('DirectoryBlobStore', () => {
     const path = folder();
     const clock = new ManualClock(Date.now());
     await new DirectoryBlobStore(path, { clock }).put(bytes('old'));
-    writeFileSync(join(path, `.${'a'.repeat(64)}.01234567-89ab-4def-8123-456789abcdef.tmp`), 'half');
+    writeFileSync(
+      join(path, `.${'a'.repeat(64)}.01234567-89ab-4def-8123-456789abcdef.tmp`),
+      'half',
+    );
     writeFileSync(join(path, 'mine.txt'), 'mine');
     clock.advance(8 * 24 * 3_600_000);
     const digest = await new DirectoryBlobStore(path, { clock }).put(bytes('new'));
@@ -132,7 +169,10 @@ describe('DirectoryBlobStore', () => {
     const path = folder();
     writeFileSync(path, 'a file');
     const store = new DirectoryBlobStore(path);
-    const failing = { code: 'STATE_UNAVAILABLE', message: expect.not.stringContaining(path) as string };
+    const failing = {
+      code: 'STATE_UNAVAILABLE',
+      message: expect.not.stringContaining(path) as string,
+    };
     await expect(store.put(bytes('a'))).rejects.toMatchObject(failing);
     await expect(store.get(sha256(bytes('a')))).rejects.toMatchObject(failing);
     expect(readFileSync(path, 'utf8')).toBe('a file');

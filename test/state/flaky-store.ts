@@ -1,5 +1,13 @@
 import { ToolError, isToolError } from '../../src/core/errors.js';
-import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../../src/state/state-store.js';
+import type {
+  AppendOptions,
+  Increment,
+  IncrementOptions,
+  LifetimeOptions,
+  ReadOptions,
+  StateStore,
+  StoreMoment,
+} from '../../src/state/state-store.js';
 
 /** The share of operations that fail before, and of those that fail after they happened. */
 const FAILING = 0.3;
@@ -21,9 +29,17 @@ export class FlakyStore implements StateStore {
   }
 
   /** A lost answer is found out by looking: nothing else writes this text in its place. */
-  compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    options?: LifetimeOptions,
+  ): Promise<boolean> {
     const isOwn = expected !== next && options?.ttlMs === undefined;
-    return this.#again(() => this.#store.compareAndSet(key, expected, next, options), isOwn ? async () => ((await this.get(key)) === next ? true : undefined) : 'never lost');
+    return this.#again(
+      () => this.#store.compareAndSet(key, expected, next, options),
+      isOwn ? async () => ((await this.get(key)) === next ? true : undefined) : 'never lost',
+    );
   }
 
   /** Nothing tells afterwards whether a number was added: who must know adds it to a key of its own. */
@@ -46,8 +62,12 @@ export class FlakyStore implements StateStore {
   /** An item with a place of its own is looked for there. */
   append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
     const at = options?.at;
-    if (at === undefined) return this.#again(() => this.#store.append(key, item, options), 'never lost');
-    return this.#again(() => this.#store.append(key, item, options), async () => ((await this.read(key, { from: at, limit: 1 }))[0] === item ? at + 1 : undefined));
+    if (at === undefined)
+      return this.#again(() => this.#store.append(key, item, options), 'never lost');
+    return this.#again(
+      () => this.#store.append(key, item, options),
+      async () => ((await this.read(key, { from: at, limit: 1 }))[0] === item ? at + 1 : undefined),
+    );
   }
 
   read(key: string, options?: ReadOptions): Promise<readonly string[]> {
@@ -71,13 +91,18 @@ export class FlakyStore implements StateStore {
     return this.#store.close();
   }
 
-  async #again<T>(operation: () => Promise<T>, found?: 'never lost' | (() => Promise<T | undefined>)): Promise<T> {
+  async #again<T>(
+    operation: () => Promise<T>,
+    found?: 'never lost' | (() => Promise<T | undefined>),
+  ): Promise<T> {
     for (;;) {
       try {
         return await this.#once(operation, found !== 'never lost');
       } catch (error) {
-        if (!isToolError(error, 'STATE_UNAVAILABLE') || error.details['reason'] !== 'injected') throw error;
-        const result = error.details['sent'] === true && typeof found === 'function' ? await found() : undefined;
+        if (!isToolError(error, 'STATE_UNAVAILABLE') || error.details['reason'] !== 'injected')
+          throw error;
+        const result =
+          error.details['sent'] === true && typeof found === 'function' ? await found() : undefined;
         if (result !== undefined) return result;
       }
     }
@@ -93,5 +118,7 @@ export class FlakyStore implements StateStore {
 }
 
 function injected(sent: boolean): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', 'Expected an answer, got none.', { details: { reason: 'injected', sent } });
+  return new ToolError('STATE_UNAVAILABLE', 'Expected an answer, got none.', {
+    details: { reason: 'injected', sent },
+  });
 }

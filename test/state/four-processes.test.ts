@@ -11,52 +11,63 @@ const run = promisify(execFile);
 
 /** What the child script prints; it fails when the script does not end by itself. */
 async function child<T>(...args: readonly string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, [program('test/state/state-child.ts'), ...args], { cwd: ROOT, timeout: DEADLINE_MS });
+  const { stdout } = await run(process.execPath, [program('test/state/state-child.ts'), ...args], {
+    cwd: ROOT,
+    timeout: DEADLINE_MS,
+  });
   return JSON.parse(stdout) as T;
 }
 
-describe.skipIf(!redisPresent)('processes that share a Redis (skipped without redis-server)', () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.stop());
+describe.skipIf(!redisPresent)(
+  'processes that share a Redis (skipped without redis-server)',
+  () => {
+    let server: RedisServer;
+    beforeAll(async () => {
+      server = await RedisServer.start();
+    });
+    afterAll(() => server.stop());
 
-  it('agree: one wins each round, sums are exact, limits hold', async () => {
-    interface Work {
-      readonly won: readonly number[];
-      readonly applied: number;
-      readonly highest: number;
-    }
-    const results = await Promise.all(['a', 'b', 'c', 'd'].map((name) => child<Work>('work', server.url, name)));
-    const won = results.flatMap((result) => result.won);
-    expect(won.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, round) => round));
-    expect(results.reduce((sum, { applied }) => sum + applied, 0)).toBe(777);
-    expect(Math.max(...results.map(({ highest }) => highest))).toBe(777);
-    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
-    expect(Number(await store.get('sum'))).toBe(4 * 500 * 0.25);
-    expect(Number(await store.get('limited'))).toBe(777);
-    await store.close();
-  });
+    it('agree: one wins each round, sums are exact, limits hold', async () => {
+      interface Work {
+        readonly won: readonly number[];
+        readonly applied: number;
+        readonly highest: number;
+      }
+      const results = await Promise.all(
+        ['a', 'b', 'c', 'd'].map((name) => child<Work>('work', server.url, name)),
+      );
+      const won = results.flatMap((result) => result.won);
+      expect(won.sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, round) => round));
+      expect(results.reduce((sum, { applied }) => sum + applied, 0)).toBe(777);
+      expect(Math.max(...results.map(({ highest }) => highest))).toBe(777);
+      const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
+      expect(Number(await store.get('sum'))).toBe(4 * 500 * 0.25);
+      expect(Number(await store.get('limited'))).toBe(777);
+      await store.close();
+    });
 
-  it('hear each other', async () => {
-    const [one, other] = [await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }), await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 })];
-    const heard: string[] = [];
-    await one.subscribe('channel', (message) => heard.push(message));
-    await other.publish('channel', 'hello');
-    await eventually(() => heard.length > 0, 'the message is heard');
-    expect(heard).toEqual(['hello']);
-    await Promise.all([one.close(), other.close()]);
-  });
+    it('hear each other', async () => {
+      const [one, other] = [
+        await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }),
+        await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }),
+      ];
+      const heard: string[] = [];
+      await one.subscribe('channel', (message) => heard.push(message));
+      await other.publish('channel', 'hello');
+      await eventually(() => heard.length > 0, 'the message is heard');
+      expect(heard).toEqual(['hello']);
+      await Promise.all([one.close(), other.close()]);
+    });
 
-  it('exit by themselves after close(), with nothing left', async () => {
-    expect(await child('close', server.url)).toEqual({ left: [] });
-  });
+    it('exit by themselves after close(), with nothing left', async () => {
+      expect(await child('close', server.url)).toEqual({ left: [] });
+    });
 
-  it('are not kept alive by a Redis that is not there', async () => {
-    const gone = await RedisServer.start();
-    await gone.stop();
-    expect(await child('exit', gone.url)).toEqual({ available: false });
-    expect(await child('close', gone.url)).toEqual({ left: [] });
-  });
-});
+    it('are not kept alive by a Redis that is not there', async () => {
+      const gone = await RedisServer.start();
+      await gone.stop();
+      expect(await child('exit', gone.url)).toEqual({ available: false });
+      expect(await child('close', gone.url)).toEqual({ left: [] });
+    });
+  },
+);

@@ -17,7 +17,9 @@ describe('a state store in memory', () => {
   });
 
   it('refuses unknown options', () => {
-    expect(() => new MemoryStateStore({ time: 1 } as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => new MemoryStateStore({ time: 1 } as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 
   it('does not mind when the date is set', async () => {
@@ -35,16 +37,39 @@ describe('a state store in memory', () => {
 type Step = (store: StateStore) => Promise<unknown>;
 
 const key = fc.constantFrom('a', 'b');
-const text = fc.option(fc.oneof(fc.constantFrom('1', '-2.5', 'text', ''), fc.double({ noNaN: true, noDefaultInfinity: true }).map(String)), { nil: undefined });
-const number = fc.oneof(fc.integer({ min: -5, max: 5 }), fc.double({ noNaN: true, noDefaultInfinity: true }));
+const text = fc.option(
+  fc.oneof(
+    fc.constantFrom('1', '-2.5', 'text', ''),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  ),
+  { nil: undefined },
+);
+const number = fc.oneof(
+  fc.integer({ min: -5, max: 5 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(key, text, text).map(([name, expected, next]): Step => (store) => store.compareAndSet(name, expected, next)),
-  fc.tuple(key, text).map(([name, next]): Step => async (store) => store.compareAndSet(name, await store.get(name), next)),
-  fc.tuple(key, number, fc.option(number, { nil: undefined }), fc.boolean()).map(([name, by, max, mustExist]): Step => (store) => store.increment(name, by, max === undefined ? { mustExist } : { max, mustExist })),
+  fc.tuple(key, text, text).map(
+    ([name, expected, next]): Step =>
+      (store) =>
+        store.compareAndSet(name, expected, next),
+  ),
+  fc.tuple(key, text).map(
+    ([name, next]): Step =>
+      async (store) =>
+        store.compareAndSet(name, await store.get(name), next),
+  ),
+  fc.tuple(key, number, fc.option(number, { nil: undefined }), fc.boolean()).map(
+    ([name, by, max, mustExist]): Step =>
+      (store) =>
+        store.increment(name, by, max === undefined ? { mustExist } : { max, mustExist }),
+  ),
   // Which spelling of a number `get` gives is not promised.
   key.map((name): Step => async (store) => {
     const held = await store.get(name);
-    return held === undefined || held === '' || Number.isNaN(Number(held)) ? held : Number(held) + 0;
+    return held === undefined || held === '' || Number.isNaN(Number(held))
+      ? held
+      : Number(held) + 0;
   }),
 );
 
@@ -59,7 +84,10 @@ describe.skipIf(!redisPresent)('a state store in memory (skipped without redis-s
           const memory = new MemoryStateStore();
           for (const take of steps) {
             const [expected, found] = await Promise.allSettled([take(memory), take(redis)]);
-            const shown = (result: PromiseSettledResult<unknown>) => (result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code);
+            const shown = (result: PromiseSettledResult<unknown>) =>
+              result.status === 'fulfilled'
+                ? result.value
+                : (result.reason as { code: string }).code;
             expect(shown(found)).toEqual(shown(expected));
           }
         }),

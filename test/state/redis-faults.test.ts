@@ -10,7 +10,9 @@ warnIfNoRedis('faults of Redis');
 const PROMPT_MS = 400;
 
 /** What becomes of each operation of a store, and how long the slowest takes of the time in which this process listens. */
-async function tryAll(store: StateStore): Promise<{ readonly codes: readonly string[]; readonly slowestMs: number }> {
+async function tryAll(
+  store: StateStore,
+): Promise<{ readonly codes: readonly string[]; readonly slowestMs: number }> {
   const operations = [
     () => store.get('key'),
     () => store.compareAndSet('key', undefined, 'a'),
@@ -65,7 +67,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   });
 
   /** That operations settle soon while it fails, are all refused after the first that had no answer, and work after it. */
-  async function expectOutage(fail: () => void | Promise<void>, fix: () => void | Promise<void>): Promise<void> {
+  async function expectOutage(
+    fail: () => void | Promise<void>,
+    fix: () => void | Promise<void>,
+  ): Promise<void> {
     await fail();
     const first = await tryAll(store);
     expect(first.slowestMs).toBeLessThan(PROMPT_MS);
@@ -89,9 +94,17 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(heard).toEqual(['back']);
   }
 
-  it('answers soon and comes back when Redis is killed and started again', () => expectOutage(() => server.kill(), () => server.restart()));
+  it('answers soon and comes back when Redis is killed and started again', () =>
+    expectOutage(
+      () => server.kill(),
+      () => server.restart(),
+    ));
 
-  it('answers soon and comes back when the process of Redis is stopped and goes on', () => expectOutage(() => server.pause(), () => server.resume()));
+  it('answers soon and comes back when the process of Redis is stopped and goes on', () =>
+    expectOutage(
+      () => server.pause(),
+      () => server.resume(),
+    ));
 
   it('answers soon and comes back when Redis pauses its clients for five seconds', async () => {
     await server.command('CLIENT', 'PAUSE', '5000', 'ALL');
@@ -103,11 +116,23 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([false, true]);
   });
 
-  it('answers soon and comes back when the way to Redis is slow', () => expectOutage(() => void (proxy.delayMs = 500), () => void (proxy.delayMs = 0)));
+  it('answers soon and comes back when the way to Redis is slow', () =>
+    expectOutage(
+      () => void (proxy.delayMs = 500),
+      () => void (proxy.delayMs = 0),
+    ));
 
-  it('answers soon and comes back when the network loses everything without a sign', () => expectOutage(() => void (proxy.silent = true), () => void (proxy.silent = false)));
+  it('answers soon and comes back when the network loses everything without a sign', () =>
+    expectOutage(
+      () => void (proxy.silent = true),
+      () => void (proxy.silent = false),
+    ));
 
-  it('answers soon and comes back when the network forgets its connections without a sign', () => expectOutage(() => proxy.forgetClients(), () => undefined));
+  it('answers soon and comes back when the network forgets its connections without a sign', () =>
+    expectOutage(
+      () => proxy.forgetClients(),
+      () => undefined,
+    ));
 
   it('gives up a connection that stays silent for another', async () => {
     const before = proxy.accepted;
@@ -162,7 +187,11 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     const take = async (from: RedisStateStore, name: string, ticket: number): Promise<void> => {
       for (;;) {
         try {
-          if ((await from.compareAndSet(`ticket ${ticket}`, undefined, name)) || (await from.get(`ticket ${ticket}`)) === name) wins.push(ticket);
+          if (
+            (await from.compareAndSet(`ticket ${ticket}`, undefined, name)) ||
+            (await from.get(`ticket ${ticket}`)) === name
+          )
+            wins.push(ticket);
           return;
         } catch (error) {
           if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -172,7 +201,8 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     };
     try {
       for (let ticket = 0; ticket < 120; ticket += 1) {
-        if (ticket % 10 === 0) faults[(ticket / 10) % faults.length]!(ticket % 20 === 0 ? proxy : otherProxy);
+        if (ticket % 10 === 0)
+          faults[(ticket / 10) % faults.length]!(ticket % 20 === 0 ? proxy : otherProxy);
         await Promise.all([take(store, 'one', ticket), take(other, 'other', ticket)]);
       }
     } finally {
@@ -195,7 +225,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await store.increment('count', 5);
     await server.flush();
     expect(await store.get('count')).toBeUndefined();
-    expect(await store.increment('count', 1, { mustExist: true })).toEqual({ applied: false, value: undefined });
+    expect(await store.increment('count', 1, { mustExist: true })).toEqual({
+      applied: false,
+      value: undefined,
+    });
     expect(changes).toEqual([]);
   });
 
@@ -203,8 +236,14 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     // Redis knows the script by now.
     await store.increment('before', 1);
     server.pause();
-    const results = await Promise.allSettled(Array.from({ length: 1_500 }, () => store.increment('count', 1)));
-    const sent = results.map((result) => (result.status === 'rejected' && isToolError(result.reason, 'STATE_UNAVAILABLE') ? result.reason.details['sent'] : 'done'));
+    const results = await Promise.allSettled(
+      Array.from({ length: 1_500 }, () => store.increment('count', 1)),
+    );
+    const sent = results.map((result) =>
+      result.status === 'rejected' && isToolError(result.reason, 'STATE_UNAVAILABLE')
+        ? result.reason.details['sent']
+        : 'done',
+    );
     expect(sent.filter((was) => was === true)).toHaveLength(1_000);
     expect(sent.filter((was) => was === false)).toHaveLength(500);
     server.resume();
@@ -215,14 +254,18 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   it('refuses at once what is more than 100,000 operations, or more characters than it keeps', async () => {
     server.pause();
     const waiting = Array.from({ length: 100_000 }, () => store.get('key'));
-    await expect(store.get('key')).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
+    await expect(store.get('key')).rejects.toMatchObject({
+      details: { reason: 'busy', sent: false },
+    });
     await Promise.allSettled(waiting);
     server.resume();
     await expectReturn();
     server.pause();
     const large = 'a'.repeat(1_048_576);
     const writes = Array.from({ length: 255 }, () => store.publish('nobody', large));
-    await expect(Promise.all([store.publish('nobody', large), store.publish('nobody', large)])).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
+    await expect(
+      Promise.all([store.publish('nobody', large), store.publish('nobody', large)]),
+    ).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
     await Promise.allSettled(writes);
     server.resume();
   });
@@ -230,7 +273,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   it('drops answers that come too late', async () => {
     await store.compareAndSet('early', undefined, 'early');
     server.pause();
-    await expect(store.get('early')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { reason: 'no_answer', sent: true } });
+    await expect(store.get('early')).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      details: { reason: 'no_answer', sent: true },
+    });
     server.resume();
     await eventually(() => store.available, 'the store is back');
     expect(await store.get('late')).toBeUndefined();
@@ -240,7 +286,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   it('says that an operation did not happen when it was not even sent', async () => {
     await server.kill();
     await store.get('key').catch(() => undefined);
-    await expect(store.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { reason: 'not_connected', sent: false } });
+    await expect(store.increment('count', 1)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      details: { reason: 'not_connected', sent: false },
+    });
   });
 
   it('notices a loss also while nothing is asked for', async () => {
@@ -287,14 +336,21 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
 
   it('refuses what Redis refuses, with its reason, and stays available', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(store.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('OOM') as string, details: { reason: 'refused' } });
+    await expect(store.increment('count', 1)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining('OOM') as string,
+      details: { reason: 'refused' },
+    });
     expect(store.available).toBe(true);
   });
 
   it('looks for the new master when its own became a replica', async () => {
     const before = proxy.accepted;
     await server.command('REPLICAOF', '127.0.0.1', '1');
-    await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('READONLY') as string });
+    await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining('READONLY') as string,
+    });
     await eventually(() => proxy.accepted > before, 'a new connection is made');
     await server.command('REPLICAOF', 'NO', 'ONE');
     await expectReturn();

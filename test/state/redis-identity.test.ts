@@ -6,154 +6,221 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 warnIfNoRedis('identity of Redis');
 
 const RESTARTED = { code: 'STATE_UNAVAILABLE', details: { reason: 'restarted', sent: false } };
-const EVICTS = { code: 'STATE_UNAVAILABLE', message: expect.stringContaining('CONFIG SET maxmemory-policy noeviction') as string, details: { reason: 'evicts', sent: false } };
+const EVICTS = {
+  code: 'STATE_UNAVAILABLE',
+  message: expect.stringContaining('CONFIG SET maxmemory-policy noeviction') as string,
+  details: { reason: 'evicts', sent: false },
+};
 
-describe.skipIf(!redisPresent)('a store whose Redis comes back (skipped without redis-server)', () => {
-  const ends: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
+describe.skipIf(!redisPresent)(
+  'a store whose Redis comes back (skipped without redis-server)',
+  () => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0).reverse()) await end();
+    });
 
-  async function startRedis(...settings: readonly string[]): Promise<RedisServer> {
-    const server = await RedisServer.start(...settings);
-    ends.push(() => server.stop());
-    return server;
-  }
+    async function startRedis(...settings: readonly string[]): Promise<RedisServer> {
+      const server = await RedisServer.start(...settings);
+      ends.push(() => server.stop());
+      return server;
+    }
 
-  async function connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
-    const store = await RedisStateStore.connect({ timeoutMs: 10_000, ...options });
-    ends.push(() => store.close());
-    return store;
-  }
+    async function connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
+      const store = await RedisStateStore.connect({ timeoutMs: 10_000, ...options });
+      ends.push(() => store.close());
+      return store;
+    }
 
-  /** That no write bound to an identity happens any more, and what is there stays as it is. */
-  async function expectRefused(store: RedisStateStore, identity: string): Promise<void> {
-    const before = await store.get('ticket');
-    await expect(store.compareAndSet('ticket', before, 'taken', { identity })).rejects.toMatchObject(RESTARTED);
-    await expect(store.increment('spent', 1, { identity })).rejects.toMatchObject(RESTARTED);
-    await expect(store.increment('window', 1, { identity, windowMs: 1_000 })).rejects.toMatchObject(RESTARTED);
-    await expect(store.append('list', 'item', { identity, max: 10 })).rejects.toMatchObject(RESTARTED);
-    expect(await store.get('ticket')).toBe(before);
-    expect(await store.get('spent')).toBeUndefined();
-    expect(await store.read('list')).toEqual([]);
-  }
+    /** That no write bound to an identity happens any more, and what is there stays as it is. */
+    async function expectRefused(store: RedisStateStore, identity: string): Promise<void> {
+      const before = await store.get('ticket');
+      await expect(
+        store.compareAndSet('ticket', before, 'taken', { identity }),
+      ).rejects.toMatchObject(RESTARTED);
+      await expect(store.increment('spent', 1, { identity })).rejects.toMatchObject(RESTARTED);
+      await expect(
+        store.increment('window', 1, { identity, windowMs: 1_000 }),
+      ).rejects.toMatchObject(RESTARTED);
+      await expect(store.append('list', 'item', { identity, max: 10 })).rejects.toMatchObject(
+        RESTARTED,
+      );
+      expect(await store.get('ticket')).toBe(before);
+      expect(await store.get('spent')).toBeUndefined();
+      expect(await store.read('list')).toEqual([]);
+    }
 
-  it('refuses what was bound to it before, when it comes back with an older snapshot', async () => {
-    const server = await startRedis();
-    const store = await connect({ url: server.url });
-    const { identity } = await store.now();
-    await store.compareAndSet('ticket', undefined, 'free', { identity });
-    await server.command('SAVE');
-    await store.compareAndSet('ticket', 'free', 'taken', { identity });
-    await server.restart();
-    await eventually(() => store.available, 'the store is back');
-    expect(await store.get('ticket')).toBe('free');
-    await expectRefused(store, identity);
-    const after = await store.now();
-    expect(after.identity).not.toBe(identity);
-    expect(await store.compareAndSet('ticket', 'free', 'taken', { identity: after.identity })).toBe(true);
-  });
+    it('refuses what was bound to it before, when it comes back with an older snapshot', async () => {
+      const server = await startRedis();
+      const store = await connect({ url: server.url });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await server.command('SAVE');
+      await store.compareAndSet('ticket', 'free', 'taken', { identity });
+      await server.restart();
+      await eventually(() => store.available, 'the store is back');
+      expect(await store.get('ticket')).toBe('free');
+      await expectRefused(store, identity);
+      const after = await store.now();
+      expect(after.identity).not.toBe(identity);
+      expect(
+        await store.compareAndSet('ticket', 'free', 'taken', { identity: after.identity }),
+      ).toBe(true);
+    });
 
-  it.each([['an append-only file', ['--appendonly', 'yes', '--appendfsync', 'always']], ['nothing kept', []]])('refuses what was bound to it before, after a restart with %s', async (_, settings) => {
-    const server = await startRedis(...settings);
-    const store = await connect({ url: server.url });
-    const { identity } = await store.now();
-    await store.compareAndSet('ticket', undefined, 'free', { identity });
-    await server.restart();
-    await eventually(() => store.available, 'the store is back');
-    expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
-    await expectRefused(store, identity);
-  });
+    it.each([
+      ['an append-only file', ['--appendonly', 'yes', '--appendfsync', 'always']],
+      ['nothing kept', []],
+    ])('refuses what was bound to it before, after a restart with %s', async (_, settings) => {
+      const server = await startRedis(...settings);
+      const store = await connect({ url: server.url });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await server.restart();
+      await eventually(() => store.available, 'the store is back');
+      expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
+      await expectRefused(store, identity);
+    });
 
-  it('goes on after a restart, if restarts are trusted', async () => {
-    const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
-    const store = await connect({ url: server.url, onStoreRestart: 'trust' });
-    const { identity } = await store.now();
-    await store.compareAndSet('ticket', undefined, 'free', { identity });
-    await server.restart();
-    await eventually(() => store.available, 'the store is back');
-    expect((await store.now()).identity).toBe(identity);
-    expect(await store.compareAndSet('ticket', 'free', 'taken', { identity })).toBe(true);
-  });
+    it('goes on after a restart, if restarts are trusted', async () => {
+      const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
+      const store = await connect({ url: server.url, onStoreRestart: 'trust' });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await server.restart();
+      await eventually(() => store.available, 'the store is back');
+      expect((await store.now()).identity).toBe(identity);
+      expect(await store.compareAndSet('ticket', 'free', 'taken', { identity })).toBe(true);
+    });
 
-  it('refuses what was bound to its master, when a replica takes over', async () => {
-    const master = await startRedis();
-    const replica = await startRedis('--replicaof', '127.0.0.1', String(master.port));
-    const proxy = await FaultProxy.start(master.port);
-    ends.push(() => proxy.stop());
-    const store = await connect({ url: proxy.url });
-    const { identity } = await store.now();
-    await store.compareAndSet('ticket', undefined, 'free', { identity });
-    await eventually(async () => (await replica.command('GET', 'tooldex:ticket')) === '$4', 'the replica has the ticket');
-    await replica.command('REPLICAOF', 'NO', 'ONE');
-    await master.kill();
-    proxy.targetPort = replica.port;
-    await eventually(async () => (await store.now()).identity !== identity, 'the replica answers');
-    expect(await store.get('ticket')).toBe('free');
-    await expectRefused(store, identity);
-  });
+    it('refuses what was bound to its master, when a replica takes over', async () => {
+      const master = await startRedis();
+      const replica = await startRedis('--replicaof', '127.0.0.1', String(master.port));
+      const proxy = await FaultProxy.start(master.port);
+      ends.push(() => proxy.stop());
+      const store = await connect({ url: proxy.url });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await eventually(
+        async () => (await replica.command('GET', 'tooldex:ticket')) === '$4',
+        'the replica has the ticket',
+      );
+      await replica.command('REPLICAOF', 'NO', 'ONE');
+      await master.kill();
+      proxy.targetPort = replica.port;
+      await eventually(
+        async () => (await store.now()).identity !== identity,
+        'the replica answers',
+      );
+      expect(await store.get('ticket')).toBe('free');
+      await expectRefused(store, identity);
+    });
 
-  it('refuses what was bound to a master that was a replica meanwhile', async () => {
-    const first = await startRedis();
-    const second = await startRedis('--replicaof', '127.0.0.1', String(first.port));
-    const store = await connect({ url: first.url });
-    const { identity } = await store.now();
-    await store.compareAndSet('ticket', undefined, 'free', { identity });
-    await eventually(async () => (await second.command('GET', 'tooldex:ticket')) === '$4', 'the replica has the ticket');
-    await second.command('REPLICAOF', 'NO', 'ONE');
-    // What the first still takes is lost when it follows the second.
-    await store.compareAndSet('ticket', 'free', 'taken', { identity });
-    await first.command('REPLICAOF', '127.0.0.1', String(second.port));
-    await eventually(async () => (await first.command('GET', 'tooldex:ticket')) === '$4', 'the first holds what the second does');
-    await first.command('REPLICAOF', 'NO', 'ONE');
-    await eventually(() => store.available, 'the store is back');
-    expect(await store.get('ticket')).toBe('free');
-    await expectRefused(store, identity);
-  });
+    it('refuses what was bound to a master that was a replica meanwhile', async () => {
+      const first = await startRedis();
+      const second = await startRedis('--replicaof', '127.0.0.1', String(first.port));
+      const store = await connect({ url: first.url });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await eventually(
+        async () => (await second.command('GET', 'tooldex:ticket')) === '$4',
+        'the replica has the ticket',
+      );
+      await second.command('REPLICAOF', 'NO', 'ONE');
+      // What the first still takes is lost when it follows the second.
+      await store.compareAndSet('ticket', 'free', 'taken', { identity });
+      await first.command('REPLICAOF', '127.0.0.1', String(second.port));
+      await eventually(
+        async () => (await first.command('GET', 'tooldex:ticket')) === '$4',
+        'the first holds what the second does',
+      );
+      await first.command('REPLICAOF', 'NO', 'ONE');
+      await eventually(() => store.available, 'the store is back');
+      expect(await store.get('ticket')).toBe('free');
+      await expectRefused(store, identity);
+    });
 
-  it('keeps its identity when everything in it is removed', async () => {
-    const server = await startRedis();
-    const store = await connect({ url: server.url });
-    const { identity } = await store.now();
-    await store.increment('spent', 1, { identity });
-    await server.flush();
-    expect((await store.now()).identity).toBe(identity);
-    expect(await store.increment('spent', 1, { identity, mustExist: true })).toEqual({ applied: false, value: undefined });
-  });
+    it('keeps its identity when everything in it is removed', async () => {
+      const server = await startRedis();
+      const store = await connect({ url: server.url });
+      const { identity } = await store.now();
+      await store.increment('spent', 1, { identity });
+      await server.flush();
+      expect((await store.now()).identity).toBe(identity);
+      expect(await store.increment('spent', 1, { identity, mustExist: true })).toEqual({
+        applied: false,
+        value: undefined,
+      });
+    });
 
-  it('tells no identity to a user who may not ask for it, unless restarts are trusted', async () => {
-    const server = await startRedis();
-    await server.command('ACL', 'SETUSER', 'plain', 'on', '>word', '~*', '&*', '+@all', '-info', '-config');
-    const url = `redis://plain:word@127.0.0.1:${server.port}`;
-    const store = await connect({ url });
-    await expect(store.now()).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining("onStoreRestart: 'trust'") as string, details: { reason: 'no_identity' } });
-    await expect(store.increment('spent', 1, { identity: 'any' })).rejects.toMatchObject(RESTARTED);
-    expect(await store.increment('health', 1)).toEqual({ applied: true, value: 1 });
-    const trusting = await connect({ url, onStoreRestart: 'trust' });
-    const { identity } = await trusting.now();
-    expect(await trusting.increment('spent', 1, { identity })).toEqual({ applied: true, value: 1 });
-  });
+    it('tells no identity to a user who may not ask for it, unless restarts are trusted', async () => {
+      const server = await startRedis();
+      await server.command(
+        'ACL',
+        'SETUSER',
+        'plain',
+        'on',
+        '>word',
+        '~*',
+        '&*',
+        '+@all',
+        '-info',
+        '-config',
+      );
+      const url = `redis://plain:word@127.0.0.1:${server.port}`;
+      const store = await connect({ url });
+      await expect(store.now()).rejects.toMatchObject({
+        code: 'STATE_UNAVAILABLE',
+        message: expect.stringContaining("onStoreRestart: 'trust'") as string,
+        details: { reason: 'no_identity' },
+      });
+      await expect(store.increment('spent', 1, { identity: 'any' })).rejects.toMatchObject(
+        RESTARTED,
+      );
+      expect(await store.increment('health', 1)).toEqual({ applied: true, value: 1 });
+      const trusting = await connect({ url, onStoreRestart: 'trust' });
+      const { identity } = await trusting.now();
+      expect(await trusting.increment('spent', 1, { identity })).toEqual({
+        applied: true,
+        value: 1,
+      });
+    });
 
-  it.each(['allkeys-lru', 'volatile-ttl'])('is refused when it evicts keys (%s), also when restarts are trusted', async (policy) => {
-    const server = await startRedis('--maxmemory-policy', policy);
-    await expect(RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 })).rejects.toMatchObject({ ...EVICTS, message: expect.stringContaining(policy) as string });
-    await expect(RedisStateStore.connect({ url: server.url, timeoutMs: 10_000, onStoreRestart: 'trust' })).rejects.toMatchObject(EVICTS);
-    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    expect((await connect({ url: server.url })).available).toBe(true);
-  });
+    it.each(['allkeys-lru', 'volatile-ttl'])(
+      'is refused when it evicts keys (%s), also when restarts are trusted',
+      async (policy) => {
+        const server = await startRedis('--maxmemory-policy', policy);
+        await expect(
+          RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }),
+        ).rejects.toMatchObject({ ...EVICTS, message: expect.stringContaining(policy) as string });
+        await expect(
+          RedisStateStore.connect({ url: server.url, timeoutMs: 10_000, onStoreRestart: 'trust' }),
+        ).rejects.toMatchObject(EVICTS);
+        await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+        expect((await connect({ url: server.url })).available).toBe(true);
+      },
+    );
 
-  it('refuses operations when it comes back evicting keys, until that is changed', async () => {
-    const server = await startRedis();
-    const proxy = await FaultProxy.start(server.port);
-    ends.push(() => proxy.stop());
-    const store = await connect({ url: proxy.url });
-    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
-    proxy.cut();
-    await eventually(() => !store.available, 'the loss is noticed');
-    await eventually(() => store.get('key').then(() => false, (error: { details: { reason: string } }) => error.details.reason === 'evicts'), 'the reason is known');
-    await expect(store.increment('spent', 1)).rejects.toMatchObject(EVICTS);
-    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    await eventually(() => store.available, 'the store is back');
-    expect(await store.increment('spent', 1)).toEqual({ applied: true, value: 1 });
-  });
-});
+    it('refuses operations when it comes back evicting keys, until that is changed', async () => {
+      const server = await startRedis();
+      const proxy = await FaultProxy.start(server.port);
+      ends.push(() => proxy.stop());
+      const store = await connect({ url: proxy.url });
+      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
+      proxy.cut();
+      await eventually(() => !store.available, 'the loss is noticed');
+      await eventually(
+        () =>
+          store.get('key').then(
+            () => false,
+            (error: { details: { reason: string } }) => error.details.reason === 'evicts',
+          ),
+        'the reason is known',
+      );
+      await expect(store.increment('spent', 1)).rejects.toMatchObject(EVICTS);
+      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+      await eventually(() => store.available, 'the store is back');
+      expect(await store.increment('spent', 1)).toEqual({ applied: true, value: 1 });
+    });
+  },
+);

@@ -22,11 +22,15 @@ describe('options of a store on Redis', () => {
     ['a time that is no number', { url, timeoutMs: NaN }],
     ['no options', undefined],
   ])('refuse %s', async (_, options) => {
-    await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   it('do not repeat an address, which may carry a password', async () => {
-    const error: unknown = await RedisStateStore.connect({ url: 'http://user:secret@localhost' }).catch((caught: unknown) => caught);
+    const error: unknown = await RedisStateStore.connect({
+      url: 'http://user:secret@localhost',
+    }).catch((caught: unknown) => caught);
     expect(JSON.stringify([String(error), error])).not.toContain('secret');
   });
 });
@@ -51,7 +55,10 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
   });
 
   it('keeps its keys and channels apart from those of another prefix', async () => {
-    const [one, other] = [await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }), await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 })];
+    const [one, other] = [
+      await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }),
+      await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 }),
+    ];
     const heard: string[] = [];
     await one.subscribe('channel', (message) => heard.push(message));
     await other.publish('channel', 'of the other');
@@ -65,12 +72,19 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
 
   it('is unavailable with a wrong password, says so without it, and is there once it is right', async () => {
     await server.command('CONFIG', 'SET', 'requirepass', 'right');
-    const store = await RedisStateStore.connect({ url: `redis://:wrong-secret@127.0.0.1:${server.port}` });
+    const store = await RedisStateStore.connect({
+      url: `redis://:wrong-secret@127.0.0.1:${server.port}`,
+    });
     const none = await RedisStateStore.connect({ url: server.url });
     const error: unknown = await store.get('key').catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('WRONGPASS') as string });
+    expect(error).toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining('WRONGPASS') as string,
+    });
     expect(JSON.stringify([String(error), error])).not.toContain('wrong-secret');
-    await expect(none.get('key')).rejects.toMatchObject({ message: expect.stringContaining('NOAUTH') as string });
+    await expect(none.get('key')).rejects.toMatchObject({
+      message: expect.stringContaining('NOAUTH') as string,
+    });
     const right = await RedisStateStore.connect({ url: `redis://:right@127.0.0.1:${server.port}` });
     expect(right.available).toBe(true);
     await right.close();
@@ -80,9 +94,25 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
   });
 
   it('rejects a subscription that Redis refuses', async () => {
-    await server.command('ACL', 'SETUSER', 'mute', 'on', '>word', '~*', '+@all', 'resetchannels', '&tooldex:open');
-    const store = await RedisStateStore.connect({ url: `redis://mute:word@127.0.0.1:${server.port}`, timeoutMs: 10_000 });
-    await expect(store.subscribe('closed', () => undefined)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', message: expect.stringContaining('NOPERM') as string });
+    await server.command(
+      'ACL',
+      'SETUSER',
+      'mute',
+      'on',
+      '>word',
+      '~*',
+      '+@all',
+      'resetchannels',
+      '&tooldex:open',
+    );
+    const store = await RedisStateStore.connect({
+      url: `redis://mute:word@127.0.0.1:${server.port}`,
+      timeoutMs: 10_000,
+    });
+    await expect(store.subscribe('closed', () => undefined)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      message: expect.stringContaining('NOPERM') as string,
+    });
     const heard: string[] = [];
     await store.subscribe('open', (message) => heard.push(message));
     await store.publish('open', 'message');

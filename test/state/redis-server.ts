@@ -51,7 +51,23 @@ export class RedisServer {
   /** Starts it again on the same port, with what it saved. */
   async restart(): Promise<void> {
     await this.kill();
-    this.#process = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.#folder, ...this.#settings], { stdio: 'ignore' });
+    this.#process = spawn(
+      'redis-server',
+      [
+        '--port',
+        String(this.port),
+        '--bind',
+        '127.0.0.1',
+        '--save',
+        '',
+        '--appendonly',
+        'no',
+        '--dir',
+        this.#folder,
+        ...this.#settings,
+      ],
+      { stdio: 'ignore' },
+    );
     await eventually(async () => (await this.command('PING')) === '+PONG', 'redis-server answers');
   }
 
@@ -72,7 +88,9 @@ export class RedisServer {
   async command(...words: readonly string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     try {
-      socket.write(`*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`);
+      socket.write(
+        `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`,
+      );
       const [reply] = (await once(socket, 'data')) as [Buffer];
       return reply.toString().split('\r\n')[0]!;
     } finally {
@@ -88,7 +106,10 @@ export class RedisServer {
 }
 
 /** Waits until something is so; it is asked every 10 ms, for minutes. */
-export async function eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
   // Counted, not measured: a busy machine has more time.
   for (let waitedMs = 0; waitedMs <= DEADLINE_MS; waitedMs += 10) {
     try {

@@ -10,14 +10,18 @@ const INCREMENTS = 500;
 if (task === 'work') {
   // All wait for each other before they start, so that they really race.
   await store.increment('ready', 1);
-  while (Number(await store.get('ready')) < 4) await new Promise((resolve) => setImmediate(resolve));
+  while (Number(await store.get('ready')) < 4)
+    await new Promise((resolve) => setImmediate(resolve));
   const won: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) if (await store.compareAndSet(`round ${round}`, undefined, name)) won.push(round);
+  for (let round = 0; round < ROUNDS; round++)
+    if (await store.compareAndSet(`round ${round}`, undefined, name)) won.push(round);
   let applied = 0;
   let highest = 0;
   for (let done = 0; done < INCREMENTS; done += 50) {
     await Promise.all(Array.from({ length: 50 }, () => store.increment('sum', 0.25)));
-    const limited = await Promise.all(Array.from({ length: 50 }, () => store.increment('limited', 1, { max: 777 })));
+    const limited = await Promise.all(
+      Array.from({ length: 50 }, () => store.increment('limited', 1, { max: 777 })),
+    );
     applied += limited.filter((result) => result.applied).length;
     highest = Math.max(highest, ...limited.map((result) => result.value ?? 0));
   }
@@ -28,9 +32,13 @@ if (task === 'work') {
 if (task === 'close') {
   await store.subscribe('channel', () => undefined);
   await store.close();
-  const left = () => process.getActiveResourcesInfo().filter((resource) => !['PipeWrap', 'TTYWrap', 'Immediate'].includes(resource));
+  const left = () =>
+    process
+      .getActiveResourcesInfo()
+      .filter((resource) => !['PipeWrap', 'TTYWrap', 'Immediate'].includes(resource));
   // Sockets are gone some turns of the event loop after they were destroyed.
-  for (let turn = 0; turn < 1_000 && left().length > 0; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 1_000 && left().length > 0; turn++)
+    await new Promise((resolve) => setImmediate(resolve));
   console.log(JSON.stringify({ left: left() }));
 }
 

@@ -39,17 +39,20 @@ describe.skipIf(!redisPresent)('a state store on Redis (skipped without redis-se
   for (const [title, wrap] of [
     ['', (store: RedisStateStore) => store],
     [', often failing', (store: RedisStateStore) => new FlakyStore(store, seededRandom(1))],
-  ] as const) for (const { name, run } of stateStoreCases()) {
-    it(`${name}${title}`, async () => {
-      await server.flush();
-      // What is asked here is what it answers, not how soon on a busy machine.
-      const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
-      try {
-        // Redis has its own clock, so that its time must really pass.
-        await run(wrap(store), { advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) });
-      } finally {
-        await store.close();
-      }
-    });
-  }
+  ] as const)
+    for (const { name, run } of stateStoreCases()) {
+      it(`${name}${title}`, async () => {
+        await server.flush();
+        // What is asked here is what it answers, not how soon on a busy machine.
+        const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
+        try {
+          // Redis has its own clock, so that its time must really pass.
+          await run(wrap(store), {
+            advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+          });
+        } finally {
+          await store.close();
+        }
+      });
+    }
 });

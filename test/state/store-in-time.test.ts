@@ -6,7 +6,9 @@ import { storeInTime } from '../../src/state/store-in-time.js';
 /** A store in memory whose `get` is answered when the test says so. */
 function slowStore(): { readonly store: StateStore; readonly answers: (() => void)[] } {
   const answers: (() => void)[] = [];
-  const store: StateStore = Object.assign(new MemoryStateStore(), { get: () => new Promise<undefined>((resolve) => answers.push(() => resolve(undefined))) });
+  const store: StateStore = Object.assign(new MemoryStateStore(), {
+    get: () => new Promise<undefined>((resolve) => answers.push(() => resolve(undefined))),
+  });
   return { store, answers };
 }
 
@@ -32,7 +34,10 @@ describe('a store held to its time', () => {
     expect(first.outcome).toBe('waits');
     await clock.advanceAsync(1);
     expect(first.outcome).toBe('STATE_UNAVAILABLE');
-    await expect(inTime.increment('count', 1)).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE', details: { sent: false } });
+    await expect(inTime.increment('count', 1)).rejects.toMatchObject({
+      code: 'STATE_UNAVAILABLE',
+      details: { sent: false },
+    });
     expect(heard).toEqual([false]);
     answers[0]!();
     await clock.advanceAsync(0);
@@ -63,7 +68,14 @@ describe('a store held to its time', () => {
     // Each timer is 10 s late, as after work that blocked the process or a night in which it was stopped.
     let elapsed = 0;
     const timers: (() => void)[] = [];
-    const clock = { now: () => elapsed, elapsed: () => elapsed, after: (_: number, call: () => void) => (timers.push(call), () => void timers.splice(timers.indexOf(call), 1)) };
+    const clock = {
+      now: () => elapsed,
+      elapsed: () => elapsed,
+      after: (_: number, call: () => void) => (
+        timers.push(call),
+        () => void timers.splice(timers.indexOf(call), 1)
+      ),
+    };
     const { store } = slowStore();
     const waiting = followed(storeInTime(store, clock).get('key'));
     const outcomes: string[] = [];
@@ -100,7 +112,9 @@ describe('a store held to its time', () => {
 
   it('has 10 s for a list, which may take several steps', async () => {
     const clock = new ManualClock();
-    const store: StateStore = Object.assign(new MemoryStateStore(), { list: () => new Promise<never>(() => undefined) });
+    const store: StateStore = Object.assign(new MemoryStateStore(), {
+      list: () => new Promise<never>(() => undefined),
+    });
     const listed = followed(storeInTime(store, clock).list('key'));
     await clock.advanceAsync(9_999);
     expect(listed.outcome).toBe('waits');

@@ -6,7 +6,13 @@ import { ManualClock, stateStoreCases } from '../../src/testing.js';
 class ShortWindow extends MemoryStateStore {
   readonly share: number = 1 / 2;
   override increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
-    return super.increment(key, by, options?.windowMs === undefined || options.ttlMs !== undefined ? options : { ...options, windowMs: options.windowMs * this.share });
+    return super.increment(
+      key,
+      by,
+      options?.windowMs === undefined || options.ttlMs !== undefined
+        ? options
+        : { ...options, windowMs: options.windowMs * this.share },
+    );
   }
 }
 
@@ -16,13 +22,25 @@ class SlightlyShortWindow extends ShortWindow {
 
 /** Counts windows that begin with their first call. */
 class FixedWindow extends MemoryStateStore {
-  override increment(key: string, by: number, { windowMs, ...options }: IncrementOptions = {}): Promise<Increment> {
-    return super.increment(key, by, windowMs === undefined ? options : { ...options, ttlMs: windowMs });
+  override increment(
+    key: string,
+    by: number,
+    { windowMs, ...options }: IncrementOptions = {},
+  ): Promise<Increment> {
+    return super.increment(
+      key,
+      by,
+      windowMs === undefined ? options : { ...options, ttlMs: windowMs },
+    );
   }
 }
 
 class RacyIncrement extends MemoryStateStore {
-  override async increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
+  override async increment(
+    key: string,
+    by: number,
+    options?: IncrementOptions,
+  ): Promise<Increment> {
     const text = by === 1 && options === undefined ? await this.get(key) : undefined;
     if (text === undefined) return super.increment(key, by, options);
     await this.compareAndSet(key, await this.get(key), String(Number(text) + 1));
@@ -31,24 +49,42 @@ class RacyIncrement extends MemoryStateStore {
 }
 
 class RacyWindow extends MemoryStateStore {
-  override async increment(key: string, by: number, { max, ...options }: IncrementOptions = {}): Promise<Increment> {
-    if (options.windowMs === undefined || max === undefined) return super.increment(key, by, { ...options, ...(max !== undefined && { max }) });
+  override async increment(
+    key: string,
+    by: number,
+    { max, ...options }: IncrementOptions = {},
+  ): Promise<Increment> {
+    if (options.windowMs === undefined || max === undefined)
+      return super.increment(key, by, { ...options, ...(max !== undefined && { max }) });
     const { value } = await super.increment(key, 0, { ...options, mustExist: true });
-    return value === undefined || value + by > max ? super.increment(key, by, { ...options, max }) : super.increment(key, by, options);
+    return value === undefined || value + by > max
+      ? super.increment(key, by, { ...options, max })
+      : super.increment(key, by, options);
   }
 }
 
 class RacyAppend extends MemoryStateStore {
-  override async append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+  override async append(
+    key: string,
+    item: string,
+    options: AppendOptions,
+  ): Promise<number | undefined> {
     const at = options?.at ?? 0;
-    if (at === 0 || (await this.read(key, { limit: 1_000 })).length !== at) return super.append(key, item, options);
+    if (at === 0 || (await this.read(key, { limit: 1_000 })).length !== at)
+      return super.append(key, item, options);
     return super.append(key, item, { max: options.max });
   }
 }
 
 class IgnoringRejections extends MemoryStateStore {
-  override subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
-    return super.subscribe(channel, typeof listener === 'function' ? (message) => void listener(message) : listener);
+  override subscribe(
+    channel: string,
+    listener: (message: string) => void,
+  ): Promise<() => Promise<void>> {
+    return super.subscribe(
+      channel,
+      typeof listener === 'function' ? (message) => void listener(message) : listener,
+    );
   }
 }
 
@@ -69,7 +105,9 @@ describe('the cases of state stores', () => {
   ])('notice a store that is wrong: %o', async (Store, title) => {
     const clock = new ManualClock(1_000);
     const found = stateStoreCases().find(({ name }) => name === title)!;
-    await expect(found.run(new Store({ clock }), { advance: (ms) => clock.advanceAsync(ms) })).rejects.toMatchObject({ code: 'ERR_ASSERTION' });
+    await expect(
+      found.run(new Store({ clock }), { advance: (ms) => clock.advanceAsync(ms) }),
+    ).rejects.toMatchObject({ code: 'ERR_ASSERTION' });
     await found.run(new MemoryStateStore({ clock }), { advance: (ms) => clock.advanceAsync(ms) });
   });
 });

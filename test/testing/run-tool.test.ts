@@ -1,14 +1,58 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askUser, defineTool, fail, halt, tool, ToolExecutor, ToolMetadataRegistry, type PendingApproval, type PendingManualCall, type PendingQuestion, type ToolContext } from '../../src/index.js';
+import {
+  askUser,
+  defineTool,
+  fail,
+  halt,
+  tool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type PendingApproval,
+  type PendingManualCall,
+  type PendingQuestion,
+  type ToolContext,
+} from '../../src/index.js';
 import { FakeProvider, ManualClock, runTool } from '../../src/testing.js';
 
-const double = defineTool({ name: 'double', description: 'd', accessMode: 'readonly', inputSchema: z.object({ n: z.coerce.number().max(10) }), outputSchema: z.number().max(15), execute: ({ n }) => n * 2 });
-const remove = defineTool({ name: 'remove', description: 'd', accessMode: 'write', dangerLevel: 'high', inputSchema: z.object({ path: z.string() }), execute: ({ path }) => `removed ${path}` });
-const ask = defineTool({ name: 'ask', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), execute: () => askUser('Which?', { choices: ['red', { value: 'blue', label: 'Blue' }] }) });
-const expert = defineTool({ name: 'expert', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), outputSchema: z.object({ grade: z.number() }), manual: true });
+const double = defineTool({
+  name: 'double',
+  description: 'd',
+  accessMode: 'readonly',
+  inputSchema: z.object({ n: z.coerce.number().max(10) }),
+  outputSchema: z.number().max(15),
+  execute: ({ n }) => n * 2,
+});
+const remove = defineTool({
+  name: 'remove',
+  description: 'd',
+  accessMode: 'write',
+  dangerLevel: 'high',
+  inputSchema: z.object({ path: z.string() }),
+  execute: ({ path }) => `removed ${path}`,
+});
+const ask = defineTool({
+  name: 'ask',
+  description: 'd',
+  accessMode: 'readonly',
+  inputSchema: z.object({}),
+  execute: () => askUser('Which?', { choices: ['red', { value: 'blue', label: 'Blue' }] }),
+});
+const expert = defineTool({
+  name: 'expert',
+  description: 'd',
+  accessMode: 'readonly',
+  inputSchema: z.object({}),
+  outputSchema: z.object({ grade: z.number() }),
+  manual: true,
+});
 
-@tool({ name: 'greet', description: 'd', accessMode: 'readonly', inputSchema: z.object({ name: z.string() }) })
+@tool({
+  name: 'greet',
+  description: 'd',
+  accessMode: 'readonly',
+  inputSchema: z.object({ name: z.string() }),
+})
 class Greet {
   readonly #greeting: string;
   constructor(greeting = 'Hello') {
@@ -32,71 +76,178 @@ class Kit {
 
 describe('runTool', () => {
   it('holds input and output to the schemas, as an executor does', async () => {
-    expect((await runTool(double, { n: '4' })).outcome).toMatchObject({ status: 'ok', value: 8, toolName: 'double' });
-    expect((await runTool(double, { n: 11 })).outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-    expect((await runTool(double, { n: 9 })).outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', value: 18 });
+    expect((await runTool(double, { n: '4' })).outcome).toMatchObject({
+      status: 'ok',
+      value: 8,
+      toolName: 'double',
+    });
+    expect((await runTool(double, { n: 11 })).outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_INPUT',
+    });
+    expect((await runTool(double, { n: 9 })).outcome).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      value: 18,
+    });
     expect((await runTool(ask)).outcome).toMatchObject({ status: 'ask_user', question: 'Which?' });
   });
 
   it('takes a class, an instance, and the tool of a toolkit that the name says', async () => {
     expect((await runTool(Greet, { name: 'Ada' })).outcome).toMatchObject({ value: 'Hello, Ada' });
-    expect((await runTool(new Greet('Hi'), { name: 'Ada' })).outcome).toMatchObject({ value: 'Hi, Ada' });
+    expect((await runTool(new Greet('Hi'), { name: 'Ada' })).outcome).toMatchObject({
+      value: 'Hi, Ada',
+    });
     expect((await runTool(new Kit(), {}, { name: 'second' })).outcome).toMatchObject({ value: 2 });
-    await expect(runTool(Kit)).rejects.toThrow('Expected the name of one of the tools, got none for 2 tools. Give options.name: first, second.');
-    await expect(runTool(Kit, {}, { name: 'third' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(runTool(Kit)).rejects.toThrow(
+      'Expected the name of one of the tools, got none for 2 tools. Give options.name: first, second.',
+    );
+    await expect(runTool(Kit, {}, { name: 'third' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     await expect(runTool((() => 1) as never)).rejects.toMatchObject({ code: 'NOT_A_TOOL' });
   });
 
   it('gives the events, progress among them, and hands the tool who calls and the context', async () => {
     let told: ToolContext | undefined;
-    const slow = defineTool({ name: 'slow', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), execute: (_, context) => (context.reportProgress?.({ done: 1 }), (told = context), 'done') });
+    const slow = defineTool({
+      name: 'slow',
+      description: 'd',
+      accessMode: 'readonly',
+      inputSchema: z.object({}),
+      execute: (_, context) => (context.reportProgress?.({ done: 1 }), (told = context), 'done'),
+    });
     const database = { query: () => 1 };
-    const { events } = await runTool(slow, {}, { context: database, principal: 'ada', conversationId: 't1' });
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'flow', 'flow', 'call-started', 'call-progress', 'call-settled']);
+    const { events } = await runTool(
+      slow,
+      {},
+      { context: database, principal: 'ada', conversationId: 't1' },
+    );
+    expect(events.map(({ type }) => type)).toEqual([
+      'decision',
+      'flow',
+      'flow',
+      'call-started',
+      'call-progress',
+      'call-settled',
+    ]);
     expect(events[4]).toMatchObject({ progress: { done: 1 } });
     expect(told).toMatchObject({ principal: 'ada', conversationId: 't1', callId: 'call-1' });
     expect(told?.context).toBe(database);
   });
 
   it('approves nothing unless it is told to', async () => {
-    expect((await runTool(remove, { path: 'a' })).outcome).toMatchObject({ status: 'approval_required', pending: { kind: 'approval', toolName: 'remove', input: { path: 'a' } } });
-    expect((await runTool(remove, { path: 'a' }, { approve: false })).outcome).toMatchObject({ status: 'denied' });
-    expect((await runTool(remove, { path: 'a' }, { approve: true })).outcome).toMatchObject({ status: 'ok', value: 'removed a' });
-    expect((await runTool(remove, { path: 'a' }, { approve: true, mode: 'read-only' })).outcome).toMatchObject({ status: 'denied' });
+    expect((await runTool(remove, { path: 'a' })).outcome).toMatchObject({
+      status: 'approval_required',
+      pending: { kind: 'approval', toolName: 'remove', input: { path: 'a' } },
+    });
+    expect((await runTool(remove, { path: 'a' }, { approve: false })).outcome).toMatchObject({
+      status: 'denied',
+    });
+    expect((await runTool(remove, { path: 'a' }, { approve: true })).outcome).toMatchObject({
+      status: 'ok',
+      value: 'removed a',
+    });
+    expect(
+      (await runTool(remove, { path: 'a' }, { approve: true, mode: 'read-only' })).outcome,
+    ).toMatchObject({ status: 'denied' });
   });
 
   it('lets a function decide about the pending call, and passes its failed assertions on', async () => {
     const shown: PendingApproval[] = [];
-    const { outcome } = await runTool(remove, { path: 'a' }, { approve: (pending) => (shown.push(pending), { input: { path: 'b' } }) });
+    const { outcome } = await runTool(
+      remove,
+      { path: 'a' },
+      { approve: (pending) => (shown.push(pending), { input: { path: 'b' } }) },
+    );
     expect(outcome).toMatchObject({ status: 'ok', value: 'removed b' });
     expect(shown).toMatchObject([{ input: { path: 'a' }, danger: 'high' }]);
-    await expect(runTool(remove, { path: 'a' }, { approve: () => { throw new Error('expected b, got a'); } })).rejects.toThrow('expected b, got a');
+    await expect(
+      runTool(
+        remove,
+        { path: 'a' },
+        {
+          approve: () => {
+            throw new Error('expected b, got a');
+          },
+        },
+      ),
+    ).rejects.toThrow('expected b, got a');
   });
 
   it('answers questions from a list or by a function; the answer is the outcome', async () => {
-    expect((await runTool(ask, {}, { answers: ['Blue'] })).outcome).toMatchObject({ status: 'ok', value: 'blue', toolName: 'ask', attempts: 1 });
+    expect((await runTool(ask, {}, { answers: ['Blue'] })).outcome).toMatchObject({
+      status: 'ok',
+      value: 'blue',
+      toolName: 'ask',
+      attempts: 1,
+    });
     const asked: (PendingQuestion | PendingManualCall)[] = [];
-    expect((await runTool(ask, {}, { answers: (pending) => (asked.push(pending), Promise.resolve('red')) })).outcome).toMatchObject({ status: 'ok', value: 'red' });
+    expect(
+      (
+        await runTool(
+          ask,
+          {},
+          { answers: (pending) => (asked.push(pending), Promise.resolve('red')) },
+        )
+      ).outcome,
+    ).toMatchObject({ status: 'ok', value: 'red' });
     expect(asked).toMatchObject([{ kind: 'question', question: 'Which?' }]);
-    expect((await runTool(ask, {}, { answers: () => undefined })).outcome).toMatchObject({ status: 'ask_user' });
+    expect((await runTool(ask, {}, { answers: () => undefined })).outcome).toMatchObject({
+      status: 'ask_user',
+    });
     expect((await runTool(ask, {}, { answers: [] })).outcome).toMatchObject({ status: 'ask_user' });
-    await expect(runTool(ask, {}, { answers: ['green'] })).rejects.toMatchObject({ code: 'INVALID_INPUT', message: 'Expected one of "red", "blue" (Blue) as the answer, got "green".' });
+    await expect(runTool(ask, {}, { answers: ['green'] })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: 'Expected one of "red", "blue" (Blue) as the answer, got "green".',
+    });
   });
 
   it('does the work of manual calls, held to the output schema', async () => {
-    expect((await runTool(expert)).outcome).toMatchObject({ status: 'manual', pending: { kind: 'manual' } });
+    expect((await runTool(expert)).outcome).toMatchObject({
+      status: 'manual',
+      pending: { kind: 'manual' },
+    });
     const { outcome } = await runTool(expert, {}, { answers: [{ grade: 1 }] });
     expect(outcome).toMatchObject({ status: 'ok', value: { grade: 1 }, attempts: 0 });
     expect(outcome).not.toHaveProperty('pending');
-    expect((await runTool(expert, {}, { answers: () => fail('no time') })).outcome).toMatchObject({ status: 'error', message: 'no time', origin: 'reported' });
-    for (const answers of [[{ grade: 'A' }], [askUser('?')], [halt('x')]]) await expect(runTool(expert, {}, { answers })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect((await runTool(expert, {}, { answers: () => fail('no time') })).outcome).toMatchObject({
+      status: 'error',
+      message: 'no time',
+      origin: 'reported',
+    });
+    for (const answers of [[{ grade: 'A' }], [askUser('?')], [halt('x')]])
+      await expect(runTool(expert, {}, { answers })).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+      });
   });
 
   it('hands the executor its options: providers, a clock', async () => {
-    const search = defineTool({ name: 'search', description: 'd', accessMode: 'readonly', inputSchema: z.object({}), providers: [{ name: 'web' }] });
-    expect((await runTool(search, {}, { executor: { providers: { web: new FakeProvider(() => 'found').factory } } })).outcome).toMatchObject({ status: 'ok', value: 'found', provider: 'web' });
+    const search = defineTool({
+      name: 'search',
+      description: 'd',
+      accessMode: 'readonly',
+      inputSchema: z.object({}),
+      providers: [{ name: 'web' }],
+    });
+    expect(
+      (
+        await runTool(
+          search,
+          {},
+          { executor: { providers: { web: new FakeProvider(() => 'found').factory } } },
+        )
+      ).outcome,
+    ).toMatchObject({ status: 'ok', value: 'found', provider: 'web' });
     const clock = new ManualClock();
-    const hanging = defineTool({ name: 'hanging', description: 'd', accessMode: 'readonly', timeoutMs: 100, inputSchema: z.object({}), execute: () => new Promise(() => undefined) });
+    const hanging = defineTool({
+      name: 'hanging',
+      description: 'd',
+      accessMode: 'readonly',
+      timeoutMs: 100,
+      inputSchema: z.object({}),
+      execute: () => new Promise(() => undefined),
+    });
     const run = runTool(hanging, {}, { executor: { clock } });
     await clock.advanceAsync(100);
     expect((await run).outcome).toMatchObject({ status: 'error', code: 'TIMEOUT' });
@@ -104,10 +255,28 @@ describe('runTool', () => {
 
   it('refuses options that it does not know, and wrong ones', async () => {
     await expect(runTool(double, { n: 1 }, { aprove: true } as never)).rejects.toThrow(/approve/);
-    await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(runTool(double, { n: 1 }, { answers: ['first', 'second'] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('answers: Expected a list of one answer') as string });
-    await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(runTool(double, { n: 1 }, { executor: new ToolExecutor({ registry: new ToolMetadataRegistry() }) } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('the options of an executor') as string });
-    await expect(runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(runTool(double, { n: 1 }, { answers: ['first', 'second'] })).rejects.toMatchObject(
+      {
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('answers: Expected a list of one answer') as string,
+      },
+    );
+    await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(
+      runTool(double, { n: 1 }, {
+        executor: new ToolExecutor({ registry: new ToolMetadataRegistry() }),
+      } as never),
+    ).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('the options of an executor') as string,
+    });
+    await expect(
+      runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 });

@@ -1,6 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { audio, defineTool, fail, file, halt, image, isToolError, ok, resourceLink, text, ToolExecutor, ToolMetadataRegistry, type ContentPart } from '../../src/index.js';
+import {
+  audio,
+  defineTool,
+  fail,
+  file,
+  halt,
+  image,
+  isToolError,
+  ok,
+  resourceLink,
+  text,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ContentPart,
+} from '../../src/index.js';
 import { boundText, readOutcome } from '../../src/safety/read-outcome.js';
 import { describePart } from '../../src/tool/content.js';
 
@@ -18,59 +32,170 @@ function codeOf(make: () => unknown): unknown {
 /** Runs a tool that answers with these parts. */
 async function outcomeOf(result: unknown, options: object = {}, executorOptions: object = {}) {
   const registry = new ToolMetadataRegistry();
-  registry.register(defineTool({ name: 'shot', description: 'Takes a picture', inputSchema: { type: 'object' }, accessMode: 'readonly', execute: () => result, ...options }));
-  return new ToolExecutor({ registry, ...executorOptions }).execute({ id: '1', name: 'shot', input: {} });
+  registry.register(
+    defineTool({
+      name: 'shot',
+      description: 'Takes a picture',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+      execute: () => result,
+      ...options,
+    }),
+  );
+  return new ToolExecutor({ registry, ...executorOptions }).execute({
+    id: '1',
+    name: 'shot',
+    input: {},
+  });
 }
 
 describe('a part of a result', () => {
   it('holds bytes as base64 with their number, or an address', () => {
-    expect(image(PIXEL, 'image/png')).toEqual({ type: 'image', mediaType: 'image/png', data: 'iVBORw==', size: 4 });
-    expect(audio(new URL('https://example.org/a.mp3'), 'audio/mpeg', { audience: ['user'] })).toEqual({ type: 'audio', mediaType: 'audio/mpeg', url: 'https://example.org/a.mp3', audience: ['user'] });
-    expect(file('data:application/pdf;base64,JVBERg==', 'application/pdf', { name: 'a.pdf' })).toEqual({ type: 'file', mediaType: 'application/pdf', data: 'JVBERg==', size: 4, name: 'a.pdf' });
-    expect(resourceLink('https://example.org/docs/report.pdf?x=1')).toEqual({ type: 'resource_link', uri: 'https://example.org/docs/report.pdf?x=1', name: 'report.pdf' });
+    expect(image(PIXEL, 'image/png')).toEqual({
+      type: 'image',
+      mediaType: 'image/png',
+      data: 'iVBORw==',
+      size: 4,
+    });
+    expect(
+      audio(new URL('https://example.org/a.mp3'), 'audio/mpeg', { audience: ['user'] }),
+    ).toEqual({
+      type: 'audio',
+      mediaType: 'audio/mpeg',
+      url: 'https://example.org/a.mp3',
+      audience: ['user'],
+    });
+    expect(
+      file('data:application/pdf;base64,JVBERg==', 'application/pdf', { name: 'a.pdf' }),
+    ).toEqual({
+      type: 'file',
+      mediaType: 'application/pdf',
+      data: 'JVBERg==',
+      size: 4,
+      name: 'a.pdf',
+    });
+    expect(resourceLink('https://example.org/docs/report.pdf?x=1')).toEqual({
+      type: 'resource_link',
+      uri: 'https://example.org/docs/report.pdf?x=1',
+      name: 'report.pdf',
+    });
     expect(Object.isFrozen(text('hi'))).toBe(true);
   });
 
   it('of any bytes is those bytes again', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 100_000, size: 'max' }), (bytes) => {
-      const part = image(bytes, 'image/png') as { data: string; size: number };
-      expect([Buffer.from(part.data, 'base64').equals(bytes), part.size]).toEqual([true, bytes.length]);
-      expect(image(`data:image/png;base64,${part.data}`, 'image/png')).toEqual(part);
-    }), { numRuns: 100 });
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100_000, size: 'max' }), (bytes) => {
+        const part = image(bytes, 'image/png') as { data: string; size: number };
+        expect([Buffer.from(part.data, 'base64').equals(bytes), part.size]).toEqual([
+          true,
+          bytes.length,
+        ]);
+        expect(image(`data:image/png;base64,${part.data}`, 'image/png')).toEqual(part);
+      }),
+      { numRuns: 100 },
+    );
   });
 
   it('is refused with others that are more than 128 MiB in all', () => {
     const large = image(new Uint8Array(2 ** 25), 'image/png');
     expect(ok(1, { content: [large, large, large, large] })).toMatchObject({ status: 'ok' });
-    expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe('INVALID_ARGUMENT: Expected content of at most 128.0 MiB in all, got 128.0 MiB. Put it where it can be fetched, and give its address.');
+    expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe(
+      'INVALID_ARGUMENT: Expected content of at most 128.0 MiB in all, got 128.0 MiB. Put it where it can be fetched, and give its address.',
+    );
   });
 
   it('is read once: the part that is checked is the part that is used', () => {
     let reads = 0;
-    const sly = { type: 'image', mediaType: 'image/png', get data() { return reads++ === 0 ? 'AAAA' : '<html>'; } };
+    const sly = {
+      type: 'image',
+      mediaType: 'image/png',
+      get data() {
+        return reads++ === 0 ? 'AAAA' : '<html>';
+      },
+    };
     expect(ok(1, { content: [sly as never] })).toMatchObject({ content: [{ data: 'AAAA' }] });
     expect(reads).toBe(1);
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ['a source that is neither bytes nor address', () => image(5 as never, 'image/png'), /Expected the bytes of the image as a Uint8Array, or its address, got 5/],
-    ['an address that is none', () => image('shot.png', 'image/png'), /an absolute URL, got "shot.png"/],
-    ['what is no media type', () => image(PIXEL, 'png'), /a media type such as image\/png, got "png"/],
-    ['more than 32 MiB', () => file(new Uint8Array(2 ** 25 + 1), 'application/zip'), /at most 32 MiB, got 33554433 bytes/],
-    ['what is not base64', () => image('data:image/png;base64,not base64!', 'image/png'), /data: Expected standard base64 with its padding, got "not base64!"/],
-    ['base64 without its padding', () => file('data:application/pdf;base64,JVBERg', 'application/pdf'), /with its padding/],
-    ['an image that is a page', () => image(PIXEL, 'text/html'), /mediaType: Expected a media type of the same kind as the part, such as image\/png for an image, got "text\/html"/],
+    [
+      'a source that is neither bytes nor address',
+      () => image(5 as never, 'image/png'),
+      /Expected the bytes of the image as a Uint8Array, or its address, got 5/,
+    ],
+    [
+      'an address that is none',
+      () => image('shot.png', 'image/png'),
+      /an absolute URL, got "shot.png"/,
+    ],
+    [
+      'what is no media type',
+      () => image(PIXEL, 'png'),
+      /a media type such as image\/png, got "png"/,
+    ],
+    [
+      'more than 32 MiB',
+      () => file(new Uint8Array(2 ** 25 + 1), 'application/zip'),
+      /at most 32 MiB, got 33554433 bytes/,
+    ],
+    [
+      'what is not base64',
+      () => image('data:image/png;base64,not base64!', 'image/png'),
+      /data: Expected standard base64 with its padding, got "not base64!"/,
+    ],
+    [
+      'base64 without its padding',
+      () => file('data:application/pdf;base64,JVBERg', 'application/pdf'),
+      /with its padding/,
+    ],
+    [
+      'an image that is a page',
+      () => image(PIXEL, 'text/html'),
+      /mediaType: Expected a media type of the same kind as the part, such as image\/png for an image, got "text\/html"/,
+    ],
     ['audio that is an image', () => audio(PIXEL, 'image/png'), /of the same kind/],
-    ['more than 100 parts', () => ok(1, { content: Array.from({ length: 101 }, () => text('a')) }), /Expected content of at most 100 parts, got 101\./],
-    ['one part instead of a list', () => ok(1, { content: text('a') as never }), /Expected content as a list of parts, got an object\./],
-    ['a part that is not plain data', () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: PIXEL }] as never }), /Expected a part as an object of plain data, got an object\. Make the parts with text, image/],
-    ['a hole in the list', () => ok(1, { content: [undefined] as never }), /Expected a part as an object of plain data, got undefined\./],
-    ['bad base64 in a part written by hand', () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }), /The fields of a part of the content are refused:\n {2}data: Expected standard base64/],
-    ['options that are null', () => ok(1, null as never), /Expected the options of ok as an object, got null\. Write ok\(value, \{ content/],
-    ['a failure as the value of a halt', () => halt('enough', fail('no')), /Expected a value, or a result of ok, got a result with the status error\. Return that result instead\./],
+    [
+      'more than 100 parts',
+      () => ok(1, { content: Array.from({ length: 101 }, () => text('a')) }),
+      /Expected content of at most 100 parts, got 101\./,
+    ],
+    [
+      'one part instead of a list',
+      () => ok(1, { content: text('a') as never }),
+      /Expected content as a list of parts, got an object\./,
+    ],
+    [
+      'a part that is not plain data',
+      () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: PIXEL }] as never }),
+      /Expected a part as an object of plain data, got an object\. Make the parts with text, image/,
+    ],
+    [
+      'a hole in the list',
+      () => ok(1, { content: [undefined] as never }),
+      /Expected a part as an object of plain data, got undefined\./,
+    ],
+    [
+      'bad base64 in a part written by hand',
+      () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }),
+      /The fields of a part of the content are refused:\n {2}data: Expected standard base64/,
+    ],
+    [
+      'options that are null',
+      () => ok(1, null as never),
+      /Expected the options of ok as an object, got null\. Write ok\(value, \{ content/,
+    ],
+    [
+      'a failure as the value of a halt',
+      () => halt('enough', fail('no')),
+      /Expected a value, or a result of ok, got a result with the status error\. Return that result instead\./,
+    ],
     ['an unknown option', () => text('a', { audiance: ['user'] } as never), /audiance/],
     ['an unknown reader', () => text('a', { audience: ['model'] } as never), /"user", "assistant"/],
-    ['content that was written by hand', () => ok(1, { content: [{ type: 'picture' }] as never }), /a part as text, image, audio, file or resourceLink make it, got "picture"/],
+    [
+      'content that was written by hand',
+      () => ok(1, { content: [{ type: 'picture' }] as never }),
+      /a part as text, image, audio, file or resourceLink make it, got "picture"/,
+    ],
   ])('with %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);
     expect(codeOf(make)).toMatch(message);
@@ -80,21 +205,47 @@ describe('a part of a result', () => {
 describe('the result of a tool with content', () => {
   it('has the value for programs, and for models its words and the parts in their order', async () => {
     const outcome = await outcomeOf(ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] }));
-    expect(outcome).toMatchObject({ status: 'ok', value: { width: 2 }, content: [{ type: 'image' }] });
-    expect(readOutcome(outcome)).toMatchObject({ kind: 'result', text: '{"width":2}\n[image: image/png, 4 bytes]', data: { width: 2 }, content: [{ type: 'text', text: '{"width":2}' }, { type: 'image', data: 'iVBORw==' }] });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      value: { width: 2 },
+      content: [{ type: 'image' }],
+    });
+    expect(readOutcome(outcome)).toMatchObject({
+      kind: 'result',
+      text: '{"width":2}\n[image: image/png, 4 bytes]',
+      data: { width: 2 },
+      content: [
+        { type: 'text', text: '{"width":2}' },
+        { type: 'image', data: 'iVBORw==' },
+      ],
+    });
   });
 
   it('shows texts in place of the value, no value where it is null, and nothing that is for users alone', async () => {
-    const read = async (value: unknown, ...content: ContentPart[]) => readOutcome(await outcomeOf(ok(value, { content }))).text;
-    expect(await read({ width: 2 }, text('A picture, 2 wide'), image(PIXEL, 'image/png'))).toBe('A picture, 2 wide\n[image: image/png, 4 bytes]');
-    expect(await read(null, image(PIXEL, 'image/png', { name: 'shot.png' }))).toBe('[image shot.png: image/png, 4 bytes]');
+    const read = async (value: unknown, ...content: ContentPart[]) =>
+      readOutcome(await outcomeOf(ok(value, { content }))).text;
+    expect(await read({ width: 2 }, text('A picture, 2 wide'), image(PIXEL, 'image/png'))).toBe(
+      'A picture, 2 wide\n[image: image/png, 4 bytes]',
+    );
+    expect(await read(null, image(PIXEL, 'image/png', { name: 'shot.png' }))).toBe(
+      '[image shot.png: image/png, 4 bytes]',
+    );
     expect(await read(3, text('not for the model', { audience: ['user'] }))).toBe('3');
-    expect(await read(null, file(new TextEncoder().encode('a,b'), 'text/csv', { name: 'a.csv' }))).toBe('a.csv:\na,b');
-    expect(describePart(resourceLink('https://example.org/a.pdf', { size: 2 ** 21, mediaType: 'application/pdf' }))).toBe('[link to a.pdf: application/pdf, 2.0 MiB, https://example.org/a.pdf]');
+    expect(
+      await read(null, file(new TextEncoder().encode('a,b'), 'text/csv', { name: 'a.csv' })),
+    ).toBe('a.csv:\na,b');
+    expect(
+      describePart(
+        resourceLink('https://example.org/a.pdf', { size: 2 ** 21, mediaType: 'application/pdf' }),
+      ),
+    ).toBe('[link to a.pdf: application/pdf, 2.0 MiB, https://example.org/a.pdf]');
   });
 
   it('has no blank text among its parts, which model services refuse', async () => {
-    const read = async (value: unknown, ...content: ContentPart[]) => readOutcome(await outcomeOf(ok(value, { content }))).content.map((part) => (part.type === 'text' ? part.text : part.type));
+    const read = async (value: unknown, ...content: ContentPart[]) =>
+      readOutcome(await outcomeOf(ok(value, { content }))).content.map((part) =>
+        part.type === 'text' ? part.text : part.type,
+      );
     expect(await read(null, text(''), image(PIXEL, 'image/png'), text(' \n'))).toEqual(['image']);
     expect(await read('', image(PIXEL, 'image/png'))).toEqual(['image']);
     expect(await read(7, text(''), file(new Uint8Array(0), 'text/plain'))).toEqual(['7']);
@@ -102,26 +253,67 @@ describe('the result of a tool with content', () => {
   });
 
   it('ends the run as the value of a halt, and keeps its parts', async () => {
-    const outcome = await outcomeOf(halt('done', ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] })));
-    expect(outcome).toMatchObject({ status: 'halt', reason: 'done', value: { width: 2 }, content: [{ type: 'image', data: 'iVBORw==' }] });
-    expect(readOutcome(outcome)).toMatchObject({ text: '{"width":2}\n[image: image/png, 4 bytes]', haltReason: 'done', content: [{ type: 'text' }, { type: 'image' }] });
-    expect(await outcomeOf(halt('done', ok('x')), { outputSchema: { type: 'object' } })).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'done' });
+    const outcome = await outcomeOf(
+      halt('done', ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] })),
+    );
+    expect(outcome).toMatchObject({
+      status: 'halt',
+      reason: 'done',
+      value: { width: 2 },
+      content: [{ type: 'image', data: 'iVBORw==' }],
+    });
+    expect(readOutcome(outcome)).toMatchObject({
+      text: '{"width":2}\n[image: image/png, 4 bytes]',
+      haltReason: 'done',
+      content: [{ type: 'text' }, { type: 'image' }],
+    });
+    expect(
+      await outcomeOf(halt('done', ok('x')), { outputSchema: { type: 'object' } }),
+    ).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'done' });
   });
 
   it('is checked by the output schema, and kept in the cache with its parts', async () => {
     let runs = 0;
     const registry = new ToolMetadataRegistry();
-    registry.register(defineTool({ name: 'shot', description: 'Takes a picture', inputSchema: { type: 'object' }, outputSchema: { type: 'object', required: ['width'] }, accessMode: 'readonly', cacheTtlMs: 1_000, execute: () => ok({ width: ++runs }, { content: [image(PIXEL, 'image/png')] }) }));
+    registry.register(
+      defineTool({
+        name: 'shot',
+        description: 'Takes a picture',
+        inputSchema: { type: 'object' },
+        outputSchema: { type: 'object', required: ['width'] },
+        accessMode: 'readonly',
+        cacheTtlMs: 1_000,
+        execute: () => ok({ width: ++runs }, { content: [image(PIXEL, 'image/png')] }),
+      }),
+    );
     const executor = new ToolExecutor({ registry });
-    const [first, second] = [await executor.execute({ id: '1', name: 'shot' }), await executor.execute({ id: '2', name: 'shot' })];
+    const [first, second] = [
+      await executor.execute({ id: '1', name: 'shot' }),
+      await executor.execute({ id: '2', name: 'shot' }),
+    ];
     expect([first.cached, second.cached, runs]).toEqual([false, true, 1]);
-    expect(second).toMatchObject({ value: { width: 1 }, content: [{ type: 'image', data: 'iVBORw==' }] });
-    expect(await outcomeOf(ok('no object', { content: [image(PIXEL, 'image/png')] }), { outputSchema: { type: 'object' } })).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
+    expect(second).toMatchObject({
+      value: { width: 1 },
+      content: [{ type: 'image', data: 'iVBORw==' }],
+    });
+    expect(
+      await outcomeOf(ok('no object', { content: [image(PIXEL, 'image/png')] }), {
+        outputSchema: { type: 'object' },
+      }),
+    ).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
   it('whose parts are of a kind that is not known is refused, since the tool of another version may mean anything by them', async () => {
-    const foreign = Object.defineProperty({ status: 'ok', value: 1, content: [{ type: 'hologram' }] }, Symbol.for('tooldex/result/v1'), { value: true });
-    expect(await outcomeOf(foreign)).toMatchObject({ status: 'error', code: 'INVALID_RESULT', message: expect.stringMatching(/content of texts, images/) });
+    const foreign = Object.defineProperty(
+      { status: 'ok', value: 1, content: [{ type: 'hologram' }] },
+      Symbol.for('tooldex/result/v1'),
+      { value: true },
+    );
+    expect(await outcomeOf(foreign)).toMatchObject({
+      status: 'error',
+      code: 'INVALID_RESULT',
+      message: expect.stringMatching(/content of texts, images/),
+    });
   });
 });
 
@@ -129,26 +321,41 @@ describe('a result larger than maxResultBytes', () => {
   const long = `BEGIN${'x'.repeat(200_000)}END`;
 
   it('is shown to models by its beginning, its end and its size, and given to programs whole', async () => {
-    for (const [options, executorOptions, most] of [[{}, {}, 65_536], [{}, { maxResultBytes: 2_000 }, 2_000], [{ maxResultBytes: 5_000 }, { maxResultBytes: 2_000 }, 5_000]] as const) {
+    for (const [options, executorOptions, most] of [
+      [{}, {}, 65_536],
+      [{}, { maxResultBytes: 2_000 }, 2_000],
+      [{ maxResultBytes: 5_000 }, { maxResultBytes: 2_000 }, 5_000],
+    ] as const) {
       const outcome = await outcomeOf(long, options, executorOptions);
       expect(outcome).toMatchObject({ status: 'ok', value: long });
       const reading = readOutcome(outcome);
-      expect(reading.text).toMatch(/^BEGINx+\n\[… \d+ of 200008 bytes are not shown: ask for less at once …\]\nx+END$/);
+      expect(reading.text).toMatch(
+        /^BEGINx+\n\[… \d+ of 200008 bytes are not shown: ask for less at once …\]\nx+END$/,
+      );
       expect(reading.text.length).toBeLessThan(most + 100);
       expect(reading.data).toBe(long);
     }
   });
 
   it('in any writing keeps whole characters, and is never longer than its bound and one line', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' }), fc.integer({ min: 1, max: 2_000 }), (value, most) => {
-      const shown = boundText(value, most);
-      const bytes = Buffer.byteLength(value);
-      if (bytes <= most) expect(shown).toBe(value);
-      else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
-      expect(Buffer.from(shown).toString()).toBe(shown); // No half of a character.
-      const [head = '', tail = ''] = shown.split(/\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/);
-      expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' }),
+        fc.integer({ min: 1, max: 2_000 }),
+        (value, most) => {
+          const shown = boundText(value, most);
+          const bytes = Buffer.byteLength(value);
+          if (bytes <= most) expect(shown).toBe(value);
+          else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
+          expect(Buffer.from(shown).toString()).toBe(shown); // No half of a character.
+          const [head = '', tail = ''] = shown.split(
+            /\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/,
+          );
+          expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('is bounded so as the value of a halt, as the message of a failure, and as its details', async () => {
@@ -158,12 +365,24 @@ describe('a result larger than maxResultBytes', () => {
       expect([text.length < 1_200, text.includes('bytes are not shown')]).toEqual([true, true]);
     }
     const outcome = await outcomeOf(fail(long), {}, { maxResultBytes: 2_048 });
-    expect([outcome.status === 'error' && outcome.message.length, readOutcome(outcome).text.length < 2_200]).toEqual([5_000, true]);
+    expect([
+      outcome.status === 'error' && outcome.message.length,
+      readOutcome(outcome).text.length < 2_200,
+    ]).toEqual([5_000, true]);
   });
 
   it('shares its bound among the texts of the content', async () => {
-    const reading = readOutcome(await outcomeOf(ok(null, { content: [text('a'.repeat(1_500)), text('b'.repeat(1_500)), image(PIXEL, 'image/png')] }), { maxResultBytes: 2_000 }));
-    expect(reading.text).toMatch(/^a{1500}\nb+\n\[… \d+ of 1500 bytes.*\]\nb+\n\[image: image\/png, 4 bytes\]$/s);
+    const reading = readOutcome(
+      await outcomeOf(
+        ok(null, {
+          content: [text('a'.repeat(1_500)), text('b'.repeat(1_500)), image(PIXEL, 'image/png')],
+        }),
+        { maxResultBytes: 2_000 },
+      ),
+    );
+    expect(reading.text).toMatch(
+      /^a{1500}\nb+\n\[… \d+ of 1500 bytes.*\]\nb+\n\[image: image\/png, 4 bytes\]$/s,
+    );
   });
 
   it('keeps its bound with every kind of part that has words, and the images beside them', async () => {
@@ -171,25 +390,56 @@ describe('a result larger than maxResultBytes', () => {
     const words = (letter: string) => new TextEncoder().encode(letter.repeat(9_000));
     const contents: readonly (readonly ContentPart[])[] = [
       [file(words('f'), 'text/plain', { name: 'f.txt' }), image(PIXEL, 'image/png')],
-      [image(PIXEL, 'image/png'), ...Array.from({ length: 99 }, (_, at) => file(words('g'), 'application/json', { name: `${at}` }))],
-      [image(PIXEL, 'image/png'), ...Array.from({ length: 99 }, (_, at) => resourceLink(`https://example.org/${at}/${'u'.repeat(3_000)}`, { description: 'd'.repeat(5_000) }))],
-      [image(PIXEL, 'image/png'), resourceLink('https://example.org/a', { description: 'd'.repeat(5_000) })],
+      [
+        image(PIXEL, 'image/png'),
+        ...Array.from({ length: 99 }, (_, at) =>
+          file(words('g'), 'application/json', { name: `${at}` }),
+        ),
+      ],
+      [
+        image(PIXEL, 'image/png'),
+        ...Array.from({ length: 99 }, (_, at) =>
+          resourceLink(`https://example.org/${at}/${'u'.repeat(3_000)}`, {
+            description: 'd'.repeat(5_000),
+          }),
+        ),
+      ],
+      [
+        image(PIXEL, 'image/png'),
+        resourceLink('https://example.org/a', { description: 'd'.repeat(5_000) }),
+      ],
       [image(PIXEL, 'image/png'), ...Array.from({ length: 99 }, () => text('t'.repeat(200)))],
-      [image(PIXEL, 'image/png'), ...Array.from({ length: 99 }, () => image('https://example.org/a.png', 'image/png', { name }))],
+      [
+        image(PIXEL, 'image/png'),
+        ...Array.from({ length: 99 }, () =>
+          image('https://example.org/a.png', 'image/png', { name }),
+        ),
+      ],
       [text('t'.repeat(9_000)), image(PIXEL, 'image/png')],
     ];
     for (const content of contents) {
-      const { content: shown, text: all } = readOutcome(await outcomeOf(ok(null, { content }), { maxResultBytes: 2_000 }));
-      const described = shown.map((part) => describePart(part) + ('description' in part ? part.description : '')).join('\n');
+      const { content: shown, text: all } = readOutcome(
+        await outcomeOf(ok(null, { content }), { maxResultBytes: 2_000 }),
+      );
+      const described = shown
+        .map((part) => describePart(part) + ('description' in part ? part.description : ''))
+        .join('\n');
       // The bound, a line break for each part, and the two lines that tell what is not shown.
-      for (const each of [described, all]) expect(Buffer.byteLength(each)).toBeLessThan(2_000 + 100 + 200);
-      expect(shown.filter((part) => part.type === 'image' && part.data !== undefined)).toHaveLength(1);
+      for (const each of [described, all])
+        expect(Buffer.byteLength(each)).toBeLessThan(2_000 + 100 + 200);
+      expect(shown.filter((part) => part.type === 'image' && part.data !== undefined)).toHaveLength(
+        1,
+      );
     }
-    const { text: told } = readOutcome(await outcomeOf(ok(null, { content: contents[4]! }), { maxResultBytes: 2_000 }));
+    const { text: told } = readOutcome(
+      await outcomeOf(ok(null, { content: contents[4]! }), { maxResultBytes: 2_000 }),
+    );
     expect(told).toMatch(/\n\[… \d\d of 100 parts are not shown: ask for less at once …\]$/);
   });
 
   it('cannot be bounded below 1,024 bytes', () => {
-    expect(codeOf(() => new ToolExecutor({ registry: new ToolMetadataRegistry(), maxResultBytes: 10 }))).toMatch(/maxResultBytes/);
+    expect(
+      codeOf(() => new ToolExecutor({ registry: new ToolMetadataRegistry(), maxResultBytes: 10 })),
+    ).toMatch(/maxResultBytes/);
   });
 });

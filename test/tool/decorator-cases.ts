@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { defaultRegistry, isToolError, lintTools, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
+import {
+  defaultRegistry,
+  isToolError,
+  lintTools,
+  ToolMetadataRegistry,
+  type ToolEntry,
+} from '../../src/index.js';
 import { LEAST, refusal, sampleEntry } from './sample-tools.js';
 
 /** A class of which the cases only need that it can be made. */
@@ -46,7 +52,23 @@ export interface DecoratedClasses {
 }
 
 /** Cases that hold whatever the decorator mode. */
-export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosive, Calculator, BetterCalculator, Both, Notes, MoreNotes, SentNotes, Fetch, Plain, mistakes, refused }: DecoratedClasses): void {
+export function describeDecorators({
+  made,
+  Greet,
+  LoudGreet,
+  GreetAgain,
+  Explosive,
+  Calculator,
+  BetterCalculator,
+  Both,
+  Notes,
+  MoreNotes,
+  SentNotes,
+  Fetch,
+  Plain,
+  mistakes,
+  refused,
+}: DecoratedClasses): void {
   const register = (...sources: object[]) => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(sources);
@@ -64,7 +86,10 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
 
     it('is read without being instantiated, even when its constructor throws', () => {
       const registry = register(Explosive);
-      expect(registry.require('explosive')).toMatchObject({ accessMode: 'readonly', keywords: ['bang'] });
+      expect(registry.require('explosive')).toMatchObject({
+        accessMode: 'readonly',
+        keywords: ['bang'],
+      });
       expect(lintTools(registry)).toBeInstanceOf(Array);
       expect(registry.search('bang')).toHaveLength(1);
       expect(() => call(registry.require('explosive'))).toThrow('constructed');
@@ -96,7 +121,10 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
     it('may have decorated methods too', () => {
       const registry = register(Both);
       expect([...registry].map(({ name }) => name)).toEqual(['whole', 'part']);
-      expect([call(registry.require('whole')), call(registry.require('part'))]).toEqual(['whole', 'part']);
+      expect([call(registry.require('whole')), call(registry.require('part'))]).toEqual([
+        'whole',
+        'part',
+      ]);
     });
   });
 
@@ -140,7 +168,12 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
 
     it('is changed by a subclass only for the subclass', () => {
       const better = register(BetterCalculator);
-      expect([...better].map(({ name }) => name).sort()).toEqual(['add', 'minus', 'multiply', 'version']);
+      expect([...better].map(({ name }) => name).sort()).toEqual([
+        'add',
+        'minus',
+        'multiply',
+        'version',
+      ]);
       expect(call(better.require('add'), { a: 1, b: 2 })).toBe(30);
       expect(call(better.require('minus'), { a: 5, b: 2 })).toBe(3);
       expect(call(better.require('multiply'), { a: 5, b: 2 })).toBe(10);
@@ -155,26 +188,54 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
   describe('the defaults of a toolkit', () => {
     const axes = (source: object, name: string) => {
       const { category, accessMode, dangerLevel, inferred } = register(source).require(name);
-      return { category, accessMode, dangerLevel, isAccessInferred: inferred.includes('accessMode') };
+      return {
+        category,
+        accessMode,
+        dangerLevel,
+        isAccessInferred: inferred.includes('accessMode'),
+      };
     };
 
     it('count as declared by its methods, static ones too, with the digest that they would have', () => {
-      const expected = { category: 'notes', accessMode: 'readonly', dangerLevel: 'low', isAccessInferred: false };
+      const expected = {
+        category: 'notes',
+        accessMode: 'readonly',
+        dangerLevel: 'low',
+        isAccessInferred: false,
+      };
       expect(axes(Notes, 'note_find')).toEqual(expected);
       expect(axes(Notes, 'note_count')).toEqual(expected);
       expect(axes(new Notes(), 'note_find')).toEqual(expected);
-      const alone = sampleEntry({ ...LEAST, name: 'note_find', category: 'notes', accessMode: 'readonly' });
-      expect(register(Notes).require('note_find')).toMatchObject({ digest: alone.digest, inferred: alone.inferred });
+      const alone = sampleEntry({
+        ...LEAST,
+        name: 'note_find',
+        category: 'notes',
+        accessMode: 'readonly',
+      });
+      expect(register(Notes).require('note_find')).toMatchObject({
+        digest: alone.digest,
+        inferred: alone.inferred,
+      });
       expect(call(register(Notes).require('note_find'), { text: 'x' })).toBe('found x');
     });
 
     it('are replaced by what a method declares itself', () => {
-      expect(axes(Notes, 'note_add')).toEqual({ category: 'drafts', accessMode: 'write', dangerLevel: 'medium', isAccessInferred: false });
+      expect(axes(Notes, 'note_add')).toEqual({
+        category: 'drafts',
+        accessMode: 'write',
+        dangerLevel: 'medium',
+        isAccessInferred: false,
+      });
     });
 
     it('hold for the tools of a class that extends it, unless that has its own', () => {
       expect(axes(MoreNotes, 'note_list')).toEqual(axes(Notes, 'note_find'));
-      expect(axes(SentNotes, 'note_send')).toEqual({ category: undefined, accessMode: 'mixed', dangerLevel: 'high', isAccessInferred: true });
+      expect(axes(SentNotes, 'note_send')).toEqual({
+        category: undefined,
+        accessMode: 'mixed',
+        dangerLevel: 'high',
+        isAccessInferred: true,
+      });
     });
 
     it('stay with inherited tools: a subclass cannot declare what its base did not', () => {
@@ -182,7 +243,12 @@ export function describeDecorators({ made, Greet, LoudGreet, GreetAgain, Explosi
     });
 
     it('hold for a class that is a tool itself', () => {
-      expect(axes(Fetch, 'fetch')).toEqual({ category: 'web', accessMode: 'mixed', dangerLevel: 'high', isAccessInferred: true });
+      expect(axes(Fetch, 'fetch')).toEqual({
+        category: 'web',
+        accessMode: 'mixed',
+        dangerLevel: 'high',
+        isAccessInferred: true,
+      });
     });
   });
 

@@ -4,7 +4,10 @@ import { describeDecorators } from './decorator-cases.js';
 import { LEAST } from './sample-tools.js';
 
 const seen: unknown[] = [];
-function probe(_: unknown, context: { readonly kind: string; readonly name?: string | symbol | undefined }): void {
+function probe(
+  _: unknown,
+  context: { readonly kind: string; readonly name?: string | symbol | undefined },
+): void {
   seen.push([context.kind, context.name]);
 }
 
@@ -184,22 +187,165 @@ describeDecorators({
   Fetch,
   Plain,
   mistakes: [
-    ['@tool without parentheses on a class', () => { @bare class Bare { execute() { return 1; } } return Bare; }, 'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).'],
-    ['@tool without parentheses on a method', () => class { @bare run() { return 1; } }, 'got @tool without them on run.'],
-    ['@toolkit without parentheses', () => { @bareToolkit class Bare { execute() { return 1; } } return Bare; }, 'expected @toolkit({…}) with its options, got @toolkit without them on Bare.'],
-    ['@toolkit on a method', () => class { @(toolkit({}) as Anything) run() { return 1; } }, 'expected @toolkit on a class'],
-    ['two @tool on one class', () => { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) class Twice { execute() { return 1; } } return Twice; }, 'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".'],
-    ['two @tool on one method', () => class { @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) run() { return 1; } }, 'expected one @tool on method run, got a second'],
-    ['two @toolkit on one class', () => { @toolkit({}) @toolkit({}) class Twice { execute() { return 1; } } return Twice; }, 'expected one @toolkit on a class, got a second.'],
-    ['a method that contradicts its toolkit', () => { @toolkit({ accessMode: 'readonly' }) class Wrong { @tool({ ...LEAST, name: 'wrong', sideEffects: 'write' }) run() { return 1; } } return Wrong; }, 'Tool "wrong" is refused'],
-    ['a name among the defaults', () => toolkit({ name: 'notes' } as object), 'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.'],
+    [
+      '@tool without parentheses on a class',
+      () => {
+        @bare
+        class Bare {
+          execute() {
+            return 1;
+          }
+        }
+        return Bare;
+      },
+      'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).',
+    ],
+    [
+      '@tool without parentheses on a method',
+      () =>
+        class {
+          @bare run() {
+            return 1;
+          }
+        },
+      'got @tool without them on run.',
+    ],
+    [
+      '@toolkit without parentheses',
+      () => {
+        @bareToolkit
+        class Bare {
+          execute() {
+            return 1;
+          }
+        }
+        return Bare;
+      },
+      'expected @toolkit({…}) with its options, got @toolkit without them on Bare.',
+    ],
+    [
+      '@toolkit on a method',
+      () =>
+        class {
+          @(toolkit({}) as Anything) run() {
+            return 1;
+          }
+        },
+      'expected @toolkit on a class',
+    ],
+    [
+      'two @tool on one class',
+      () => {
+        @tool({ ...LEAST, name: 'second' })
+        @tool({ ...LEAST, name: 'first' })
+        class Twice {
+          execute() {
+            return 1;
+          }
+        }
+        return Twice;
+      },
+      'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".',
+    ],
+    [
+      'two @tool on one method',
+      () =>
+        class {
+          @tool({ ...LEAST, name: 'second' }) @tool({ ...LEAST, name: 'first' }) run() {
+            return 1;
+          }
+        },
+      'expected one @tool on method run, got a second',
+    ],
+    [
+      'two @toolkit on one class',
+      () => {
+        @toolkit({})
+        @toolkit({})
+        class Twice {
+          execute() {
+            return 1;
+          }
+        }
+        return Twice;
+      },
+      'expected one @toolkit on a class, got a second.',
+    ],
+    [
+      'a method that contradicts its toolkit',
+      () => {
+        @toolkit({ accessMode: 'readonly' })
+        class Wrong {
+          @tool({ ...LEAST, name: 'wrong', sideEffects: 'write' }) run() {
+            return 1;
+          }
+        }
+        return Wrong;
+      },
+      'Tool "wrong" is refused',
+    ],
+    [
+      'a name among the defaults',
+      () => toolkit({ name: 'notes' } as object),
+      'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.',
+    ],
   ],
   refused: [
-    ['a private method', () => class { @misplaced() #hidden() { return 1; } use() { return this.#hidden(); } }],
-    ['a static private method', () => class { @misplaced() static #hidden() { return 1; } static use() { return this.#hidden(); } }],
-    ['a getter', () => class { @misplaced() get value() { return 1; } }],
-    ['a setter', () => class { @misplaced() set value(value: number) { void value; } }],
-    ['a field', () => class { @misplaced() field = 1; }],
-    ['an accessor', () => class { @misplaced() accessor value = 1; }],
+    [
+      'a private method',
+      () =>
+        class {
+          @misplaced() #hidden() {
+            return 1;
+          }
+          use() {
+            return this.#hidden();
+          }
+        },
+    ],
+    [
+      'a static private method',
+      () =>
+        class {
+          @misplaced() static #hidden() {
+            return 1;
+          }
+          static use() {
+            return this.#hidden();
+          }
+        },
+    ],
+    [
+      'a getter',
+      () =>
+        class {
+          @misplaced() get value() {
+            return 1;
+          }
+        },
+    ],
+    [
+      'a setter',
+      () =>
+        class {
+          @misplaced() set value(value: number) {
+            void value;
+          }
+        },
+    ],
+    [
+      'a field',
+      () =>
+        class {
+          @misplaced() field = 1;
+        },
+    ],
+    [
+      'an accessor',
+      () =>
+        class {
+          @misplaced() accessor value = 1;
+        },
+    ],
   ],
 });

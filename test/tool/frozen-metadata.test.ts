@@ -8,7 +8,11 @@ import { LEAST, sampleEntry } from './sample-tools.js';
 function changeableOptions() {
   return {
     ...LEAST,
-    inputSchema: { type: 'object', properties: { path: { type: 'string', enum: ['a'] } }, required: ['path'] },
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string', enum: ['a'] } },
+      required: ['path'],
+    },
     outputSchema: { type: 'object', properties: { lines: { type: 'array' } } },
     aliases: ['alias'],
     keywords: ['keyword'],
@@ -80,17 +84,36 @@ describe('metadata', () => {
 
   it('keeps functions, zod schemas and other Standard Schemas as they are', () => {
     const inputSchema = z.object({ path: z.string() });
-    const outputSchema = { '~standard': { version: 1 as const, vendor: 'acme', validate: (value: unknown) => ({ value }), jsonSchema: { output: () => ({ type: 'string' }) } } };
+    const outputSchema = {
+      '~standard': {
+        version: 1 as const,
+        vendor: 'acme',
+        validate: (value: unknown) => ({ value }),
+        jsonSchema: { output: () => ({ type: 'string' }) },
+      },
+    };
     const dangerFor = () => 'high' as const;
     const conflictKeys = () => ['a'];
     const available = () => true;
     const execute = () => 'done';
-    const definition = defineTool({ ...LEAST, inputSchema, outputSchema, dangerFor, conflictKeys, available, execute });
+    const definition = defineTool({
+      ...LEAST,
+      inputSchema,
+      outputSchema,
+      dangerFor,
+      conflictKeys,
+      available,
+      execute,
+    });
     const entry = entryFrom(definition);
     for (const each of [definition, entry]) {
       expect(each.inputSchema).toBe(inputSchema);
       expect(each.outputSchema).toBe(outputSchema);
-      expect([each.dangerFor, each.conflictKeys, each.available]).toEqual([dangerFor, conflictKeys, available]);
+      expect([each.dangerFor, each.conflictKeys, each.available]).toEqual([
+        dangerFor,
+        conflictKeys,
+        available,
+      ]);
     }
     expect(definition.execute).toBe(execute);
     expect(Object.isFrozen(outputSchema)).toBe(false);
@@ -107,9 +130,17 @@ describe('metadata', () => {
 
 describe('an input schema', () => {
   it('of zod is shown as JSON Schema of what goes in, without its dialect', () => {
-    const schema = z.object({ path: z.string().describe('Where'), depth: z.coerce.number().default(1), since: z.coerce.date().optional() });
+    const schema = z.object({
+      path: z.string().describe('Where'),
+      depth: z.coerce.number().default(1),
+      since: z.coerce.date().optional(),
+    });
     const { inputJsonSchema } = sampleEntry({ inputSchema: schema });
-    expect(inputJsonSchema).toMatchObject({ type: 'object', properties: { path: { type: 'string', description: 'Where' } }, required: ['path'] });
+    expect(inputJsonSchema).toMatchObject({
+      type: 'object',
+      properties: { path: { type: 'string', description: 'Where' } },
+      required: ['path'],
+    });
     expect(inputJsonSchema).not.toHaveProperty('$schema');
     expect(isDeepFrozen(inputJsonSchema)).toBe(true);
   });
@@ -117,24 +148,68 @@ describe('an input schema', () => {
   it('of another library is asked for its JSON Schema once, and copied', () => {
     const json = { $schema: 'x', type: 'object', properties: { a: { type: 'string' } } };
     let asked = 0;
-    const schema = { '~standard': { version: 1, vendor: 'acme', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => (asked++, json) } } };
+    const schema = {
+      '~standard': {
+        version: 1,
+        vendor: 'acme',
+        validate: (value: unknown) => ({ value }),
+        jsonSchema: { input: () => (asked++, json) },
+      },
+    };
     const entry = sampleEntry({ inputSchema: schema });
     spoil(json);
     expect(asked).toBe(1);
-    expect(entry.inputJsonSchema).toEqual({ type: 'object', properties: { a: { type: 'string' } } });
+    expect(entry.inputJsonSchema).toEqual({
+      type: 'object',
+      properties: { a: { type: 'string' } },
+    });
   });
 
   it.each([
-    ['without JSON Schema', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) }, /carries JSON Schema.*"acme"/],
-    ['that throws', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }), jsonSchema: { input: () => { throw new Error('cannot convert'); } } }, /cannot convert/],
-    ['that only says it is zod', { version: 1, vendor: 'zod', validate: () => ({ value: 1 }) }, /carries JSON Schema/],
-    ['that answers with no object', { version: 1, vendor: 'acme', validate: () => ({ value: 1 }), jsonSchema: { input: () => ({ type: 'string' }) } }, /schema of an object/],
+    [
+      'without JSON Schema',
+      { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) },
+      /carries JSON Schema.*"acme"/,
+    ],
+    [
+      'that throws',
+      {
+        version: 1,
+        vendor: 'acme',
+        validate: () => ({ value: 1 }),
+        jsonSchema: {
+          input: () => {
+            throw new Error('cannot convert');
+          },
+        },
+      },
+      /cannot convert/,
+    ],
+    [
+      'that only says it is zod',
+      { version: 1, vendor: 'zod', validate: () => ({ value: 1 }) },
+      /carries JSON Schema/,
+    ],
+    [
+      'that answers with no object',
+      {
+        version: 1,
+        vendor: 'acme',
+        validate: () => ({ value: 1 }),
+        jsonSchema: { input: () => ({ type: 'string' }) },
+      },
+      /schema of an object/,
+    ],
   ])('of another library %s is refused', (_, standard, message) => {
     expect(() => sampleEntry({ inputSchema: { '~standard': standard } })).toThrow(message);
   });
 
   it('with a property called __proto__ keeps it', () => {
-    const schema: unknown = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}');
-    expect(Object.keys(sampleEntry({ inputSchema: schema }).inputJsonSchema['properties'] as object)).toEqual(['__proto__']);
+    const schema: unknown = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":"string"}}}',
+    );
+    expect(
+      Object.keys(sampleEntry({ inputSchema: schema }).inputJsonSchema['properties'] as object),
+    ).toEqual(['__proto__']);
   });
 });

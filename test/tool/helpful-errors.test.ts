@@ -24,9 +24,15 @@ describe('a refusal', () => {
     [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
-    [{ ...least, inputSchema: { properties: 'city' } }, '"properties" as an object of schemas, got "city".'],
+    [
+      { ...least, inputSchema: { properties: 'city' } },
+      '"properties" as an object of schemas, got "city".',
+    ],
     [{ ...least, inputSchema: { required: 5 } }, '"required" as a list of names, got 5.'],
-    [{ ...least, inputSchema: { properties: { a: { type: 'strng' } } } }, 'property "a", got "strng".'],
+    [
+      { ...least, inputSchema: { properties: { a: { type: 'strng' } } } },
+      'property "a", got "strng".',
+    ],
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
   ])('of the options %# says what to do', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
@@ -36,17 +42,49 @@ describe('a refusal', () => {
     const registry = new ToolMetadataRegistry();
     const tool = definitionOf(least);
     registry.register(tool);
-    expect(messageOf(() => registry.register(tool))).toContain('got "a", which is taken. Register each tool once');
+    expect(messageOf(() => registry.register(tool))).toContain(
+      'got "a", which is taken. Register each tool once',
+    );
   });
 
   it.each([
-    ['registerAll without a list', (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never), 'register takes a single one'],
-    ['an unknown option of keyword matching', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { limit: 1 } as never), 'minScore, maxResults'],
-    ['an unknown option of search', (registry: ToolMetadataRegistry) => registry.search('x', { maxResults: 1 } as never), 'limit'],
-    ['an option that is no number', (registry: ToolMetadataRegistry) => registry.getToolsMatchingTextScored('x', { minScore: 'x' } as never), 'minScore: Expected a number, got "x"'],
-    ['a listener that is no function', (registry: ToolMetadataRegistry) => registry.onChange('x' as never), 'a function'],
-    ['a text that is none', (registry: ToolMetadataRegistry) => registry.search(undefined as never), 'Expected a string, got undefined.'],
-    ['lint of a list of tools', () => lintTools([definitionOf(least)] as never), 'Register the tools in one first'],
+    [
+      'registerAll without a list',
+      (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never),
+      'register takes a single one',
+    ],
+    [
+      'an unknown option of keyword matching',
+      (registry: ToolMetadataRegistry) =>
+        registry.getToolsMatchingTextScored('x', { limit: 1 } as never),
+      'minScore, maxResults',
+    ],
+    [
+      'an unknown option of search',
+      (registry: ToolMetadataRegistry) => registry.search('x', { maxResults: 1 } as never),
+      'limit',
+    ],
+    [
+      'an option that is no number',
+      (registry: ToolMetadataRegistry) =>
+        registry.getToolsMatchingTextScored('x', { minScore: 'x' } as never),
+      'minScore: Expected a number, got "x"',
+    ],
+    [
+      'a listener that is no function',
+      (registry: ToolMetadataRegistry) => registry.onChange('x' as never),
+      'a function',
+    ],
+    [
+      'a text that is none',
+      (registry: ToolMetadataRegistry) => registry.search(undefined as never),
+      'Expected a string, got undefined.',
+    ],
+    [
+      'lint of a list of tools',
+      () => lintTools([definitionOf(least)] as never),
+      'Register the tools in one first',
+    ],
   ])('of %s says what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });

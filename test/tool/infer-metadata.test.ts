@@ -1,11 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+} from '../../src/index.js';
 import { conflictingCategories, dangerRank } from '../../src/core/enum-order.js';
 import { acceptedEntry, issuesWith, sampleEntry } from './sample-tools.js';
 
-const maybe = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
-const effects = fc.oneof(fc.constant<SideEffect[]>(['none']), fc.uniqueArray(fc.constantFrom(...Object.values(SideEffect).filter((effect) => effect !== 'none')), { maxLength: 3 }));
+const maybe = <T>(values: readonly T[]) =>
+  fc.option(fc.constantFrom(...values), { nil: undefined });
+const effects = fc.oneof(
+  fc.constant<SideEffect[]>(['none']),
+  fc.uniqueArray(
+    fc.constantFrom(...Object.values(SideEffect).filter((effect) => effect !== 'none')),
+    { maxLength: 3 },
+  ),
+);
 
 /** Everything from which something can be inferred, in all combinations that are no contradiction. */
 const declarations = fc
@@ -21,15 +35,55 @@ const declarations = fc
     sideEffects: fc.option(effects, { nil: undefined }),
     costPerCall: maybe([0, 0.01]),
   })
-  .filter(({ accessMode, executionCategory, sideEffects = [] }) => !(accessMode === 'readonly' && (executionCategory === 'write' || executionCategory === 'execute' || sideEffects.includes('write') || sideEffects.includes('system'))));
+  .filter(
+    ({ accessMode, executionCategory, sideEffects = [] }) =>
+      !(
+        accessMode === 'readonly' &&
+        (executionCategory === 'write' ||
+          executionCategory === 'execute' ||
+          sideEffects.includes('write') ||
+          sideEffects.includes('system'))
+      ),
+  );
 
-const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'reads', 'sends'] as const;
+const AXES = [
+  'priority',
+  'accessMode',
+  'dangerLevel',
+  'executionCategory',
+  'costTier',
+  'allowParallel',
+  'reads',
+  'sends',
+] as const;
 
 /** The least access that a declared fact gives away: undefined when it gives away nothing. */
-const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = { none: 'readonly', read_external_service: 'readonly', write: 'write', system: 'execute', network: 'mixed', filesystem: 'mixed', compute: 'mixed', database: 'mixed' };
-const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = { write: 'write', execute: 'execute' };
-const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = { readonly: 'low', write: 'medium', execute: 'high', mixed: 'high' };
-const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = { readonly: 'read_only', write: 'write', execute: 'execute', mixed: 'mixed' };
+const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = {
+  none: 'readonly',
+  read_external_service: 'readonly',
+  write: 'write',
+  system: 'execute',
+  network: 'mixed',
+  filesystem: 'mixed',
+  compute: 'mixed',
+  database: 'mixed',
+};
+const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
+  write: 'write',
+  execute: 'execute',
+};
+const DANGER_OF_ACCESS: Readonly<Record<AccessMode, DangerLevel>> = {
+  readonly: 'low',
+  write: 'medium',
+  execute: 'high',
+  mixed: 'high',
+};
+const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
+  readonly: 'read_only',
+  write: 'write',
+  execute: 'execute',
+  mixed: 'mixed',
+};
 
 /** Whether access `a` allows everything that access `b` allows. */
 const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b === 'readonly';
@@ -37,14 +91,40 @@ const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b =
 describe('what a tool does not declare', () => {
   it('is inferred as mixed, dangerous, dear and alone when nothing is declared', () => {
     const entry = sampleEntry();
-    expect(AXES.map((axis) => entry[axis])).toEqual([Priority.MEDIUM, 'mixed', 'high', 'mixed', 'high', false, ['private', 'untrusted'], 'outside']);
-    expect(entry.inferred).toEqual(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'reads', 'sends']);
-    expect(sampleEntry({ sideEffects: [] })).toMatchObject({ accessMode: 'mixed', dangerLevel: 'high', costTier: 'high' });
+    expect(AXES.map((axis) => entry[axis])).toEqual([
+      Priority.MEDIUM,
+      'mixed',
+      'high',
+      'mixed',
+      'high',
+      false,
+      ['private', 'untrusted'],
+      'outside',
+    ]);
+    expect(entry.inferred).toEqual([
+      'priority',
+      'accessMode',
+      'dangerLevel',
+      'executionCategory',
+      'costTier',
+      'allowParallel',
+      'reads',
+      'sends',
+    ]);
+    expect(sampleEntry({ sideEffects: [] })).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      costTier: 'high',
+    });
   });
 
   it.each(Object.values(SideEffect))('follows the side effect %s by the table', (effect) => {
     const access = ACCESS_OF_EFFECT[effect];
-    expect(sampleEntry({ sideEffects: effect })).toMatchObject({ accessMode: access, executionCategory: CATEGORY_OF_ACCESS[access], dangerLevel: DANGER_OF_ACCESS[access] });
+    expect(sampleEntry({ sideEffects: effect })).toMatchObject({
+      accessMode: access,
+      executionCategory: CATEGORY_OF_ACCESS[access],
+      dangerLevel: DANGER_OF_ACCESS[access],
+    });
   });
 
   it.each([
@@ -57,7 +137,10 @@ describe('what a tool does not declare', () => {
   });
 
   it.each(Object.values(AccessMode))('follows the declared access %s', (accessMode) => {
-    expect(sampleEntry({ accessMode })).toMatchObject({ executionCategory: CATEGORY_OF_ACCESS[accessMode], dangerLevel: DANGER_OF_ACCESS[accessMode] });
+    expect(sampleEntry({ accessMode })).toMatchObject({
+      executionCategory: CATEGORY_OF_ACCESS[accessMode],
+      dangerLevel: DANGER_OF_ACCESS[accessMode],
+    });
   });
 
   it.each([
@@ -83,7 +166,8 @@ describe('what a tool does not declare', () => {
         const entry = acceptedEntry(declared);
         if (entry === undefined) return; // Refusing is strict enough.
         expect(entry.inferred).toEqual(AXES.filter((axis) => declared[axis] === undefined));
-        for (const axis of AXES) if (declared[axis] !== undefined) expect(entry[axis]).toEqual(declared[axis]);
+        for (const axis of AXES)
+          if (declared[axis] !== undefined) expect(entry[axis]).toEqual(declared[axis]);
       }),
       { numRuns: 500 },
     );
@@ -96,7 +180,8 @@ describe('what a tool does not declare', () => {
         if (entry === undefined) return;
         const { accessMode, inferred } = entry;
         fc.pre(inferred.includes('accessMode'));
-        for (const effect of declared.sideEffects ?? []) expect(covers(accessMode, ACCESS_OF_EFFECT[effect])).toBe(true);
+        for (const effect of declared.sideEffects ?? [])
+          expect(covers(accessMode, ACCESS_OF_EFFECT[effect])).toBe(true);
         const needed = declared.executionCategory && ACCESS_OF_CATEGORY[declared.executionCategory];
         if (needed !== undefined) expect(covers(accessMode, needed)).toBe(true);
         if (!declared.sideEffects?.length && needed === undefined) expect(accessMode).toBe('mixed');
@@ -107,7 +192,8 @@ describe('what a tool does not declare', () => {
 
   it('never makes a tool idempotent and free of approval whose declared category writes or executes', () => {
     for (const executionCategory of ['write', 'execute']) {
-      for (const sideEffects of ['none', 'read_external_service']) expect(acceptedEntry({ executionCategory, sideEffects })?.accessMode).not.toBe('readonly');
+      for (const sideEffects of ['none', 'read_external_service'])
+        expect(acceptedEntry({ executionCategory, sideEffects })?.accessMode).not.toBe('readonly');
     }
   });
 
@@ -118,7 +204,9 @@ describe('what a tool does not declare', () => {
         if (entry === undefined) return;
         const { accessMode, executionCategory, inferred } = entry;
         fc.pre(inferred.includes('executionCategory'));
-        expect(conflictingCategories(executionCategory)).toEqual(expect.arrayContaining([...conflictingCategories(CATEGORY_OF_ACCESS[accessMode])]));
+        expect(conflictingCategories(executionCategory)).toEqual(
+          expect.arrayContaining([...conflictingCategories(CATEGORY_OF_ACCESS[accessMode])]),
+        );
       }),
       { numRuns: 500 },
     );
@@ -131,8 +219,14 @@ describe('what a tool does not declare', () => {
         if (entry === undefined) return;
         const { accessMode, dangerLevel, inferred } = entry;
         fc.pre(inferred.includes('dangerLevel'));
-        expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(dangerRank(DANGER_OF_ACCESS[accessMode]));
-        if (declared.accessMode === undefined) for (const effect of declared.sideEffects ?? []) expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(dangerRank(DANGER_OF_ACCESS[ACCESS_OF_EFFECT[effect]]));
+        expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(
+          dangerRank(DANGER_OF_ACCESS[accessMode]),
+        );
+        if (declared.accessMode === undefined)
+          for (const effect of declared.sideEffects ?? [])
+            expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(
+              dangerRank(DANGER_OF_ACCESS[ACCESS_OF_EFFECT[effect]]),
+            );
       }),
       { numRuns: 1_000 },
     );
@@ -145,7 +239,10 @@ describe('what a tool does not declare', () => {
         if (entry === undefined) return;
         const { accessMode, allowParallel, executionCategory, inferred } = entry;
         fc.pre(inferred.includes('allowParallel'));
-        expect(allowParallel).toBe(accessMode === 'readonly' && !conflictingCategories(executionCategory).includes(executionCategory));
+        expect(allowParallel).toBe(
+          accessMode === 'readonly' &&
+            !conflictingCategories(executionCategory).includes(executionCategory),
+        );
       }),
       { numRuns: 500 },
     );
@@ -153,24 +250,46 @@ describe('what a tool does not declare', () => {
 });
 
 describe('a contradiction', () => {
-  it.each(['write', 'execute'])('of access readonly and category %s is refused', (executionCategory) => {
-    expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toMatch(/executionCategory .*readonly.*got/);
-    expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toContain(`"${executionCategory}"`);
-  });
+  it.each(['write', 'execute'])(
+    'of access readonly and category %s is refused',
+    (executionCategory) => {
+      expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toMatch(
+        /executionCategory .*readonly.*got/,
+      );
+      expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toContain(
+        `"${executionCategory}"`,
+      );
+    },
+  );
 
   it.each(['write', 'system'])('of access readonly and side effect %s is refused', (effect) => {
-    const [issue, ...others] = issuesWith({ accessMode: 'readonly', sideEffects: ['network', effect] });
+    const [issue, ...others] = issuesWith({
+      accessMode: 'readonly',
+      sideEffects: ['network', effect],
+    });
     expect(others).toEqual([]);
     expect(issue!.message).toContain('sideEffects');
     expect(issue!.message).toContain(`"${effect}"`);
   });
 
   it('is reported once for each pair', () => {
-    expect(issuesWith({ accessMode: 'readonly', executionCategory: 'write', sideEffects: ['write', 'system'] })).toHaveLength(3);
+    expect(
+      issuesWith({
+        accessMode: 'readonly',
+        executionCategory: 'write',
+        sideEffects: ['write', 'system'],
+      }),
+    ).toHaveLength(3);
   });
 
   it('is none of the odd pairs that lint reports', () => {
-    for (const options of [{ accessMode: 'readonly', executionCategory: 'mixed' }, { accessMode: 'readonly', sideEffects: 'filesystem' }, { accessMode: 'write', executionCategory: 'compute' }, { accessMode: 'write', sideEffects: 'none' }, { accessMode: 'execute', dangerLevel: 'safe' }]) {
+    for (const options of [
+      { accessMode: 'readonly', executionCategory: 'mixed' },
+      { accessMode: 'readonly', sideEffects: 'filesystem' },
+      { accessMode: 'write', executionCategory: 'compute' },
+      { accessMode: 'write', sideEffects: 'none' },
+      { accessMode: 'execute', dangerLevel: 'safe' },
+    ]) {
       expect(() => sampleEntry(options)).not.toThrow();
     }
   });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolEntry } from '../../src/index.js';
-import { issuesWith, LEAST, refusal, sample, sampleEntry, type LooseOptions } from './sample-tools.js';
+import {
+  issuesWith,
+  LEAST,
+  refusal,
+  sample,
+  sampleEntry,
+  type LooseOptions,
+} from './sample-tools.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const yes = () => true;
@@ -32,7 +39,23 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
   ['examples', ['Show me the diff', 'Show me the diff'], ['Show me the diff', 'Show me the diff']],
   ['timeoutMs', 1, 1],
   ['timeoutMs', 2_147_483_647, 2_147_483_647],
-  ['auth', { required: true, type: 'oauth2', scopes: ['read'], env: { TOKEN: 'required', ORG: 'optional' }, docs: 'https://example.org' }, { required: true, type: 'oauth2', scopes: ['read'], env: { TOKEN: 'required', ORG: 'optional' }, docs: 'https://example.org' }],
+  [
+    'auth',
+    {
+      required: true,
+      type: 'oauth2',
+      scopes: ['read'],
+      env: { TOKEN: 'required', ORG: 'optional' },
+      docs: 'https://example.org',
+    },
+    {
+      required: true,
+      type: 'oauth2',
+      scopes: ['read'],
+      env: { TOKEN: 'required', ORG: 'optional' },
+      docs: 'https://example.org',
+    },
+  ],
   ['allowParallel', true, true],
   ['requiresConsent', true, true],
   ['dangerFor', yes, yes],
@@ -45,7 +68,14 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
   ['idempotencyKey', true, true],
   ['capabilities', ['Vision'], ['Vision']],
   ['personaAllowlist', ['Analyst'], ['Analyst']],
-  ['providers', [{ name: 'a' }, { name: 'b', priority: 5, healthCheckIntervalMs: 0, config: { url: 'x' } }], [{ name: 'a', priority: 100 }, { name: 'b', priority: 5, healthCheckIntervalMs: 0, config: { url: 'x' } }]],
+  [
+    'providers',
+    [{ name: 'a' }, { name: 'b', priority: 5, healthCheckIntervalMs: 0, config: { url: 'x' } }],
+    [
+      { name: 'a', priority: 100 },
+      { name: 'b', priority: 5, healthCheckIntervalMs: 0, config: { url: 'x' } },
+    ],
+  ],
   ['manual', true, true],
   ['compact', true, true],
   ['summary', 'In short', 'In short'],
@@ -61,25 +91,54 @@ describe('a tool option', () => {
 
   it('is never missing where it is a list or a switch', () => {
     const entry = sampleEntry();
-    for (const list of ['aliases', 'sideEffects', 'keywords', 'mandatoryKeywords', 'stages', 'taskTypes', 'examples', 'progressParams', 'invalidates', 'capabilities', 'providers'] as const) expect(entry[list], list).toEqual([]);
-    for (const option of ['requiresConsent', 'manual', 'compact'] as const) expect(entry[option]).toBe(false);
+    for (const list of [
+      'aliases',
+      'sideEffects',
+      'keywords',
+      'mandatoryKeywords',
+      'stages',
+      'taskTypes',
+      'examples',
+      'progressParams',
+      'invalidates',
+      'capabilities',
+      'providers',
+    ] as const)
+      expect(entry[list], list).toEqual([]);
+    for (const option of ['requiresConsent', 'manual', 'compact'] as const)
+      expect(entry[option]).toBe(false);
     expect(entry.personaAllowlist).toBeUndefined();
   });
 
   it('that is undefined counts as not given', () => {
-    const entry = sampleEntry({ keywords: undefined, accessMode: undefined, available: undefined, nonsense: undefined });
+    const entry = sampleEntry({
+      keywords: undefined,
+      accessMode: undefined,
+      available: undefined,
+      nonsense: undefined,
+    });
     expect(entry.digest).toBe(sampleEntry().digest);
   });
 
   it('may be taken from another definition', () => {
     const first = sample({ keywords: ['a'], sideEffects: 'write' });
     const second = definitionOf({ ...first, name: 'second' });
-    expect([second.name, second.keywords, second.sideEffects]).toEqual(['second', ['a'], ['write']]);
+    expect([second.name, second.keywords, second.sideEffects]).toEqual([
+      'second',
+      ['a'],
+      ['write'],
+    ]);
   });
 });
 
 /** Wrong values: the option, the value, where the issue is, what it says is allowed, and what it says was found. */
-const WRONG: readonly (readonly [option: string, value: unknown, path: readonly (string | number)[], allowed: string, found: string])[] = [
+const WRONG: readonly (readonly [
+  option: string,
+  value: unknown,
+  path: readonly (string | number)[],
+  allowed: string,
+  found: string,
+])[] = [
   ['name', 'a b', ['name'], '1 to 128 letters, digits, dots, underscores and hyphens', '"a b"'],
   ['name', '', ['name'], '1 to 128', '""'],
   ['name', 'x'.repeat(129), ['name'], '1 to 128', '"xxx'],
@@ -90,12 +149,42 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['version', 2, ['version'], 'string', '2'],
   ['aliases', ['ok', 'not ok'], ['aliases', 1], '1 to 128', '"not ok"'],
   ['aliases', 'one', ['aliases'], 'a list', '"one"'],
-  ['priority', 'HIGH', ['priority'], 'one of "critical", "high", "medium", "low", or their numbers 0 to 3', '"HIGH"'],
-  ['priority', 4, ['priority'], 'one of "critical", "high", "medium", "low", or their numbers 0 to 3', '4'],
-  ['accessMode', 'read', ['accessMode'], 'one of "readonly", "write", "execute", "mixed"', '"read"'],
+  [
+    'priority',
+    'HIGH',
+    ['priority'],
+    'one of "critical", "high", "medium", "low", or their numbers 0 to 3',
+    '"HIGH"',
+  ],
+  [
+    'priority',
+    4,
+    ['priority'],
+    'one of "critical", "high", "medium", "low", or their numbers 0 to 3',
+    '4',
+  ],
+  [
+    'accessMode',
+    'read',
+    ['accessMode'],
+    'one of "readonly", "write", "execute", "mixed"',
+    '"read"',
+  ],
   ['accessMode', 'constructor', ['accessMode'], 'one of "readonly"', '"constructor"'],
-  ['dangerLevel', 'HIGH', ['dangerLevel'], 'one of "safe", "low", "medium", "high", "critical"', '"HIGH"'],
-  ['executionCategory', 'readonly', ['executionCategory'], 'one of "read_only", "write", "execute", "compute", "network", "mixed"', '"readonly"'],
+  [
+    'dangerLevel',
+    'HIGH',
+    ['dangerLevel'],
+    'one of "safe", "low", "medium", "high", "critical"',
+    '"HIGH"',
+  ],
+  [
+    'executionCategory',
+    'readonly',
+    ['executionCategory'],
+    'one of "read_only", "write", "execute", "compute", "network", "mixed"',
+    '"readonly"',
+  ],
   ['costTier', null, ['costTier'], 'one of "free", "low", "medium", "high"', 'null'],
   ['sideEffects', 'disk', ['sideEffects', 0], 'one of "none", "write"', '"disk"'],
   ['sideEffects', ['none', 'write'], ['sideEffects'], '"none" alone', 'a list of 2'],
@@ -103,7 +192,13 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['keywords', 'git', ['keywords'], 'a list', '"git"'],
   ['keywords', ['ok', ''], ['keywords', 1], 'not blank', '""'],
   ['keywords', ['x'.repeat(201)], ['keywords', 0], 'at most 200 characters', '"xxx'],
-  ['keywords', Array.from({ length: 1_001 }, (_, index) => `k${index}`), ['keywords'], 'at most 1000 entries', 'a list of 1001'],
+  [
+    'keywords',
+    Array.from({ length: 1_001 }, (_, index) => `k${index}`),
+    ['keywords'],
+    'at most 1000 entries',
+    'a list of 1001',
+  ],
   ['mandatoryKeywords', [5], ['mandatoryKeywords', 0], 'string', '5'],
   ['stages', ['  '], ['stages', 0], 'not blank', '"  "'],
   ['examples', ['x'.repeat(8_193)], ['examples', 0], 'at most 8192 characters', '"xxx'],
@@ -116,8 +211,20 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['costPerCall', -0.5, ['costPerCall'], 'at least 0', '-0.5'],
   ['auth', {}, ['auth', 'required'], 'true or false', 'undefined'],
   ['auth', { required: true, token: 'x' }, ['auth'], 'a known option', '"token"'],
-  ['auth', { required: true, env: { KEY: 'maybe' } }, ['auth', 'env', 'KEY'], 'one of "required", "optional"', '"maybe"'],
-  ['providers', [{ name: 'a', priority: 1.5 }], ['providers', 0, 'priority'], 'a whole number', '1.5'],
+  [
+    'auth',
+    { required: true, env: { KEY: 'maybe' } },
+    ['auth', 'env', 'KEY'],
+    'one of "required", "optional"',
+    '"maybe"',
+  ],
+  [
+    'providers',
+    [{ name: 'a', priority: 1.5 }],
+    ['providers', 0, 'priority'],
+    'a whole number',
+    '1.5',
+  ],
   ['allowParallel', 'yes', ['allowParallel'], 'true or false', '"yes"'],
   ['requiresConsent', 1, ['requiresConsent'], 'true or false', '1'],
   ['manual', null, ['manual'], 'true or false', 'null'],
@@ -129,54 +236,95 @@ const WRONG: readonly (readonly [option: string, value: unknown, path: readonly 
   ['execute', 5, ['execute'], 'a function', '5'],
   ['metadata', { run: () => 1 }, ['metadata'], 'plain data', 'a function at run'],
   ['metadata', 'text', ['metadata'], 'an object of plain data', '"text"'],
-  ['inputSchema', undefined, ['inputSchema'], 'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object', 'undefined. Use z.object({})'],
+  [
+    'inputSchema',
+    undefined,
+    ['inputSchema'],
+    'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object',
+    'undefined. Use z.object({})',
+  ],
   ['inputSchema', z.string(), ['inputSchema'], 'a schema of an object', '"string"'],
   ['inputSchema', { type: 'array' }, ['inputSchema'], 'a schema of an object', '"array"'],
   ['outputSchema', 'object', ['outputSchema'], 'a zod schema', '"object"'],
 ];
 
 describe('a wrong option', () => {
-  it.each(WRONG)('%s: %s is refused with the field, what is allowed and what was found', (option, value, path, allowed, found) => {
-    const issues = issuesWith({ [option]: value });
-    expect(issues.map((issue) => issue.path)).toEqual([path]);
-    expect(issues[0]!.message).toContain(allowed);
-    expect(issues[0]!.message).toContain(found);
-  });
+  it.each(WRONG)(
+    '%s: %s is refused with the field, what is allowed and what was found',
+    (option, value, path, allowed, found) => {
+      const issues = issuesWith({ [option]: value });
+      expect(issues.map((issue) => issue.path)).toEqual([path]);
+      expect(issues[0]!.message).toContain(allowed);
+      expect(issues[0]!.message).toContain(found);
+    },
+  );
 
   it('is reported together with every other wrong option', () => {
-    const wrong: LooseOptions = { name: 'a b', description: '', inputSchema: 5, keywords: 'x', priority: 9, timeoutMs: 0, auth: {}, sideEffects: ['none', 'write'], providers: [{ name: '' }], costPerCall: -1, dangerFor: 3, metadata: { a: Symbol('a') }, unknown: 1, outputSchema: 2 };
+    const wrong: LooseOptions = {
+      name: 'a b',
+      description: '',
+      inputSchema: 5,
+      keywords: 'x',
+      priority: 9,
+      timeoutMs: 0,
+      auth: {},
+      sideEffects: ['none', 'write'],
+      providers: [{ name: '' }],
+      costPerCall: -1,
+      dangerFor: 3,
+      metadata: { a: Symbol('a') },
+      unknown: 1,
+      outputSchema: 2,
+    };
     const fields = new Set(issuesWith(wrong).map(({ path }) => path[0] ?? 'unknown'));
     expect([...fields].sort()).toEqual(Object.keys(wrong).sort());
   });
 
   it('is reported together with an execute that is no function', () => {
-    expect(issuesWith({ name: '', execute: 5 }).map(({ path }) => path[0]).sort()).toEqual(['execute', 'name']);
+    expect(
+      issuesWith({ name: '', execute: 5 })
+        .map(({ path }) => path[0])
+        .sort(),
+    ).toEqual(['execute', 'name']);
   });
 
   it('is named in the message with its path, next to the name of the tool', () => {
-    const error = refusal(() => sample({ aliases: ['ok', 'not ok'], providers: [{ name: 'p', priority: 'x' }] }));
+    const error = refusal(() =>
+      sample({ aliases: ['ok', 'not ok'], providers: [{ name: 'p', priority: 'x' }] }),
+    );
     expect(error.message).toContain('Tool "sample" is refused');
     expect(error.message).toContain('aliases[1]: ');
     expect(error.message).toContain('providers[0].priority: ');
     expect(error.details['name']).toBe('sample');
   });
 
-  it.each([undefined, null, 'options', 5, [], new Map()])('given in place of all options (%s) is refused', (options) => {
-    expect(refusal(() => defineTool(options as never)).code).toBe('INVALID_METADATA');
-  });
+  it.each([undefined, null, 'options', 5, [], new Map()])(
+    'given in place of all options (%s) is refused',
+    (options) => {
+      expect(refusal(() => defineTool(options as never)).code).toBe('INVALID_METADATA');
+    },
+  );
 });
 
 describe('an unknown option', () => {
-  it.each(['keyword', 'access_mode', 'constructor', 'toString', 'entry', '__PROTO__'])('%s is refused by name', (option) => {
-    const issues = issuesWith({ [option]: 1 });
-    expect(issues).toHaveLength(1);
-    expect(issues[0]!.message).toContain('Expected a known option');
-    expect(issues[0]!.message).toContain(`"${option}"`);
-  });
+  it.each(['keyword', 'access_mode', 'constructor', 'toString', 'entry', '__PROTO__'])(
+    '%s is refused by name',
+    (option) => {
+      const issues = issuesWith({ [option]: 1 });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]!.message).toContain('Expected a known option');
+      expect(issues[0]!.message).toContain(`"${option}"`);
+    },
+  );
 
   it('called __proto__ is refused too', () => {
-    const options: unknown = { ...LEAST, ...(JSON.parse('{"__proto__":{"keywords":["x"]}}') as object) };
+    const options: unknown = {
+      ...LEAST,
+      ...(JSON.parse('{"__proto__":{"keywords":["x"]}}') as object),
+    };
     Object.defineProperty(options, '__proto__', { value: { keywords: ['x'] }, enumerable: true });
-    expect(refusal(() => defineTool(options as never)).message).toContain('Expected a known option');
+    expect(refusal(() => defineTool(options as never)).message).toContain(
+      'Expected a known option',
+    );
   });
 });

@@ -5,8 +5,16 @@ import { isToolResult } from '../../src/tool/outcome.js';
 describe('the result helpers', () => {
   it('make results that say what they are', () => {
     expect(ok(5)).toEqual({ status: 'ok', value: 5 });
-    expect(fail('no such file', { path: 'a' })).toEqual({ status: 'error', message: 'no such file', details: { path: 'a' } });
-    expect(askUser('Which one?', ['a', 'b'])).toEqual({ status: 'ask_user', question: 'Which one?', options: ['a', 'b'] });
+    expect(fail('no such file', { path: 'a' })).toEqual({
+      status: 'error',
+      message: 'no such file',
+      details: { path: 'a' },
+    });
+    expect(askUser('Which one?', ['a', 'b'])).toEqual({
+      status: 'ask_user',
+      question: 'Which one?',
+      options: ['a', 'b'],
+    });
     expect(halt('done', 5)).toEqual({ status: 'halt', reason: 'done', value: 5 });
     expect(fail('no')).not.toHaveProperty('details');
     expect(askUser('?')).not.toHaveProperty('options');
@@ -18,20 +26,67 @@ describe('the result helpers', () => {
       expect(isToolResult(result)).toBe(true);
       expect(isToolResult({ ...result })).toBe(false);
     }
-    for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }]) expect(isToolResult(value)).toBe(false);
+    for (const value of [undefined, null, 'ok', { status: 'ok', value: 1 }])
+      expect(isToolResult(value)).toBe(false);
   });
 
   it('ask with choices, which are texts or values with labels', () => {
-    expect(askUser('Which?', { choices: ['a', { value: 'b', label: 'The b' }, { value: 'c' }], multiple: true, allowOther: true, timeoutMs: 30_000 })).toEqual({
-      status: 'ask_user', question: 'Which?', options: ['a', 'b', 'c'],
-      choices: [{ value: 'a', label: 'a' }, { value: 'b', label: 'The b' }, { value: 'c', label: 'c' }], multiple: true, allowOther: true, timeoutMs: 30_000,
+    expect(
+      askUser('Which?', {
+        choices: ['a', { value: 'b', label: 'The b' }, { value: 'c' }],
+        multiple: true,
+        allowOther: true,
+        timeoutMs: 30_000,
+      }),
+    ).toEqual({
+      status: 'ask_user',
+      question: 'Which?',
+      options: ['a', 'b', 'c'],
+      choices: [
+        { value: 'a', label: 'a' },
+        { value: 'b', label: 'The b' },
+        { value: 'c', label: 'c' },
+      ],
+      multiple: true,
+      allowOther: true,
+      timeoutMs: 30_000,
     });
-    expect(askUser('Which?', { timeoutMs: 5 })).toEqual({ status: 'ask_user', question: 'Which?', timeoutMs: 5 });
+    expect(askUser('Which?', { timeoutMs: 5 })).toEqual({
+      status: 'ask_user',
+      question: 'Which?',
+      timeoutMs: 5,
+    });
     expect(askUser('Which?', {})).toEqual(askUser('Which?'));
   });
 
-  it.each([{ choices: [] }, { choices: ['a', 'a'] }, { choices: ['a', { value: 'a', label: 'b' }] }, { choices: ['a', { value: 'b', label: 'a' }] }, { choices: [{ value: 'a', label: 'x' }, { value: 'b', label: 'x' }] }, { choices: [{ value: 'a', label: 'b' }, { value: 'b', label: 'a' }] }, { choices: [''] }, { choices: [5] }, { choices: 'ab' }, { multiple: true }, { timeoutMs: 0 }, { timeout: 5 }, 'ab'])('refuse %j as options of a question', (options) => {
-    expect(() => askUser('Which?', options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error);
+  it.each([
+    { choices: [] },
+    { choices: ['a', 'a'] },
+    { choices: ['a', { value: 'a', label: 'b' }] },
+    { choices: ['a', { value: 'b', label: 'a' }] },
+    {
+      choices: [
+        { value: 'a', label: 'x' },
+        { value: 'b', label: 'x' },
+      ],
+    },
+    {
+      choices: [
+        { value: 'a', label: 'b' },
+        { value: 'b', label: 'a' },
+      ],
+    },
+    { choices: [''] },
+    { choices: [5] },
+    { choices: 'ab' },
+    { multiple: true },
+    { timeoutMs: 0 },
+    { timeout: 5 },
+    'ab',
+  ])('refuse %j as options of a question', (options) => {
+    expect(() => askUser('Which?', options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+    );
   });
 
   it('copy the details of a failure', () => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { askUser, type AskUserOptions } from '../../src/index.js';
 import { choiceWords, readAnswer, type Question } from '../../src/tool/question.js';
 
-const question = (options?: AskUserOptions | readonly string[]) => askUser('Which?', options) as unknown as Question;
+const question = (options?: AskUserOptions | readonly string[]) =>
+  askUser('Which?', options) as unknown as Question;
 const choices = ['red', { value: 'b', label: 'Blue' }];
 const valueOf = (asked: Question, answer: unknown) => {
   const read = readAnswer(asked, answer);
@@ -12,51 +13,164 @@ const valueOf = (asked: Question, answer: unknown) => {
 
 describe('an answer', () => {
   it.each([
-    ['free text', undefined, [['x', 'x'], ['', ''], [5, 'refused'], [['x'], 'refused']]],
-    ['one of a list of texts', ['a', 'b'], [['a', 'a'], ['c', 'refused'], ['', 'refused'], [' a', 'refused'], [['a'], 'refused']]],
-    ['one choice by value or label', { choices }, [['red', 'red'], ['b', 'b'], ['Blue', 'b'], ['blue', 'refused'], [undefined, 'refused']]],
-    ['one choice or another', { choices, allowOther: true }, [['Blue', 'b'], ['pink', 'pink'], [' ', 'refused'], [5, 'refused']]],
-    ['several choices', { choices, multiple: true }, [[['b', 'red'], ['b', 'red']], ['red, Blue', ['red', 'b']], ['red', ['red']], [['red', 'red'], ['red']], [[], 'refused'], [['red', 'pink'], 'refused'], ['', 'refused'], [[5], 'refused']]],
-    ['several choices or others', { choices, multiple: true, allowOther: true }, [['red, pink', ['red', 'pink']], [['x, y'], ['x, y']], [[''], 'refused']]],
-    ['a choice with a comma', { choices: ['a, b', 'a'], multiple: true }, [['a, b', ['a, b']], [['a, b', 'a'], ['a, b', 'a']]]],
+    [
+      'free text',
+      undefined,
+      [
+        ['x', 'x'],
+        ['', ''],
+        [5, 'refused'],
+        [['x'], 'refused'],
+      ],
+    ],
+    [
+      'one of a list of texts',
+      ['a', 'b'],
+      [
+        ['a', 'a'],
+        ['c', 'refused'],
+        ['', 'refused'],
+        [' a', 'refused'],
+        [['a'], 'refused'],
+      ],
+    ],
+    [
+      'one choice by value or label',
+      { choices },
+      [
+        ['red', 'red'],
+        ['b', 'b'],
+        ['Blue', 'b'],
+        ['blue', 'refused'],
+        [undefined, 'refused'],
+      ],
+    ],
+    [
+      'one choice or another',
+      { choices, allowOther: true },
+      [
+        ['Blue', 'b'],
+        ['pink', 'pink'],
+        [' ', 'refused'],
+        [5, 'refused'],
+      ],
+    ],
+    [
+      'several choices',
+      { choices, multiple: true },
+      [
+        [
+          ['b', 'red'],
+          ['b', 'red'],
+        ],
+        ['red, Blue', ['red', 'b']],
+        ['red', ['red']],
+        [['red', 'red'], ['red']],
+        [[], 'refused'],
+        [['red', 'pink'], 'refused'],
+        ['', 'refused'],
+        [[5], 'refused'],
+      ],
+    ],
+    [
+      'several choices or others',
+      { choices, multiple: true, allowOther: true },
+      [
+        ['red, pink', ['red', 'pink']],
+        [['x, y'], ['x, y']],
+        [[''], 'refused'],
+      ],
+    ],
+    [
+      'a choice with a comma',
+      { choices: ['a, b', 'a'], multiple: true },
+      [
+        ['a, b', ['a, b']],
+        [
+          ['a, b', 'a'],
+          ['a, b', 'a'],
+        ],
+      ],
+    ],
   ] as const)('to a question for %s is read by what it offers', (_, options, cases) => {
-    for (const [answer, expected] of cases) expect([answer, valueOf(question(options), answer)]).toEqual([answer, expected]);
+    for (const [answer, expected] of cases)
+      expect([answer, valueOf(question(options), answer)]).toEqual([answer, expected]);
   });
 
   it('is only ever made of offered values where no others are allowed', () => {
-    const values = fc.uniqueArray(fc.string({ minLength: 1 }).filter((each) => each.trim() !== ''), { minLength: 1, maxLength: 5 });
-    fc.assert(fc.property(values, fc.boolean(), fc.oneof(fc.anything(), fc.string(), fc.array(fc.string())), (offered, multiple, answer) => {
-      const read = readAnswer(question({ choices: offered, multiple }), answer);
-      return !read.ok || [read.value].flat().every((each) => offered.includes(each as string));
-    }));
+    const values = fc.uniqueArray(
+      fc.string({ minLength: 1 }).filter((each) => each.trim() !== ''),
+      { minLength: 1, maxLength: 5 },
+    );
+    fc.assert(
+      fc.property(
+        values,
+        fc.boolean(),
+        fc.oneof(fc.anything(), fc.string(), fc.array(fc.string())),
+        (offered, multiple, answer) => {
+          const read = readAnswer(question({ choices: offered, multiple }), answer);
+          return !read.ok || [read.value].flat().every((each) => offered.includes(each as string));
+        },
+      ),
+    );
   });
 
   it('to a form is an object of its fields, as such or as JSON, with defaults for what is missing', () => {
-    const form = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 }, tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } } }, required: ['name'] } as const;
+    const form = {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        age: { type: 'integer', default: 30 },
+        tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } },
+      },
+      required: ['name'],
+    } as const;
     const asked = question({ form });
-    for (const answer of [{ name: 'Ada' }, '{"name":"Ada"}']) expect(valueOf(asked, answer)).toEqual({ name: 'Ada', age: 30 });
-    expect(valueOf(asked, { name: 'Ada', age: 5, tags: ['a'] })).toEqual({ name: 'Ada', age: 5, tags: ['a'] });
-    for (const answer of [{}, { name: 5 }, { name: 'Ada', tags: ['c'] }, 'Ada', ['Ada'], null]) expect(valueOf(asked, answer)).toBe('refused');
-    expect(readAnswer(asked, 'Ada')).toEqual({ ok: false, message: 'Expected an object with the fields name, age, tags as the answer, got "Ada".' });
+    for (const answer of [{ name: 'Ada' }, '{"name":"Ada"}'])
+      expect(valueOf(asked, answer)).toEqual({ name: 'Ada', age: 30 });
+    expect(valueOf(asked, { name: 'Ada', age: 5, tags: ['a'] })).toEqual({
+      name: 'Ada',
+      age: 5,
+      tags: ['a'],
+    });
+    for (const answer of [{}, { name: 5 }, { name: 'Ada', tags: ['c'] }, 'Ada', ['Ada'], null])
+      expect(valueOf(asked, answer)).toBe('refused');
+    expect(readAnswer(asked, 'Ada')).toEqual({
+      ok: false,
+      message: 'Expected an object with the fields name, age, tags as the answer, got "Ada".',
+    });
     expect(choiceWords(asked)).toBe(' (fields: name, age, tags)');
   });
 
   it('to a form is asked for flat fields only, and nothing beside the form', () => {
-    for (const form of [{ type: 'string' }, { type: 'object' }, { type: 'object', properties: { a: { type: 'object' } } }, { type: 'object', properties: { a: { type: 'array' } } }, { type: 'object', properties: { a: { type: 'string', pattern: '(' } } }]) {
+    for (const form of [
+      { type: 'string' },
+      { type: 'object' },
+      { type: 'object', properties: { a: { type: 'object' } } },
+      { type: 'object', properties: { a: { type: 'array' } } },
+      { type: 'object', properties: { a: { type: 'string', pattern: '(' } } },
+    ]) {
       expect(() => question({ form: form as never })).toThrow(/form/);
     }
-    expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(/beside a form/);
+    expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(
+      /beside a form/,
+    );
   });
 
   it('that is refused is told what is taken', () => {
-    expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({ ok: false, message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.' });
+    expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({
+      ok: false,
+      message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.',
+    });
   });
 });
 
 describe('the choices of a question', () => {
   it('stand behind it with their labels, and how many may be taken', () => {
     expect(choiceWords(question(['a', 'b']))).toBe(' (one of: a, b)');
-    expect(choiceWords(question({ choices, multiple: true, allowOther: true }))).toBe(' (one or more of: red, b (Blue); or another answer)');
+    expect(choiceWords(question({ choices, multiple: true, allowOther: true }))).toBe(
+      ' (one or more of: red, b (Blue); or another answer)',
+    );
     expect(choiceWords(question({ timeoutMs: 5 }))).toBe('');
   });
 });

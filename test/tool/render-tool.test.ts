@@ -1,22 +1,41 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { estimateTokens, highestLevel, renderTool, SCHEMA_LEVELS, type SchemaLevel } from '../../src/tool/render-tool.js';
+import {
+  estimateTokens,
+  highestLevel,
+  renderTool,
+  SCHEMA_LEVELS,
+  type SchemaLevel,
+} from '../../src/tool/render-tool.js';
 import { sampleEntry, type LooseOptions } from './sample-tools.js';
 
-const LONG = 'All of it, told at length and with every detail that there may be of any use to anybody. ';
-const rendered = (options: LooseOptions, level: SchemaLevel) => renderTool(sampleEntry(options), level);
+const LONG =
+  'All of it, told at length and with every detail that there may be of any use to anybody. ';
+const rendered = (options: LooseOptions, level: SchemaLevel) =>
+  renderTool(sampleEntry(options), level);
 
 describe('a tool at a level', () => {
   const schema = {
     type: 'object',
-    properties: { path: { type: 'string', description: LONG, default: '.', examples: ['a'] }, depth: { type: 'integer', minimum: 1, description: 'Short' } },
+    properties: {
+      path: { type: 'string', description: LONG, default: '.', examples: ['a'] },
+      depth: { type: 'integer', minimum: 1, description: 'Short' },
+    },
     required: ['path'],
     additionalProperties: false,
   };
-  const options = { name: 'tree', description: `Shows a tree.\n\n${LONG.repeat(4)}`, inputSchema: schema };
+  const options = {
+    name: 'tree',
+    description: `Shows a tree.\n\n${LONG.repeat(4)}`,
+    inputSchema: schema,
+  };
 
   it('full: everything as declared', () => {
-    expect(rendered(options, 'full')).toEqual({ name: 'tree', description: options.description, inputSchema: schema });
+    expect(rendered(options, 'full')).toEqual({
+      name: 'tree',
+      description: options.description,
+      inputSchema: schema,
+    });
   });
 
   it('compact: the first sentence, every parameter, short descriptions', () => {
@@ -24,29 +43,64 @@ describe('a tool at a level', () => {
     expect([name, description]).toEqual(['tree', 'Shows a tree.']);
     const properties = inputSchema['properties'] as Record<string, { description: string }>;
     expect(Object.keys(properties)).toEqual(['path', 'depth']);
-    expect(properties['path']).toEqual({ type: 'string', description: 'All of it, told at length and with every detail t…', default: '.', examples: ['a'] });
+    expect(properties['path']).toEqual({
+      type: 'string',
+      description: 'All of it, told at length and with every detail t…',
+      default: '.',
+      examples: ['a'],
+    });
     expect(properties['depth']!.description).toBe('Short');
   });
 
   it('stub: one line, and the types of the required parameters', () => {
-    expect(rendered(options, 'stub')).toEqual({ name: 'tree', description: 'Shows a tree.', inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'], additionalProperties: false } });
+    expect(rendered(options, 'stub')).toEqual({
+      name: 'tree',
+      description: 'Shows a tree.',
+      inputSchema: {
+        type: 'object',
+        properties: { path: { type: 'string' } },
+        required: ['path'],
+        additionalProperties: false,
+      },
+    });
   });
 
   it('stub: the summary where there is one, on one line', () => {
-    expect(rendered({ ...options, summary: 'Tree,\nin short.' }, 'stub').description).toBe('Tree, in short.');
-    expect(rendered({ ...options, summary: 'x'.repeat(200) }, 'stub').description).toBe(`${'x'.repeat(79)}…`);
+    expect(rendered({ ...options, summary: 'Tree,\nin short.' }, 'stub').description).toBe(
+      'Tree, in short.',
+    );
+    expect(rendered({ ...options, summary: 'x'.repeat(200) }, 'stub').description).toBe(
+      `${'x'.repeat(79)}…`,
+    );
   });
 
   it('stub: keeps an object of parameters even without any, as some services refuse a schema that has none', () => {
     const optional = { type: 'object', properties: { depth: { type: 'integer' } } };
-    expect(rendered({ inputSchema: optional }, 'stub').inputSchema).toEqual({ type: 'object', properties: {} });
-    expect(rendered({ inputSchema: { type: 'object', properties: {} } }, 'stub').inputSchema).toEqual({ type: 'object', properties: {} });
-    expect(rendered({ inputSchema: { type: 'object' } }, 'stub').inputSchema).toEqual({ type: 'object' });
+    expect(rendered({ inputSchema: optional }, 'stub').inputSchema).toEqual({
+      type: 'object',
+      properties: {},
+    });
+    expect(
+      rendered({ inputSchema: { type: 'object', properties: {} } }, 'stub').inputSchema,
+    ).toEqual({ type: 'object', properties: {} });
+    expect(rendered({ inputSchema: { type: 'object' } }, 'stub').inputSchema).toEqual({
+      type: 'object',
+    });
   });
 
   it('shortens the descriptions within parameters, too, and leaves out definitions that nothing refers to any more', () => {
-    const node: z.ZodType = z.lazy(() => z.object({ text: z.string().describe(LONG), children: z.array(node) }).meta({ id: 'Node' }));
-    const inputSchema = z.object({ filter: z.object({ text: z.string().describe(LONG), any: z.array(z.union([z.string().describe(LONG), z.number()])) }), tree: node.optional() }).describe(LONG);
+    const node: z.ZodType = z.lazy(() =>
+      z.object({ text: z.string().describe(LONG), children: z.array(node) }).meta({ id: 'Node' }),
+    );
+    const inputSchema = z
+      .object({
+        filter: z.object({
+          text: z.string().describe(LONG),
+          any: z.array(z.union([z.string().describe(LONG), z.number()])),
+        }),
+        tree: node.optional(),
+      })
+      .describe(LONG);
     const full = JSON.stringify(rendered({ inputSchema }, 'full'));
     expect(full.split(LONG)).toHaveLength(5);
     const compact = JSON.stringify(rendered({ inputSchema }, 'compact'));
@@ -61,26 +115,69 @@ describe('a tool at a level', () => {
 
   it('keeps what is referred to: definitions through definitions, the whole, and one parameter from another', () => {
     const word = { type: 'string' };
-    const $defs = { A: { type: 'array', items: { $ref: '#/$defs/B' } }, B: word, C: { items: { anyOf: [{ $ref: '#/$defs/C' }, { $ref: '#' }] } } };
-    const stubOf = (inputSchema: object) => rendered({ inputSchema: { type: 'object', ...inputSchema } }, 'stub').inputSchema;
-    expect(stubOf({ properties: { a: { $ref: '#/$defs/A' }, self: { $ref: '#' }, c: { $ref: '#/$defs/C' } }, required: ['a', 'self'], $defs })).toEqual({
+    const $defs = {
+      A: { type: 'array', items: { $ref: '#/$defs/B' } },
+      B: word,
+      C: { items: { anyOf: [{ $ref: '#/$defs/C' }, { $ref: '#' }] } },
+    };
+    const stubOf = (inputSchema: object) =>
+      rendered({ inputSchema: { type: 'object', ...inputSchema } }, 'stub').inputSchema;
+    expect(
+      stubOf({
+        properties: { a: { $ref: '#/$defs/A' }, self: { $ref: '#' }, c: { $ref: '#/$defs/C' } },
+        required: ['a', 'self'],
+        $defs,
+      }),
+    ).toEqual({
       type: 'object',
       properties: { a: { $ref: '#/$defs/A' }, self: { $ref: '#' } },
       required: ['a', 'self'],
       $defs: { A: $defs.A, B: word },
     });
-    for (const [reference, definitions] of [['#/properties/b', {}], ['#/$defs/x~1y', { 'x/y': word }], ['#/$defs/A/items', { A: $defs.A, B: word }], ['#anchor', { A: { $anchor: 'anchor' } }]] as const) {
-      const whole = { type: 'object', properties: { a: { $ref: reference }, b: word }, required: ['a', ...(reference === '#/properties/b' ? [] : ['b'])], $defs: definitions };
+    for (const [reference, definitions] of [
+      ['#/properties/b', {}],
+      ['#/$defs/x~1y', { 'x/y': word }],
+      ['#/$defs/A/items', { A: $defs.A, B: word }],
+      ['#anchor', { A: { $anchor: 'anchor' } }],
+    ] as const) {
+      const whole = {
+        type: 'object',
+        properties: { a: { $ref: reference }, b: word },
+        required: ['a', ...(reference === '#/properties/b' ? [] : ['b'])],
+        $defs: definitions,
+      };
       expect([reference, stubOf(whole)]).toEqual([reference, whole]);
     }
   });
 
   it('takes parameters called like keywords for parameters, and values for values', () => {
-    const names = ['description', 'default', 'examples', 'properties', 'required', '__proto__', 'constructor', '$defs'];
-    const properties = JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:{"type":"string"}`).join(',')}}`) as object;
-    const inputSchema = { type: 'object', properties: { ...properties, inner: { type: 'object', properties } , kind: { enum: [{ description: LONG }], const: { description: LONG } } }, required: [...names, 'inner', 'kind'] };
+    const names = [
+      'description',
+      'default',
+      'examples',
+      'properties',
+      'required',
+      '__proto__',
+      'constructor',
+      '$defs',
+    ];
+    const properties = JSON.parse(
+      `{${names.map((name) => `${JSON.stringify(name)}:{"type":"string"}`).join(',')}}`,
+    ) as object;
+    const inputSchema = {
+      type: 'object',
+      properties: {
+        ...properties,
+        inner: { type: 'object', properties },
+        kind: { enum: [{ description: LONG }], const: { description: LONG } },
+      },
+      required: [...names, 'inner', 'kind'],
+    };
     for (const level of ['compact', 'stub'] as const) {
-      const shown = rendered({ inputSchema }, level).inputSchema['properties'] as Record<string, Record<string, object>>;
+      const shown = rendered({ inputSchema }, level).inputSchema['properties'] as Record<
+        string,
+        Record<string, object>
+      >;
       expect(Object.keys(shown)).toEqual([...Object.keys(inputSchema.properties)]);
       expect(Object.keys(shown['inner']!['properties']!)).toEqual(Object.keys(properties));
       expect(shown['kind']).toEqual(inputSchema.properties.kind);
@@ -90,15 +187,34 @@ describe('a tool at a level', () => {
   it('never cuts a character in two', () => {
     for (const length of [78, 79, 80, 148, 149, 150]) {
       for (const level of SCHEMA_LEVELS) {
-        const inputSchema = { type: 'object', properties: { a: { type: 'string', description: `${'x'.repeat(length % 52)}${'🔥'.repeat(60)}` } }, required: ['a'] };
-        expect(JSON.stringify(rendered({ description: `${'x'.repeat(length)}${'🔥'.repeat(100)}`, summary: `${'x'.repeat(length)}🔥🔥🔥🔥🔥`, inputSchema }, level))).not.toMatch(/\\ud[89ab]/i);
+        const inputSchema = {
+          type: 'object',
+          properties: {
+            a: { type: 'string', description: `${'x'.repeat(length % 52)}${'🔥'.repeat(60)}` },
+          },
+          required: ['a'],
+        };
+        expect(
+          JSON.stringify(
+            rendered(
+              {
+                description: `${'x'.repeat(length)}${'🔥'.repeat(100)}`,
+                summary: `${'x'.repeat(length)}🔥🔥🔥🔥🔥`,
+                inputSchema,
+              },
+              level,
+            ),
+          ),
+        ).not.toMatch(/\\ud[89ab]/i);
       }
     }
   });
 
   it('ends a sentence at its end, not at an abbreviation or a number', () => {
     const first = (description: string) => rendered({ description }, 'compact').description;
-    expect(first('Reads files, e.g. logs, of version 2.5 (i.e. new ones). Fast.')).toBe('Reads files, e.g. logs, of version 2.5 (i.e. new ones).');
+    expect(first('Reads files, e.g. logs, of version 2.5 (i.e. new ones). Fast.')).toBe(
+      'Reads files, e.g. logs, of version 2.5 (i.e. new ones).',
+    );
     expect(first('Why? Because.')).toBe('Why?');
     expect(first('No end')).toBe('No end');
     expect(first(' Two\n lines ')).toBe('Two lines');
@@ -110,23 +226,39 @@ describe('a tool at a level', () => {
     for (const level of SCHEMA_LEVELS) {
       const tool = renderTool(entry, level);
       expect(renderTool(entry, level)).toBe(tool);
-      const isFrozen = (value: unknown): boolean => typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+      const isFrozen = (value: unknown): boolean =>
+        typeof value !== 'object' ||
+        value === null ||
+        (Object.isFrozen(value) && Object.values(value).every(isFrozen));
       expect([level, isFrozen(tool)]).toEqual([level, true]);
     }
   });
 
   it('leaves what is no property schema alone', () => {
-    const odd = { type: 'object', properties: { any: true, none: false }, required: ['any', 'missing'] };
+    const odd = {
+      type: 'object',
+      properties: { any: true, none: false },
+      required: ['any', 'missing'],
+    };
     expect(rendered({ inputSchema: odd }, 'compact').inputSchema).toEqual(odd);
-    expect(rendered({ inputSchema: odd }, 'stub').inputSchema).toEqual({ type: 'object', properties: { any: true }, required: ['any', 'missing'] });
-    const union = { anyOf: [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }] };
+    expect(rendered({ inputSchema: odd }, 'stub').inputSchema).toEqual({
+      type: 'object',
+      properties: { any: true },
+      required: ['any', 'missing'],
+    });
+    const union = {
+      anyOf: [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }],
+    };
     expect(rendered({ inputSchema: union }, 'stub').inputSchema).toEqual(union);
   });
 });
 
 describe('the highest level', () => {
   it('is the stub for tools declared compact, and full for others', () => {
-    expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual(['stub', 'full']);
+    expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual([
+      'stub',
+      'full',
+    ]);
   });
 });
 

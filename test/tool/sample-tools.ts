@@ -1,9 +1,19 @@
-import { isToolError, ToolMetadataRegistry, type ToolDefinition, type ToolEntry, type ToolError } from '../../src/index.js';
+import {
+  isToolError,
+  ToolMetadataRegistry,
+  type ToolDefinition,
+  type ToolEntry,
+  type ToolError,
+} from '../../src/index.js';
 import { issuesOf, type Issue } from '../../src/core/errors.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** The least a tool must declare. */
-export const LEAST = Object.freeze({ name: 'sample', description: 'A sample', inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({}) }) });
+export const LEAST = Object.freeze({
+  name: 'sample',
+  description: 'A sample',
+  inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({}) }),
+});
 
 /** Any options, right or wrong. */
 export type LooseOptions = Readonly<Record<string, unknown>>;
@@ -31,7 +41,10 @@ export function refusal(action: () => unknown): ToolError {
     action();
   } catch (error) {
     if (isToolError(error)) return error;
-    throw new Error(`expected a ToolError, thrown was ${Object.prototype.toString.call(error)} ${error instanceof Error ? error.message : ''}`, { cause: error });
+    throw new Error(
+      `expected a ToolError, thrown was ${Object.prototype.toString.call(error)} ${error instanceof Error ? error.message : ''}`,
+      { cause: error },
+    );
   }
   throw new Error('expected a ToolError, nothing was thrown');
 }

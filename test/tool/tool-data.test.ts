@@ -2,9 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { issuesOf } from '../../src/core/errors.js';
-import { AccessMode, DangerLevel, defineTool, ToolExecutor, ToolMetadataRegistry, type StandardSchema, type ToolDefinition, type ToolOptions } from '../../src/index.js';
+import {
+  AccessMode,
+  DangerLevel,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type StandardSchema,
+  type ToolDefinition,
+  type ToolOptions,
+} from '../../src/index.js';
 import { foreignSchema, uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
-import { entryToJson, toolsFromJson, toolToJson, type ToolHandler } from '../../src/tool/tool-data.js';
+import {
+  entryToJson,
+  toolsFromJson,
+  toolToJson,
+  type ToolHandler,
+} from '../../src/tool/tool-data.js';
 import { toolOptions } from '../registry/arbitrary-tools.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
@@ -12,33 +26,61 @@ import { registryOf, refusal, sample } from './sample-tools.js';
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
 /** Through text, as a file or another process has it. */
-const stored = (...tools: readonly ToolDefinition[]) => JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
+const stored = (...tools: readonly ToolDefinition[]) =>
+  JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
 /** A stored tool as somebody edited it. */
-const edited = (change: Readonly<Record<string, unknown>>, tool = sample({ execute: work })) => [{ ...stored(tool)[0]!, ...change }];
-const issuesIn = (json: unknown) => toolsFromJson(json, { sample: work }).refused.flatMap(({ error }) => issuesOf(error).map(({ path, message }) => `${path.join('.')}: ${message}`));
+const edited = (change: Readonly<Record<string, unknown>>, tool = sample({ execute: work })) => [
+  { ...stored(tool)[0]!, ...change },
+];
+const issuesIn = (json: unknown) =>
+  toolsFromJson(json, { sample: work }).refused.flatMap(({ error }) =>
+    issuesOf(error).map(({ path, message }) => `${path.join('.')}: ${message}`),
+  );
 
 const QUERY = { type: 'object', properties: { q: { type: 'string' } } };
 const standard: StandardSchema = Object.assign({
-  '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => QUERY, output: () => QUERY } },
+  '~standard': {
+    version: 1,
+    vendor: 'other',
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => QUERY, output: () => QUERY },
+  },
 } as const);
 
 describe('a tool as data', () => {
   it('is plain JSON with exactly what was declared', () => {
     const json = toolToJson(sample({ keywords: ['Words'], manual: true }));
     expect(json).toEqual(JSON.parse(JSON.stringify(json)));
-    expect(json).toMatchObject({ format: 'tooldex.tool/1', name: 'sample', keywords: ['words'], manual: true, code: [] });
+    expect(json).toMatchObject({
+      format: 'tooldex.tool/1',
+      name: 'sample',
+      keywords: ['words'],
+      manual: true,
+      code: [],
+    });
     expect(Object.keys(json)).not.toContain('priority');
     expect(Object.isFrozen(json)).toBe(true);
   });
 
   it('is the same of a definition and of its entry, and nothing else has one', () => {
     const registry = registryOf({});
-    expect(toolToJson(registry.require('sample'))).toEqual(toolToJson(registry.require('sample').definition));
-    for (const wrong of [null, {}, { definition: {} }, () => 1, 'sample']) expect(refusal(() => toolToJson(wrong as never)).code).toBe('NOT_A_TOOL');
+    expect(toolToJson(registry.require('sample'))).toEqual(
+      toolToJson(registry.require('sample').definition),
+    );
+    for (const wrong of [null, {}, { definition: {} }, () => 1, 'sample'])
+      expect(refusal(() => toolToJson(wrong as never)).code).toBe('NOT_A_TOOL');
   });
 
   it('names the code that it cannot hold, and holds schemas as JSON Schema', () => {
-    const tool = defineTool({ name: 'pay', description: 'Pays', inputSchema: z.object({ cents: z.number().int() }), outputSchema: z.string(), dangerFor: () => DangerLevel.HIGH, available: () => true, execute: work });
+    const tool = defineTool({
+      name: 'pay',
+      description: 'Pays',
+      inputSchema: z.object({ cents: z.number().int() }),
+      outputSchema: z.string(),
+      dangerFor: () => DangerLevel.HIGH,
+      available: () => true,
+      execute: work,
+    });
     const json = toolToJson(tool);
     expect(json.code).toEqual(['execute', 'dangerFor', 'available', 'inputSchema', 'outputSchema']);
     expect(json.inputSchema).toMatchObject({ type: 'object', required: ['cents'] });
@@ -47,30 +89,66 @@ describe('a tool as data', () => {
 
   it('comes back as it was, whatever was declared, for zod, Standard Schema and JSON Schema', () => {
     const schemas = fc.constantFrom(
-      z.object({ path: z.string().min(1), lines: z.array(z.number()).default([]), kind: z.enum(['a', 'b']).optional() }),
+      z.object({
+        path: z.string().min(1),
+        lines: z.array(z.number()).default([]),
+        kind: z.enum(['a', 'b']).optional(),
+      }),
       z.object({ __proto__: z.string(), constructor: z.number() }),
       standard,
       { type: 'object', properties: { ['__proto__']: { type: 'string' } } },
-      { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } }, additionalProperties: false },
+      {
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/a' } },
+        $defs: { a: { type: 'integer' } },
+        additionalProperties: false,
+      },
     );
-    const more = fc.record({
-      version: fc.constantFrom('1.0.0', '2'), handlerRef: fc.constantFrom('sample', 'elsewhere'), timeoutMs: fc.integer({ min: 1, max: 9_999 }), costPerCall: fc.double({ min: 0, max: 1, noNaN: true }),
-      providers: fc.constantFrom([], [{ name: 'one' }, { name: 'two', priority: 3, config: { key: 'K' } }]), personaAllowlist: fc.constantFrom(['kim'], []), manual: fc.boolean(), compact: fc.boolean(), summary: fc.constant('short'),
-      auth: fc.constantFrom({ required: true, env: { KEY: 'required' } }, { required: false }), metadata: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), outputSchema: schemas,
-      dangerFor: fc.constant(() => DangerLevel.LOW), conflictKeys: fc.constant(() => ['k']), execute: fc.constant(work),
-    }, { requiredKeys: [] });
+    const more = fc.record(
+      {
+        version: fc.constantFrom('1.0.0', '2'),
+        handlerRef: fc.constantFrom('sample', 'elsewhere'),
+        timeoutMs: fc.integer({ min: 1, max: 9_999 }),
+        costPerCall: fc.double({ min: 0, max: 1, noNaN: true }),
+        providers: fc.constantFrom(
+          [],
+          [{ name: 'one' }, { name: 'two', priority: 3, config: { key: 'K' } }],
+        ),
+        personaAllowlist: fc.constantFrom(['kim'], []),
+        manual: fc.boolean(),
+        compact: fc.boolean(),
+        summary: fc.constant('short'),
+        auth: fc.constantFrom({ required: true, env: { KEY: 'required' } }, { required: false }),
+        metadata: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
+        outputSchema: schemas,
+        dangerFor: fc.constant(() => DangerLevel.LOW),
+        conflictKeys: fc.constant(() => ['k']),
+        execute: fc.constant(work),
+      },
+      { requiredKeys: [] },
+    );
     fc.assert(
       fc.property(toolOptions, more, schemas, (options, others, inputSchema) => {
         const tool = definitionOf({ ...options, ...others, inputSchema } as unknown as ToolOptions);
-        const code = Object.fromEntries(['dangerFor', 'conflictKeys', 'available'].flatMap((part) => (tool[part as 'available'] === undefined ? [] : [[part, tool[part as 'available']]])));
-        const report = toolsFromJson(stored(tool), new Map<string, ToolHandler>([[tool.name, { ...code, execute: work }]]));
+        const code = Object.fromEntries(
+          ['dangerFor', 'conflictKeys', 'available'].flatMap((part) =>
+            tool[part as 'available'] === undefined ? [] : [[part, tool[part as 'available']]],
+          ),
+        );
+        const report = toolsFromJson(
+          stored(tool),
+          new Map<string, ToolHandler>([[tool.name, { ...code, execute: work }]]),
+        );
         expect(report).toMatchObject({ missing: [], changed: [], refused: [], unused: [] });
         const [again] = report.tools;
         expect(digestOf(again!)).toBe(digestOf(tool));
-        expect(JSON.stringify({ ...toolToJson(again!), code: [] })).toBe(JSON.stringify({ ...toolToJson(tool), code: [] }));
+        expect(JSON.stringify({ ...toolToJson(again!), code: [] })).toBe(
+          JSON.stringify({ ...toolToJson(tool), code: [] }),
+        );
         // With the definition of the code: the very same tool.
         const own = toolsFromJson(stored(tool), { [tool.name]: tool });
-        if (tool.execute !== undefined && tool.name !== '__proto__') expect(own.tools[0]).toBe(tool);
+        if (tool.execute !== undefined && tool.name !== '__proto__')
+          expect(own.tools[0]).toBe(tool);
       }),
       { numRuns: 300 },
     );
@@ -79,44 +157,99 @@ describe('a tool as data', () => {
 
 describe('stored tools and their code', () => {
   it('find their work by name or by handlerRef, in an object or a Map, and run it', async () => {
-    const tools = [sample({ name: 'one', accessMode: AccessMode.READONLY, execute: work }), sample({ name: 'two', accessMode: AccessMode.READONLY, handlerRef: 'billing/two', execute: work })];
-    for (const handlers of [{ one: () => 1, 'billing/two': () => 2 }, new Map([['one', () => 1], ['billing/two', () => 2]]), { one: () => 1, two: () => 2 }]) {
+    const tools = [
+      sample({ name: 'one', accessMode: AccessMode.READONLY, execute: work }),
+      sample({
+        name: 'two',
+        accessMode: AccessMode.READONLY,
+        handlerRef: 'billing/two',
+        execute: work,
+      }),
+    ];
+    for (const handlers of [
+      { one: () => 1, 'billing/two': () => 2 },
+      new Map([
+        ['one', () => 1],
+        ['billing/two', () => 2],
+      ]),
+      { one: () => 1, two: () => 2 },
+    ]) {
       const registry = new ToolMetadataRegistry();
       registry.registerAll(toolsFromJson(stored(...tools), handlers).tools);
-      const outcomes = await new ToolExecutor({ registry }).executeAll([{ id: 'a', name: 'one', input: {} }, { id: 'b', name: 'two', input: {} }]);
+      const outcomes = await new ToolExecutor({ registry }).executeAll([
+        { id: 'a', name: 'one', input: {} },
+        { id: 'b', name: 'two', input: {} },
+      ]);
       expect(outcomes.map((outcome) => outcome.status === 'ok' && outcome.value)).toEqual([1, 2]);
     }
   });
 
   it('prefer the handler of their handlerRef to one of their name', () => {
-    const { tools, unused } = toolsFromJson(stored(sample({ handlerRef: 'b', execute: work })), { sample: () => 'by name', b: () => 'by ref' });
+    const { tools, unused } = toolsFromJson(stored(sample({ handlerRef: 'b', execute: work })), {
+      sample: () => 'by name',
+      b: () => 'by ref',
+    });
     expect([tools[0]!.execute!({}, {}), unused]).toEqual(['by ref', ['sample']]);
   });
 
   it('are reported when their work is missing, and when a handler is for none of them', () => {
-    expect(toolsFromJson(stored(sample({ execute: work })), { smaple: work })).toEqual({ tools: [], missing: [{ name: 'sample', parts: ['execute'] }], changed: [], refused: [], jsonSchemaOnly: [], unused: ['smaple'] });
-    expect(toolsFromJson(stored(sample())).missing).toEqual([{ name: 'sample', parts: ['execute'] }]);
+    expect(toolsFromJson(stored(sample({ execute: work })), { smaple: work })).toEqual({
+      tools: [],
+      missing: [{ name: 'sample', parts: ['execute'] }],
+      changed: [],
+      refused: [],
+      jsonSchemaOnly: [],
+      unused: ['smaple'],
+    });
+    expect(toolsFromJson(stored(sample())).missing).toEqual([
+      { name: 'sample', parts: ['execute'] },
+    ]);
   });
 
   it('need no work where a user or a provider answers', () => {
-    expect(toolsFromJson(stored(sample({ manual: true }), sample({ name: 'other', manual: true, execute: work }), sample({ name: 'third', providers: [{ name: 'x' }] }))).tools.map(({ name }) => name)).toEqual(['sample', 'other', 'third']);
+    expect(
+      toolsFromJson(
+        stored(
+          sample({ manual: true }),
+          sample({ name: 'other', manual: true, execute: work }),
+          sample({ name: 'third', providers: [{ name: 'x' }] }),
+        ),
+      ).tools.map(({ name }) => name),
+    ).toEqual(['sample', 'other', 'third']);
   });
 
   it('do not come back less careful: without dangerFor, canonicalInput, conflictKeys or available they are missing', () => {
-    for (const [part, value] of Object.entries<() => unknown>({ dangerFor: () => DangerLevel.CRITICAL, canonicalInput: () => ({}), conflictKeys: () => ['all'], cacheKey: () => undefined, available: () => false })) {
+    for (const [part, value] of Object.entries<() => unknown>({
+      dangerFor: () => DangerLevel.CRITICAL,
+      canonicalInput: () => ({}),
+      conflictKeys: () => ['all'],
+      cacheKey: () => undefined,
+      available: () => false,
+    })) {
       const json = stored(sample({ [part]: value, execute: work }));
-      expect(toolsFromJson(json, { sample: work })).toMatchObject({ tools: [], missing: [{ name: 'sample', parts: [part] }] });
-      expect(toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0]).toHaveProperty(part, value);
+      expect(toolsFromJson(json, { sample: work })).toMatchObject({
+        tools: [],
+        missing: [{ name: 'sample', parts: [part] }],
+      });
+      expect(
+        toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0],
+      ).toHaveProperty(part, value);
     }
     // Also when the list of code was cut out of the file: the digest knows.
     const [json] = stored(sample({ dangerFor: () => DangerLevel.CRITICAL, execute: work }));
-    expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({
+      tools: [],
+      changed: [{ name: 'sample' }],
+    });
   });
 
   it('say when only the JSON Schema is left of a schema that was code, and take the schema back', () => {
     const inputSchema = z.object({ path: z.string().refine((path) => !path.includes('..')) });
     const tool = defineTool({ name: 'sample', description: 'Reads', inputSchema, execute: work });
-    expect(toolsFromJson(stored(tool), { sample: work })).toMatchObject({ tools: [{ name: 'sample' }], jsonSchemaOnly: ['sample'] });
+    expect(toolsFromJson(stored(tool), { sample: work })).toMatchObject({
+      tools: [{ name: 'sample' }],
+      jsonSchemaOnly: ['sample'],
+    });
     for (const handler of [tool, { execute: work, inputSchema }]) {
       const { tools, jsonSchemaOnly } = toolsFromJson(stored(tool), { sample: handler });
       expect([tools[0]!.inputSchema, jsonSchemaOnly]).toEqual([inputSchema, []]);
@@ -127,16 +260,26 @@ describe('stored tools and their code', () => {
     const before = sample({ accessMode: AccessMode.WRITE, execute: work });
     const [json] = stored(before);
     const tampered = toolsFromJson([{ ...json, accessMode: 'readonly' }], { sample: work });
-    expect(tampered).toMatchObject({ tools: [], changed: [{ name: 'sample', storedDigest: digestOf(before), tool: { accessMode: 'readonly' } }] });
+    expect(tampered).toMatchObject({
+      tools: [],
+      changed: [
+        { name: 'sample', storedDigest: digestOf(before), tool: { accessMode: 'readonly' } },
+      ],
+    });
     const now = sample({ accessMode: AccessMode.WRITE, description: 'Another', execute: work });
     const [changed] = toolsFromJson([json], { sample: now }).changed;
     expect([changed!.tool, changed!.digest]).toEqual([now, digestOf(now)]);
-    expect(toolsFromJson([json], { sample: { execute: work, dangerFor: () => DangerLevel.HIGH } }).changed).toHaveLength(1);
+    expect(
+      toolsFromJson([json], { sample: { execute: work, dangerFor: () => DangerLevel.HIGH } })
+        .changed,
+    ).toHaveLength(1);
   });
 
   it('take manual only as true or false', () => {
     for (const manual of [null, 0, 1, 'yes', 'true', []]) {
-      expect(issuesIn(edited({ manual }))).toEqual([expect.stringMatching(/^manual: Expected true or false, got /)]);
+      expect(issuesIn(edited({ manual }))).toEqual([
+        expect.stringMatching(/^manual: Expected true or false, got /),
+      ]);
       expect(() => sample({ manual })).toThrow(/manual: Expected true or false/);
     }
     expect(sample().manual).toBeUndefined();
@@ -144,59 +287,130 @@ describe('stored tools and their code', () => {
   });
 
   it('are refused with everything that is wrong, and by another format without guessing', () => {
-    expect(issuesIn(edited({ name: 'no spaces here', bogus: 1, code: ['magic'], digest: 'abc', execute: 'rm', inputSchema: { type: 'strin' } }))).toEqual([
-      expect.stringMatching(/^code: /), expect.stringMatching(/^digest: /), expect.stringMatching(/^execute: Expected no function/), expect.stringMatching(/^bogus: /), expect.stringMatching(/^name: /), expect.stringMatching(/^inputSchema: /),
+    expect(
+      issuesIn(
+        edited({
+          name: 'no spaces here',
+          bogus: 1,
+          code: ['magic'],
+          digest: 'abc',
+          execute: 'rm',
+          inputSchema: { type: 'strin' },
+        }),
+      ),
+    ).toEqual([
+      expect.stringMatching(/^code: /),
+      expect.stringMatching(/^digest: /),
+      expect.stringMatching(/^execute: Expected no function/),
+      expect.stringMatching(/^bogus: /),
+      expect.stringMatching(/^name: /),
+      expect.stringMatching(/^inputSchema: /),
     ]);
-    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual(['format: Expected "tooldex.tool/1", got "tooldex.tool/2". It was stored by another version of tooldex.']);
-    for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest']) expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([part, [expect.stringContaining(`${part}: Expected`)]]);
-    for (const wrong of [null, 1, 'tool', []]) expect(toolsFromJson([wrong]).refused[0]!.error.code).toBe('INVALID_METADATA');
+    expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual([
+      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". It was stored by another version of tooldex.',
+    ]);
+    for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest'])
+      expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([
+        part,
+        [expect.stringContaining(`${part}: Expected`)],
+      ]);
+    for (const wrong of [null, 1, 'tool', []])
+      expect(toolsFromJson([wrong]).refused[0]!.error.code).toBe('INVALID_METADATA');
     expect(issuesIn(edited({ inputSchema: z.object({}) }))).toHaveLength(1);
-    expect(issuesIn([...edited({}), ...edited({})])).toEqual(['name: Expected a name that no other stored tool has, got "sample".']);
-    for (const wrong of [undefined, null, {}, '[]']) expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
+    expect(issuesIn([...edited({}), ...edited({})])).toEqual([
+      'name: Expected a name that no other stored tool has, got "sample".',
+    ]);
+    for (const wrong of [undefined, null, {}, '[]'])
+      expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
   });
 
   it('keep what is foreign about a schema, and are changed when the file says otherwise', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });
-    expect(entryToJson(entryOf(foreign))['findings']).toEqual([{ rule: 'pattern-unchecked', path: ['properties', 'a', 'pattern'], pattern: '^x$' }]);
+    expect(entryToJson(entryOf(foreign))['findings']).toEqual([
+      { rule: 'pattern-unchecked', path: ['properties', 'a', 'pattern'], pattern: '^x$' },
+    ]);
     expect(entryToJson(entryOf(own))).not.toHaveProperty('findings');
     const [again] = toolsFromJson(stored(foreign), { sample: work }).tools;
     expect(uncheckedPatterns(entryOf(again!).inputJsonSchema)).toHaveLength(1);
-    expect(uncheckedPatterns(entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema)).toEqual([]);
+    expect(
+      uncheckedPatterns(
+        entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema,
+      ),
+    ).toEqual([]);
     // Of each schema on its own: a tool's own input is enforced beside the output of a server.
     const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
-    const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work }).tools[0]!;
+    const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work })
+      .tools[0]!;
     expect([uncheckedPatterns(ownInput), uncheckedPatterns(outputSchema!).length]).toEqual([[], 1]);
-    expect(toolsFromJson([{ ...stored(mixed)[0]!, foreignSchemas: undefined }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(
+      toolsFromJson([{ ...stored(mixed)[0]!, foreignSchemas: undefined }], { sample: work }),
+    ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
     // Patterns cannot be switched off by an edit.
-    expect(toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
-    expect(toolsFromJson([{ ...stored(foreign)[0]!, foreignSchemas: undefined }], { sample: work })).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
-    expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual(['foreignSchemas: Expected a list of inputSchema and outputSchema, got "no".']);
+    expect(
+      toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work }),
+    ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(
+      toolsFromJson([{ ...stored(foreign)[0]!, foreignSchemas: undefined }], { sample: work }),
+    ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
+    expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual([
+      'foreignSchemas: Expected a list of inputSchema and outputSchema, got "no".',
+    ]);
   });
 
   it('refuse a schema that cannot be enforced, as every definition does', () => {
-    const inputSchema = { type: 'object', properties: { a: { $ref: 'https://example.com/a' }, b: { pattern: '(' } } };
-    expect(issuesIn(edited({ inputSchema }))).toEqual([expect.stringMatching(/^inputSchema\.properties\.a\.\$ref: Expected a reference to a schema in the same document/), 'inputSchema.properties.b.pattern: Expected a regular expression, got "(".']);
+    const inputSchema = {
+      type: 'object',
+      properties: { a: { $ref: 'https://example.com/a' }, b: { pattern: '(' } },
+    };
+    expect(issuesIn(edited({ inputSchema }))).toEqual([
+      expect.stringMatching(
+        /^inputSchema\.properties\.a\.\$ref: Expected a reference to a schema in the same document/,
+      ),
+      'inputSchema.properties.b.pattern: Expected a regular expression, got "(".',
+    ]);
     expect(refusal(() => sample({ inputSchema })).code).toBe('INVALID_METADATA');
-    expect(refusal(() => sample({ outputSchema: { $schema: 'https://example.com/vocabulary', type: 'object' } })).message).toMatch(/outputSchema\.\$schema: Expected a known draft/);
+    expect(
+      refusal(() =>
+        sample({ outputSchema: { $schema: 'https://example.com/vocabulary', type: 'object' } }),
+      ).message,
+    ).toMatch(/outputSchema\.\$schema: Expected a known draft/);
   });
 
   it('give bad handlers back to the programmer, all at once', () => {
-    const error = refusal(() => toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never));
-    expect(issuesOf(error).map(({ path }) => path.join('.'))).toEqual(['a', 'b.execut', 'c.dangerFor']);
-    for (const wrong of [null, [], new Date()]) expect(refusal(() => toolsFromJson([], wrong as never)).code).toBe('INVALID_ARGUMENT');
+    const error = refusal(() =>
+      toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never),
+    );
+    expect(issuesOf(error).map(({ path }) => path.join('.'))).toEqual([
+      'a',
+      'b.execut',
+      'c.dangerFor',
+    ]);
+    for (const wrong of [null, [], new Date()])
+      expect(refusal(() => toolsFromJson([], wrong as never)).code).toBe('INVALID_ARGUMENT');
   });
 
   it('are not mistaken by names that every object has', () => {
     for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
       const json = stored(sample({ name, execute: work }));
       expect(toolsFromJson(json, {}).missing).toEqual([{ name, parts: ['execute'] }]);
-      expect(toolsFromJson(json, new Map([[name, work]])).tools.map((tool) => tool.name)).toEqual([name]);
-      expect(toolsFromJson(stored(sample({ handlerRef: name, execute: work })), {}).missing).toHaveLength(1);
+      expect(toolsFromJson(json, new Map([[name, work]])).tools.map((tool) => tool.name)).toEqual([
+        name,
+      ]);
+      expect(
+        toolsFromJson(stored(sample({ handlerRef: name, execute: work })), {}).missing,
+      ).toHaveLength(1);
     }
-    const json = JSON.parse(`[${JSON.stringify(stored(sample({ execute: work }))[0]).replace('{', '{"__proto__":{"manual":true},')}]`) as unknown;
+    const json = JSON.parse(
+      `[${JSON.stringify(stored(sample({ execute: work }))[0]).replace('{', '{"__proto__":{"manual":true},')}]`,
+    ) as unknown;
     expect(issuesIn(json)).toEqual([expect.stringMatching(/^__proto__: /)]);
-    expect(toolsFromJson(stored(sample({ metadata: JSON.parse('{"__proto__":{"x":1}}') as object, execute: work })), { sample: work }).tools[0]!.metadata).toEqual(JSON.parse('{"__proto__":{"x":1}}'));
+    expect(
+      toolsFromJson(
+        stored(sample({ metadata: JSON.parse('{"__proto__":{"x":1}}') as object, execute: work })),
+        { sample: work },
+      ).tools[0]!.metadata,
+    ).toEqual(JSON.parse('{"__proto__":{"x":1}}'));
   });
 });

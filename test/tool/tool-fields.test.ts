@@ -8,7 +8,13 @@ import { createDiscoveryApp } from '../../src/http.js';
 import { Api } from '../../src/http/page/api.js';
 import { AXES } from '../../src/http/page/route.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
-import { fieldsOn, TOOL_FIELDS, type FieldName, type FieldTarget, type ToolField } from '../../src/tool/tool-fields.js';
+import {
+  fieldsOn,
+  TOOL_FIELDS,
+  type FieldName,
+  type FieldTarget,
+  type ToolField,
+} from '../../src/tool/tool-fields.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
@@ -18,7 +24,11 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 const OPTIONS = {
   name: 'mark-name',
   description: 'mark-description',
-  inputSchema: { type: 'object', properties: { mark: { type: 'string', title: 'mark-inputSchema' } }, required: ['mark'] },
+  inputSchema: {
+    type: 'object',
+    properties: { mark: { type: 'string', title: 'mark-inputSchema' } },
+    required: ['mark'],
+  },
   outputSchema: { type: 'object', title: 'mark-outputSchema' },
   summary: 'mark-summary',
   version: '1.0.0+mark-version',
@@ -33,7 +43,13 @@ const OPTIONS = {
   sideEffects: ['network', 'read_external_service'],
   requiresConsent: true,
   timeoutMs: 5_000,
-  auth: { required: true, type: 'mark-auth', scopes: ['mark-scope'], env: { MARK_AUTH: 'required' }, docs: 'mark-docs' },
+  auth: {
+    required: true,
+    type: 'mark-auth',
+    scopes: ['mark-scope'],
+    env: { MARK_AUTH: 'required' },
+    docs: 'mark-docs',
+  },
   idempotencyKey: true,
   aliases: ['mark-aliases'],
   keywords: ['mark-keywords'],
@@ -61,13 +77,29 @@ const OPTIONS = {
   canonicalInput: (input: object) => input,
   conflictKeys: () => [],
   available: () => true,
-  metadata: { strict: true, cost_unit: 'mark-costUnit', safety_level: 'high', requires_flags: ['flag'], policy_flags: 1, quota_hints: 1, returns: 1, skill_bindings: 1, idempotency_guidance: 1, notes: 1, other: 'secret-of-metadata' },
+  metadata: {
+    strict: true,
+    cost_unit: 'mark-costUnit',
+    safety_level: 'high',
+    requires_flags: ['flag'],
+    policy_flags: 1,
+    quota_hints: 1,
+    returns: 1,
+    skill_bindings: 1,
+    idempotency_guidance: 1,
+    notes: 1,
+    other: 'secret-of-metadata',
+  },
 } as const satisfies Required<ToolOptions>;
 
 const tool = definitionOf(OPTIONS);
 const rows = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 const optionRows = rows.filter(([, { from }]) => from === undefined);
-const wires = (...targets: readonly FieldTarget[]) => rows.filter(([, { on }]) => targets.some((target) => on.includes(target))).map(([, { wire }]) => wire).sort();
+const wires = (...targets: readonly FieldTarget[]) =>
+  rows
+    .filter(([, { on }]) => targets.some((target) => on.includes(target)))
+    .map(([, { wire }]) => wire)
+    .sort();
 const keys = (value: unknown) => Object.keys(value as object).sort();
 /** The options whose own text an output contains. */
 function marksIn(text: string): readonly string[] {
@@ -78,8 +110,12 @@ function marksIn(text: string): readonly string[] {
 async function catalogue() {
   const capabilities = await CapabilityRegistry.load({ tools: [tool], env: {} });
   const app = createDiscoveryApp(capabilities, { page: false });
-  const get = async (path: string) => await (await app.request(`http://localhost${path}`, { headers: { host: 'localhost' } })).text();
-  return { get, json: async (path: string) => JSON.parse(await get(path)) as Record<string, never> };
+  const get = async (path: string) =>
+    await (await app.request(`http://localhost${path}`, { headers: { host: 'localhost' } })).text();
+  return {
+    get,
+    json: async (path: string) => JSON.parse(await get(path)) as Record<string, never>,
+  };
 }
 
 describe('the table of fields', () => {
@@ -90,14 +126,16 @@ describe('the table of fields', () => {
   });
 
   it('has a label for whatever users read, and a rule for each kind that is filtered', () => {
-    for (const target of ['column', 'show', 'axis', 'facts'] as const) for (const [name, { label }] of fieldsOn(target)) expect(label, name).toBeTypeOf('string');
+    for (const target of ['column', 'show', 'axis', 'facts'] as const)
+      for (const [name, { label }] of fieldsOn(target)) expect(label, name).toBeTypeOf('string');
   });
 
   it('has every field that a row of the page needs in the lists of HTTP', () => {
     for (const [name, { on }] of rows) {
       if (on.includes('axis')) expect(on, name).toContain('row');
       if (on.includes('row')) expect(on, name).toContain('list');
-      if (on.includes('facts')) expect(on.includes('list') || on.includes('detail'), name).toBe(true);
+      if (on.includes('facts'))
+        expect(on.includes('list') || on.includes('detail'), name).toBe(true);
     }
   });
 });
@@ -105,13 +143,25 @@ describe('the table of fields', () => {
 describe('a tool with every option', () => {
   it('is stored with all of them, functions by name only, and restored with the same digest', () => {
     const stored = toolToJson(tool);
-    const functions = optionRows.filter(([, { kind }]) => kind === 'function').map(([name]) => name);
-    expect(keys(stored)).toEqual([...keys(OPTIONS).filter((name) => !functions.includes(name as FieldName)), 'code', 'digest', 'format'].sort());
+    const functions = optionRows
+      .filter(([, { kind }]) => kind === 'function')
+      .map(([name]) => name);
+    expect(keys(stored)).toEqual(
+      [
+        ...keys(OPTIONS).filter((name) => !functions.includes(name as FieldName)),
+        'code',
+        'digest',
+        'format',
+      ].sort(),
+    );
     expect(stored.code).toEqual(functions);
     const json = JSON.parse(JSON.stringify([stored])) as unknown;
     const code = Object.fromEntries(functions.map((name) => [name, OPTIONS[name as 'available']]));
     expect(toolsFromJson(json, { 'mark-name': code }).tools).toEqual([tool]);
-    for (const part of functions) expect(toolsFromJson(json, { 'mark-name': { ...code, [part]: undefined } }).missing).toEqual([{ name: 'mark-name', parts: [part] }]);
+    for (const part of functions)
+      expect(toolsFromJson(json, { 'mark-name': { ...code, [part]: undefined } }).missing).toEqual([
+        { name: 'mark-name', parts: [part] },
+      ]);
   });
 
   it('is written into a manifest with the keys that the table gives to manifests, and read again as the same tool', () => {
@@ -121,7 +171,9 @@ describe('a tool with every option', () => {
     expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
     const again = defineEntry(JSON.parse(JSON.stringify(entry)) as typeof entry);
     expect(manifestEntryOf(again)).toEqual(entry);
-    for (const [name, { on, kind }] of optionRows) if (on.includes('manifest') && kind !== 'object') expect(again[name as keyof ToolOptions], name).toEqual(tool[name as keyof ToolOptions]);
+    for (const [name, { on, kind }] of optionRows)
+      if (on.includes('manifest') && kind !== 'object')
+        expect(again[name as keyof ToolOptions], name).toEqual(tool[name as keyof ToolOptions]);
   });
 
   it('is shown by HTTP with the fields of lists, with those of details when it is asked for alone, and no other', async () => {
@@ -129,7 +181,12 @@ describe('a tool with every option', () => {
     const { tools } = await json('/tools');
     expect(keys(tools![0])).toEqual(wires('list'));
     expect(keys(await json('/tools/mark-name'))).toEqual(wires('list', 'detail'));
-    const shown = (...targets: readonly FieldTarget[]) => marksIn(JSON.stringify(OPTIONS)).filter((option) => TOOL_FIELDS[option as keyof ToolOptions].on.some((target) => (targets as readonly string[]).includes(target)));
+    const shown = (...targets: readonly FieldTarget[]) =>
+      marksIn(JSON.stringify(OPTIONS)).filter((option) =>
+        TOOL_FIELDS[option as keyof ToolOptions].on.some((target) =>
+          (targets as readonly string[]).includes(target),
+        ),
+      );
     expect(marksIn(await get('/tools'))).toEqual(shown('list'));
     expect(marksIn(await get('/tools/mark-name'))).toEqual(shown('list', 'detail'));
     expect(await get('/tools/mark-name')).not.toContain('secret-of');
@@ -137,24 +194,64 @@ describe('a tool with every option', () => {
 
   it('is described by OpenAPI with the same fields and conditions', async () => {
     const { json } = await catalogue();
-    const { paths } = (await json('/openapi.json')) as unknown as { paths: Record<string, { get: { parameters: { name: string }[]; responses: Record<string, { content: Record<string, { schema: { properties: Record<string, { items: { properties: object } }> } }> }> } }> };
-    const schemaOf = (path: string) => paths[path]!.get.responses['200']!.content['application/json']!.schema;
+    const { paths } = (await json('/openapi.json')) as unknown as {
+      paths: Record<
+        string,
+        {
+          get: {
+            parameters: { name: string }[];
+            responses: Record<
+              string,
+              {
+                content: Record<
+                  string,
+                  { schema: { properties: Record<string, { items: { properties: object } }> } }
+                >;
+              }
+            >;
+          };
+        }
+      >;
+    };
+    const schemaOf = (path: string) =>
+      paths[path]!.get.responses['200']!.content['application/json']!.schema;
     expect(keys(schemaOf('/tools').properties['tools']!.items.properties)).toEqual(wires('list'));
     expect(keys(schemaOf('/tools/{name}').properties)).toEqual(wires('list', 'detail'));
     const parameters = paths['/tools']!.get.parameters.map(({ name }) => name);
-    const conditions = rows.flatMap(([, { filter, most }]) => [filter, most].flatMap((each) => (each === undefined ? [] : [each.param])));
+    const conditions = rows.flatMap(([, { filter, most }]) =>
+      [filter, most].flatMap((each) => (each === undefined ? [] : [each.param])),
+    );
     expect(parameters).toEqual(expect.arrayContaining(conditions));
-    expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual(['available', 'cursor', 'fields', 'health', 'limit', 'min_success_rate', 'persona', 'require_calls', 'requires_approval']);
+    expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual([
+      'available',
+      'cursor',
+      'fields',
+      'health',
+      'limit',
+      'min_success_rate',
+      'persona',
+      'require_calls',
+      'requires_approval',
+    ]);
   });
 
   it('is shown to a model with what models read, at every level', () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
     for (const level of SCHEMA_LEVELS) {
-      for (const option of marksIn(JSON.stringify(renderTool(registry.require('mark-name'), level)))) expect(TOOL_FIELDS[option as keyof ToolOptions].on, option).toContain('model');
+      for (const option of marksIn(
+        JSON.stringify(renderTool(registry.require('mark-name'), level)),
+      ))
+        expect(TOOL_FIELDS[option as keyof ToolOptions].on, option).toContain('model');
     }
-    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'full')))).toEqual(['description', 'inputSchema', 'name']);
-    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'stub')))).toContain('summary');
+    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'full')))).toEqual([
+      'description',
+      'inputSchema',
+      'name',
+    ]);
+    expect(marksIn(JSON.stringify(renderTool(registry.require('mark-name'), 'stub')))).toContain(
+      'summary',
+    );
   });
 
   it('is shown by the command line in the columns and lines of the table', () => {
@@ -166,21 +263,45 @@ describe('a tool with every option', () => {
       return terminal.printed;
     };
     const loaded = { registry, fileOf: new Map() } as unknown as Parameters<typeof list>[1];
-    const titles = printed((terminal) => list(terminal, loaded, {}, false)).split('\n')[0]!.trim().split(/\s+/);
-    expect(titles).toEqual([...fieldsOn('column').map(([, { label }]) => label!.toUpperCase()), 'STAGES']);
-    const facts = printed((terminal) => show(terminal, loaded, 'mark-name', false)).split('\ninput')[0]!.split('\n').slice(2);
+    const titles = printed((terminal) => list(terminal, loaded, {}, false))
+      .split('\n')[0]!
+      .trim()
+      .split(/\s+/);
+    expect(titles).toEqual([
+      ...fieldsOn('column').map(([, { label }]) => label!.toUpperCase()),
+      'STAGES',
+    ]);
+    const facts = printed((terminal) => show(terminal, loaded, 'mark-name', false))
+      .split('\ninput')[0]!
+      .split('\n')
+      .slice(2);
     const labels = facts.filter((line) => /^\S/.test(line)).map((line) => line.slice(0, 18).trim());
     expect(labels).toEqual([...fieldsOn('show').map(([, { label }]) => label), 'derived sets']);
   });
 
   it('is asked for by the command line by the conditions that have an option', () => {
-    const flags = rows.flatMap(([, { filter, most }]) => [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [each])));
-    const camel = (flag: string) => flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const flags = rows.flatMap(([, { filter, most }]) =>
+      [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [each])),
+    );
+    const camel = (flag: string) =>
+      flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
     const filter = filterOf(Object.fromEntries(flags.map(({ flag }) => [camel(flag!), ['low']])));
     expect(keys(filter)).toEqual(flags.map(({ condition }) => condition).sort());
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
-    const asked = filterOf({ priority: ['high'], access: ['readonly'], danger: ['medium'], maxDanger: 'medium', execution: ['network'], cost: ['low'], maxCost: 'low', category: ['mark-category'], keyword: ['mark-keywords'], stage: ['mark-stages'], taskType: ['mark-tasktypes'] });
+    const asked = filterOf({
+      priority: ['high'],
+      access: ['readonly'],
+      danger: ['medium'],
+      maxDanger: 'medium',
+      execution: ['network'],
+      cost: ['low'],
+      maxCost: 'low',
+      category: ['mark-category'],
+      keyword: ['mark-keywords'],
+      stage: ['mark-stages'],
+      taskType: ['mark-tasktypes'],
+    });
     expect(registry.filter(asked)).toHaveLength(1);
     expect(registry.filter({ ...asked, taskType: ['another'] })).toHaveLength(0);
   });
@@ -196,9 +317,16 @@ describe('a tool with every option', () => {
       () => null,
     );
     const { items } = await page.tools(() => undefined);
-    expect(new URLSearchParams(paths[0]!.split('?')[1]).get('fields')!.split(',').sort()).toEqual(wires('row'));
+    expect(new URLSearchParams(paths[0]!.split('?')[1]).get('fields')!.split(',').sort()).toEqual(
+      wires('row'),
+    );
     expect(keys(items[0])).toEqual(wires('row'));
-    expect(AXES.map(({ key }) => key).sort()).toEqual(fieldsOn('axis').map(([, { wire, filter }]) => filter?.param ?? wire).sort());
-    for (const { key, valuesOf } of AXES) expect(valuesOf(items[0]!).length, key).toBeGreaterThan(0);
+    expect(AXES.map(({ key }) => key).sort()).toEqual(
+      fieldsOn('axis')
+        .map(([, { wire, filter }]) => filter?.param ?? wire)
+        .sort(),
+    );
+    for (const { key, valuesOf } of AXES)
+      expect(valuesOf(items[0]!).length, key).toBeGreaterThan(0);
   });
 });

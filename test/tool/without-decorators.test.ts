@@ -15,50 +15,83 @@ describe('tool called as a function', () => {
         return text.split(' ').length;
       }
     }
-    const WordCount = tool({ name: 'word_count', description: 'Counts words', inputSchema: Text })(Words);
+    const WordCount = tool({ name: 'word_count', description: 'Counts words', inputSchema: Text })(
+      Words,
+    );
     const count: number = new WordCount().execute({ text: 'one two' });
     expect([WordCount, count]).toEqual([Words, 2]);
     expect(register(WordCount)[0]).toMatchObject({ name: 'word_count' });
   });
 
   it('takes a class without a name', () => {
-    const Greet = tool({ name: 'greet', description: 'Greets', inputSchema: Text })(class { execute({ text }: { text: string }) { return `Hello ${text}`; } });
+    const Greet = tool({ name: 'greet', description: 'Greets', inputSchema: Text })(
+      class {
+        execute({ text }: { text: string }) {
+          return `Hello ${text}`;
+        }
+      },
+    );
     expect(register(Greet)[0]!.definition.execute!({ text: 'Ada' }, {})).toBe('Hello Ada');
   });
 });
 
 describe('toolkit called as a function', () => {
-  const make = () => toolkit({ category: 'notes', accessMode: 'readonly' }, { find: { name: 'note_find', description: 'Finds notes', inputSchema: Text }, size: { ...LEAST, name: 'note_size', accessMode: 'write' } })(
-    class {
-      find({ text }: z.infer<typeof Text>) {
-        return `found ${text}`;
-      }
+  const make = () =>
+    toolkit(
+      { category: 'notes', accessMode: 'readonly' },
+      {
+        find: { name: 'note_find', description: 'Finds notes', inputSchema: Text },
+        size: { ...LEAST, name: 'note_size', accessMode: 'write' },
+      },
+    )(
+      class {
+        find({ text }: z.infer<typeof Text>) {
+          return `found ${text}`;
+        }
 
-      size() {
-        return 1;
-      }
-    },
-  );
+        size() {
+          return 1;
+        }
+      },
+    );
 
   it('returns the class, whose named methods are tools with the defaults', () => {
     const Notes = make();
     expect(new Notes().find({ text: 'x' })).toBe('found x');
     const tools = register(Notes);
-    expect(tools.map(({ name, category, accessMode }) => [name, category, accessMode])).toEqual([['note_find', 'notes', 'readonly'], ['note_size', 'notes', 'write']]);
+    expect(tools.map(({ name, category, accessMode }) => [name, category, accessMode])).toEqual([
+      ['note_find', 'notes', 'readonly'],
+      ['note_size', 'notes', 'write'],
+    ]);
     expect(tools[0]!.definition.execute!({ text: 'x' }, {})).toBe('found x');
   });
 
   it('refuses a method that the class does not have', () => {
-    expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe('@toolkit: expected a method "find" of the class, got undefined. Name the methods as the class does.');
+    expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe(
+      '@toolkit: expected a method "find" of the class, got undefined. Name the methods as the class does.',
+    );
   });
 });
 
 describe('a class as a tool without execute', () => {
-  const asTool = (target: unknown) => tool({ ...LEAST })(target as new () => { execute(): unknown });
+  const asTool = (target: unknown) =>
+    tool({ ...LEAST })(target as new () => { execute(): unknown });
 
   it.each([
-    ['with another name for it', class Counter { run() { return 1; } }, 'Tool "sample": expected a class with a method execute, got Counter without. Did you mean to call its method "run" execute?'],
-    ['with none', class Counter {}, 'Add execute(input, context), declare manual: true, or register an instance that has it.'],
+    [
+      'with another name for it',
+      class Counter {
+        run() {
+          return 1;
+        }
+      },
+      'Tool "sample": expected a class with a method execute, got Counter without. Did you mean to call its method "run" execute?',
+    ],
+    [
+      'with none',
+      class Counter {},
+      'Add execute(input, context), declare manual: true, or register an instance that has it.',
+    ],
   ])('%s is refused when it is registered', (_, target, help) => {
     asTool(target);
     expect(messageOf(() => register(target))).toContain(help);
@@ -66,24 +99,50 @@ describe('a class as a tool without execute', () => {
   });
 
   it('is accepted where execute is a field, comes from a class that extends it, or is answered elsewhere', () => {
-    const Field = asTool(class { execute = () => 1; });
+    const Field = asTool(
+      class {
+        execute = () => 1;
+      },
+    );
     const Base = asTool(class {});
-    class Derived extends Base { override execute() { return 2; } }
+    class Derived extends Base {
+      override execute() {
+        return 2;
+      }
+    }
     const Manual = tool({ ...LEAST, manual: true })(class {});
-    expect([Field, new Field(), Derived, new Derived(), Manual].map((source) => register(source).length)).toEqual([1, 1, 1, 1, 1]);
+    expect(
+      [Field, new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
+    ).toEqual([1, 1, 1, 1, 1]);
   });
 });
 
 describe('a mistake in the options of a tool', () => {
   it.each([
-    ['a danger level by another word', { dangerLevel: 'dangerous' }, 'got "dangerous". Did you mean "high"?'],
+    [
+      'a danger level by another word',
+      { dangerLevel: 'dangerous' },
+      'got "dangerous". Did you mean "high"?',
+    ],
     ['a value in capitals', { accessMode: 'READONLY' }, 'got "READONLY". Did you mean "readonly"?'],
     ['a value with a hyphen', { accessMode: 'read-only' }, 'Did you mean "readonly"?'],
     ['a value with a slip', { executionCategory: 'netwrok' }, 'Did you mean "network"?'],
-    ['an effect in a list', { sideEffects: ['write', 'db'] }, 'sideEffects[1]: Expected one of "none", "write", "network", "read_external_service", "filesystem", "compute", "system", "database", got "db". Did you mean "database"?'],
+    [
+      'an effect in a list',
+      { sideEffects: ['write', 'db'] },
+      'sideEffects[1]: Expected one of "none", "write", "network", "read_external_service", "filesystem", "compute", "system", "database", got "db". Did you mean "database"?',
+    ],
     ['a price by another word', { costTier: 'expensive' }, 'Did you mean "high"?'],
-    ['a priority in capitals', { priority: 'HIGH' }, 'priority: Expected one of "critical", "high", "medium", "low", or their numbers 0 to 3, got "HIGH". Did you mean "high"?'],
-    ['a value that means nothing', { costTier: 'qqq' }, 'costTier: Expected one of "free", "low", "medium", "high", got "qqq".'],
+    [
+      'a priority in capitals',
+      { priority: 'HIGH' },
+      'priority: Expected one of "critical", "high", "medium", "low", or their numbers 0 to 3, got "HIGH". Did you mean "high"?',
+    ],
+    [
+      'a value that means nothing',
+      { costTier: 'qqq' },
+      'costTier: Expected one of "free", "low", "medium", "high", got "qqq".',
+    ],
     ['a name with blanks', { name: 'word count' }, 'got "word count". Did you mean "word_count"?'],
     ['work that is no function', { execute: 'run' }, 'execute: Expected a function, got "run".'],
   ])('%s: says what was meant', (_, options, help) => {
@@ -92,7 +151,9 @@ describe('a mistake in the options of a tool', () => {
 
   it('that gives the schema another name is one issue', () => {
     const { inputSchema: parameters, ...others } = LEAST;
-    expect(messageOf(() => defineTool({ ...others, parameters } as never))).toBe('Tool "sample" is refused:\n  parameters: Expected a known option, got "parameters". Did you mean "inputSchema"?');
+    expect(messageOf(() => defineTool({ ...others, parameters } as never))).toBe(
+      'Tool "sample" is refused:\n  parameters: Expected a known option, got "parameters". Did you mean "inputSchema"?',
+    );
   });
 
   it('names priorities that there are', () => {

@@ -7,8 +7,10 @@ import { checkInput } from '../../src/tool/check-input.js';
 import { issuesWith, sampleEntry } from './sample-tools.js';
 
 const refused = (schema: unknown) => issuesWith({ inputSchema: schema });
-const shown = (shape: z.ZodRawShape) => renderTool(sampleEntry({ inputSchema: z.object(shape) }), 'full').inputSchema['properties'];
-const declared = (shape: z.ZodRawShape) => sampleEntry({ inputSchema: z.object(shape) }).inputJsonSchema['properties'];
+const shown = (shape: z.ZodRawShape) =>
+  renderTool(sampleEntry({ inputSchema: z.object(shape) }), 'full').inputSchema['properties'];
+const declared = (shape: z.ZodRawShape) =>
+  sampleEntry({ inputSchema: z.object(shape) }).inputJsonSchema['properties'];
 
 /** Schemas that no JSON value meets, each with the beginning of its way out. */
 const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string])[] = [
@@ -28,70 +30,197 @@ const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string]
 
 const dated = (id: string) => z.date().meta({ id });
 const text = { type: 'string' };
-const fields = (properties: object, ...required: string[]) => ({ type: 'object', properties, ...(required.length > 0 && { required }) });
+const fields = (properties: object, ...required: string[]) => ({
+  type: 'object',
+  properties,
+  ...(required.length > 0 && { required }),
+});
 
 /** Schemas that some JSON value meets, and what of them is shown. */
 const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[] = [
   ['a union with a date that has an id', z.union([z.string(), dated('a')]), text],
   ['a union of unions', z.union([z.union([z.date(), z.bigint()]), z.string()]), text],
-  ['a union with null and a date', z.union([z.date().nullable(), z.string()]), { anyOf: [{ type: 'null' }, text] }],
+  [
+    'a union with null and a date',
+    z.union([z.date().nullable(), z.string()]),
+    { anyOf: [{ type: 'null' }, text] },
+  ],
   ['a union with an optional date', z.union([z.date().optional(), z.string()]), text],
   ['a union with a default of a date', z.union([z.date().default(new Date(0)), z.string()]), text],
-  ['a union with a caught, a readonly and a branded date', z.union([z.date().catch(new Date(0)), z.date().readonly(), z.date().brand('Date'), z.string()]), text],
-  ['a union with a transformed and a lazy date', z.union([z.date().transform(String), z.lazy(() => z.date()), z.string()]), text],
-  ['a union with an object that needs a date', z.union([z.object({ at: z.date() }), z.object({ b: z.string() })]), fields({ b: text }, 'b')],
-  ['a union with an object that may have a date', z.union([z.object({ at: z.date().optional(), b: z.string() }), z.string()]), { anyOf: [fields({ b: text }, 'b'), text] }],
+  [
+    'a union with a caught, a readonly and a branded date',
+    z.union([z.date().catch(new Date(0)), z.date().readonly(), z.date().brand('Date'), z.string()]),
+    text,
+  ],
+  [
+    'a union with a transformed and a lazy date',
+    z.union([z.date().transform(String), z.lazy(() => z.date()), z.string()]),
+    text,
+  ],
+  [
+    'a union with an object that needs a date',
+    z.union([z.object({ at: z.date() }), z.object({ b: z.string() })]),
+    fields({ b: text }, 'b'),
+  ],
+  [
+    'a union with an object that may have a date',
+    z.union([z.object({ at: z.date().optional(), b: z.string() }), z.string()]),
+    { anyOf: [fields({ b: text }, 'b'), text] },
+  ],
   ['a union with a list of dates', z.union([z.array(z.date()), z.string()]), text],
-  ['a union with an intersection that needs a date', z.union([z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })), z.string()]), text],
-  ['a union with undefined, void, never, a symbol, a map and a custom type', z.union([z.undefined(), z.void(), z.never(), z.symbol(), z.map(z.string(), z.string()), z.instanceof(URL), z.string()]), text],
-  ['a set beside its list', z.union([z.set(z.string()), z.array(z.string())]), { type: 'array', items: text }],
+  [
+    'a union with an intersection that needs a date',
+    z.union([z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })), z.string()]),
+    text,
+  ],
+  [
+    'a union with undefined, void, never, a symbol, a map and a custom type',
+    z.union([
+      z.undefined(),
+      z.void(),
+      z.never(),
+      z.symbol(),
+      z.map(z.string(), z.string()),
+      z.instanceof(URL),
+      z.string(),
+    ]),
+    text,
+  ],
+  [
+    'a set beside its list',
+    z.union([z.set(z.string()), z.array(z.string())]),
+    { type: 'array', items: text },
+  ],
   ['an exclusive union with a date', z.xor([z.date(), z.string()]), text],
-  ['a discriminated union with a date in one branch', z.discriminatedUnion('k', [z.object({ k: z.literal('a'), at: z.date() }), z.object({ k: z.literal('b') })]), fields({ k: { type: 'string', const: 'b' } }, 'k')],
-  ['a list of such unions', z.array(z.union([z.date(), z.string()])), { type: 'array', items: text }],
+  [
+    'a discriminated union with a date in one branch',
+    z.discriminatedUnion('k', [
+      z.object({ k: z.literal('a'), at: z.date() }),
+      z.object({ k: z.literal('b') }),
+    ]),
+    fields({ k: { type: 'string', const: 'b' } }, 'k'),
+  ],
+  [
+    'a list of such unions',
+    z.array(z.union([z.date(), z.string()])),
+    { type: 'array', items: text },
+  ],
   ['a preprocessed date that has an id', z.preprocess(String, dated('b')), {}],
-  ['a preprocessed union with a branch that has an id', z.preprocess(String, z.union([z.string(), dated('c')])), text],
+  [
+    'a preprocessed union with a branch that has an id',
+    z.preprocess(String, z.union([z.string(), dated('c')])),
+    text,
+  ],
   ['an optional date that is preprocessed', z.preprocess(String, z.date().optional()), {}],
-  ['a preprocessed object with an id and dates', z.preprocess((value) => value, z.object({ at: z.date().optional(), b: z.string() }).meta({ id: 'd' })), fields({ at: {}, b: text }, 'b')],
-  ['a custom type whose wrapper says its JSON Schema', z.instanceof(URL).optional().meta({ type: 'string' }), text],
+  [
+    'a preprocessed object with an id and dates',
+    z.preprocess(
+      (value) => value,
+      z.object({ at: z.date().optional(), b: z.string() }).meta({ id: 'd' }),
+    ),
+    fields({ at: {}, b: text }, 'b'),
+  ],
+  [
+    'a custom type whose wrapper says its JSON Schema',
+    z.instanceof(URL).optional().meta({ type: 'string' }),
+    text,
+  ],
   ['a literal of a text or a bigint', z.literal(['a', 1n]), { enum: ['a'] }],
   ['a field that must not be given', z.never().optional(), { not: {} }],
-  ['an object without fields', z.record(z.string(), z.never()), { type: 'object', propertyNames: text, additionalProperties: { not: {} } }],
-  ['a number and a boolean of any value', z.object({ n: z.coerce.number(), b: z.coerce.boolean() }), fields({ n: { type: 'number' }, b: { type: 'boolean' } }, 'n', 'b')],
-  ['a coerced date or bigint with a default', z.object({ at: z.coerce.date().default(new Date(0)), id: z.coerce.bigint().default(1n) }), fields({ at: { type: 'string', format: 'date-time' }, id: { type: 'string', pattern: '^-?[0-9]+$' } })],
-  ['a text of a template', z.templateLiteral(['v', z.number()]), { type: 'string', pattern: '^v-?\\d+(?:\\.\\d+)?$' }],
-  ['a text that is transformed to a date', z.string().transform((value) => new Date(value)).pipe(z.date()), text],
+  [
+    'an object without fields',
+    z.record(z.string(), z.never()),
+    { type: 'object', propertyNames: text, additionalProperties: { not: {} } },
+  ],
+  [
+    'a number and a boolean of any value',
+    z.object({ n: z.coerce.number(), b: z.coerce.boolean() }),
+    fields({ n: { type: 'number' }, b: { type: 'boolean' } }, 'n', 'b'),
+  ],
+  [
+    'a coerced date or bigint with a default',
+    z.object({ at: z.coerce.date().default(new Date(0)), id: z.coerce.bigint().default(1n) }),
+    fields({
+      at: { type: 'string', format: 'date-time' },
+      id: { type: 'string', pattern: '^-?[0-9]+$' },
+    }),
+  ],
+  [
+    'a text of a template',
+    z.templateLiteral(['v', z.number()]),
+    { type: 'string', pattern: '^v-?\\d+(?:\\.\\d+)?$' },
+  ],
+  [
+    'a text that is transformed to a date',
+    z
+      .string()
+      .transform((value) => new Date(value))
+      .pipe(z.date()),
+    text,
+  ],
   ['a promise of a text', z.promise(z.string()), text],
   ['a text that is a boolean', z.stringbool(), text],
   ['any value', z.unknown(), {}],
 ];
 
 /** Schemas that no JSON value meets, with the place within the field and what came. */
-const NOT_MET: readonly (readonly [title: string, schema: z.ZodType, path: string, got: string])[] = [
-  ['a date that has an id', dated('e'), '', 'z.date()'],
-  ['a date or null', z.union([z.date(), z.null()]), '', 'z.date()'],
-  ['an optional date of an object that may be null', z.object({ at: z.date().optional() }).nullable(), 'at', 'z.date()'],
-  ['a record of dates', z.record(z.string(), z.date()), 'additionalProperties', 'z.date()'],
-  ['a record of dates by matching names', z.looseRecord(z.string().regex(/^a/), z.date()), 'patternProperties.^a', 'z.date()'],
-  ['a record by symbols', z.record(z.symbol(), z.string()), 'propertyNames', 'z.symbol()'],
-  ['a tuple with a date', z.tuple([z.string(), z.date()]), 'prefixItems.1', 'z.date()'],
-  ['a tuple with dates as its rest', z.tuple([z.string()], z.date()), 'items', 'z.date()'],
-  ['an object with other fields that are dates', z.object({}).catchall(z.date()), 'additionalProperties', 'z.date()'],
-  ['a codec that reads dates', z.codec(z.date(), z.string(), { decode: String, encode: (value) => new Date(value) }), '', 'z.date()'],
-  ['a date with a value for its absence', z.date().prefault(() => new Date()), '', 'z.date()'],
-  ['a date that must not be left out', z.date().optional().nonoptional(), '', 'z.date()'],
-  ['a promise of a date', z.promise(z.date()), '', 'z.date()'],
-  ['a field that nothing meets', z.never(), '', 'z.never()'],
-  ['an intersection with a date', z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })), 'at', 'z.date()'],
-];
+const NOT_MET: readonly (readonly [title: string, schema: z.ZodType, path: string, got: string])[] =
+  [
+    ['a date that has an id', dated('e'), '', 'z.date()'],
+    ['a date or null', z.union([z.date(), z.null()]), '', 'z.date()'],
+    [
+      'an optional date of an object that may be null',
+      z.object({ at: z.date().optional() }).nullable(),
+      'at',
+      'z.date()',
+    ],
+    ['a record of dates', z.record(z.string(), z.date()), 'additionalProperties', 'z.date()'],
+    [
+      'a record of dates by matching names',
+      z.looseRecord(z.string().regex(/^a/), z.date()),
+      'patternProperties.^a',
+      'z.date()',
+    ],
+    ['a record by symbols', z.record(z.symbol(), z.string()), 'propertyNames', 'z.symbol()'],
+    ['a tuple with a date', z.tuple([z.string(), z.date()]), 'prefixItems.1', 'z.date()'],
+    ['a tuple with dates as its rest', z.tuple([z.string()], z.date()), 'items', 'z.date()'],
+    [
+      'an object with other fields that are dates',
+      z.object({}).catchall(z.date()),
+      'additionalProperties',
+      'z.date()',
+    ],
+    [
+      'a codec that reads dates',
+      z.codec(z.date(), z.string(), { decode: String, encode: (value) => new Date(value) }),
+      '',
+      'z.date()',
+    ],
+    ['a date with a value for its absence', z.date().prefault(() => new Date()), '', 'z.date()'],
+    ['a date that must not be left out', z.date().optional().nonoptional(), '', 'z.date()'],
+    ['a promise of a date', z.promise(z.date()), '', 'z.date()'],
+    ['a field that nothing meets', z.never(), '', 'z.never()'],
+    [
+      'an intersection with a date',
+      z.intersection(z.object({ at: z.date() }), z.object({ b: z.string() })),
+      'at',
+      'z.date()',
+    ],
+  ];
 
 describe('an input schema that no model can meet', () => {
-  it.each(UNMET)('%s is refused when the tool is defined, with the way out', (got, schema, wayOut) => {
-    const [issue, ...others] = refused(z.object({ when: schema }));
-    expect(others).toEqual([]);
-    expect(issue?.path).toEqual(['inputSchema', 'when']);
-    expect(issue?.message).toContain(`Expected a schema of values that JSON can carry, got ${got}. `);
-    expect(issue?.message).toContain(wayOut);
-  });
+  it.each(UNMET)(
+    '%s is refused when the tool is defined, with the way out',
+    (got, schema, wayOut) => {
+      const [issue, ...others] = refused(z.object({ when: schema }));
+      expect(others).toEqual([]);
+      expect(issue?.path).toEqual(['inputSchema', 'when']);
+      expect(issue?.message).toContain(
+        `Expected a schema of values that JSON can carry, got ${got}. `,
+      );
+      expect(issue?.message).toContain(wayOut);
+    },
+  );
 
   it('is refused wherever it stands, every place at once', () => {
     const wrappers: Readonly<Record<string, (inner: z.ZodType) => z.ZodType>> = {
@@ -109,100 +238,207 @@ describe('an input schema that no model can meet', () => {
       both: (inner) => z.intersection(z.object({ inner }), z.object({})),
     };
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...Object.keys(wrappers)), { maxLength: 4 }), fc.constantFrom(...UNMET), (names, [, schema, wayOut]) => {
-        const wrapped = names.reduce((inner, name) => wrappers[name]!(inner), schema);
-        const issues = refused(z.object({ first: wrapped, fine: z.string(), second: wrapped }));
-        expect(issues.map(({ path }) => path[1])).toEqual(['first', 'second']);
-        for (const { message } of issues) expect(message).toContain(wayOut);
-      }),
+      fc.property(
+        fc.array(fc.constantFrom(...Object.keys(wrappers)), { maxLength: 4 }),
+        fc.constantFrom(...UNMET),
+        (names, [, schema, wayOut]) => {
+          const wrapped = names.reduce((inner, name) => wrappers[name]!(inner), schema);
+          const issues = refused(z.object({ first: wrapped, fine: z.string(), second: wrapped }));
+          expect(issues.map(({ path }) => path[1])).toEqual(['first', 'second']);
+          for (const { message } of issues) expect(message).toContain(wayOut);
+        },
+      ),
       { numRuns: 200 },
     );
   });
 
   it('names the place within lists and objects', () => {
-    expect(refused(z.object({ trips: z.array(z.object({ start: z.date() })) }))[0]?.path).toEqual(['inputSchema', 'trips', 'items', 'start']);
-    expect(refused(z.object({ trip: z.union([z.bigint(), z.object({ start: z.date() })]) })).map(({ path }) => path)).toEqual([['inputSchema', 'trip'], ['inputSchema', 'trip', 'start']]);
+    expect(refused(z.object({ trips: z.array(z.object({ start: z.date() })) }))[0]?.path).toEqual([
+      'inputSchema',
+      'trips',
+      'items',
+      'start',
+    ]);
+    expect(
+      refused(z.object({ trip: z.union([z.bigint(), z.object({ start: z.date() })]) })).map(
+        ({ path }) => path,
+      ),
+    ).toEqual([
+      ['inputSchema', 'trip'],
+      ['inputSchema', 'trip', 'start'],
+    ]);
   });
 
   it('names the field of the user where zod writes a definition: at each use of a schema with an id, and in one that holds itself', () => {
     const trip = z.object({ start: z.date() }).meta({ id: 'Trip' });
-    expect(refused(z.object({ first: trip, others: z.array(trip) })).map(({ path }) => path.slice(1))).toEqual([['first', 'start'], ['others', 'items', 'start']]);
-    const node = z.object({ at: z.date(), get children() { return z.array(node); } });
-    expect(refused(z.object({ tree: node })).map(({ path }) => path.slice(1))).toEqual([['tree', 'at']]);
+    expect(
+      refused(z.object({ first: trip, others: z.array(trip) })).map(({ path }) => path.slice(1)),
+    ).toEqual([
+      ['first', 'start'],
+      ['others', 'items', 'start'],
+    ]);
+    const node = z.object({
+      at: z.date(),
+      get children() {
+        return z.array(node);
+      },
+    });
+    expect(refused(z.object({ tree: node })).map(({ path }) => path.slice(1))).toEqual([
+      ['tree', 'at'],
+    ]);
     expect(refused(node).map(({ path }) => path.slice(1))).toEqual([['at']]);
   });
 
   it('is told in short time, and with at most 100 places, however often its parts are used', () => {
     let used: z.ZodType = z.object({ at: z.date() }).meta({ id: 'Level0' });
-    for (let level = 1; level < 30; level++) used = z.object({ a: used, b: used }).meta({ id: `Level${level}` });
+    for (let level = 1; level < 30; level++)
+      used = z.object({ a: used, b: used }).meta({ id: `Level${level}` });
     expect(refused(z.object({ used })).length).toBe(100);
     let union: z.ZodType = z.union([z.string(), z.bigint()]);
     for (let level = 1; level < 30; level++) union = z.union([union, z.date()]);
-    expect(declared({ union, made: z.preprocess((value) => value, used) })).toMatchObject({ union: text });
+    expect(declared({ union, made: z.preprocess((value) => value, used) })).toMatchObject({
+      union: text,
+    });
   });
 
   it('is refused when two of its parts have one id', () => {
-    const schema = z.object({ a: z.string().meta({ id: 'Twice' }), b: z.number().meta({ id: 'Twice' }) });
-    expect(refused(schema)).toEqual([{ path: ['inputSchema'], message: 'Expected one schema with the id "Twice", got two. Give one of them another id.' }]);
+    const schema = z.object({
+      a: z.string().meta({ id: 'Twice' }),
+      b: z.number().meta({ id: 'Twice' }),
+    });
+    expect(refused(schema)).toEqual([
+      {
+        path: ['inputSchema'],
+        message: 'Expected one schema with the id "Twice", got two. Give one of them another id.',
+      },
+    ]);
   });
 
   it('names fields that are called like keywords', () => {
-    const issues = refused(z.object({ properties: z.date(), anyOf: z.date(), default: z.object({ $defs: z.date() }) }));
-    expect(issues.map(({ path }) => path.slice(1))).toEqual([['properties'], ['anyOf'], ['default', '$defs']]);
+    const issues = refused(
+      z.object({ properties: z.date(), anyOf: z.date(), default: z.object({ $defs: z.date() }) }),
+    );
+    expect(issues.map(({ path }) => path.slice(1))).toEqual([
+      ['properties'],
+      ['anyOf'],
+      ['default', '$defs'],
+    ]);
   });
 
   it('of zod 3 is refused with the version to install, as a schema and as the shape of one', () => {
     for (const schema of [z3.object({ a: z3.string() }), { a: z3.string() }]) {
-      expect(refused(schema)).toEqual([{ path: ['inputSchema'], message: 'Expected a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod".' }]);
+      expect(refused(schema)).toEqual([
+        {
+          path: ['inputSchema'],
+          message:
+            'Expected a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod".',
+        },
+      ]);
     }
   });
 });
 
 describe('an input schema of zod', () => {
   it('shows the text that coercion reads, and calls the tool with what it makes', () => {
-    const entry = sampleEntry({ inputSchema: z.object({ when: z.coerce.date().describe('Then'), id: z.coerce.bigint() }) });
-    expect(entry.inputJsonSchema['properties']).toEqual({ when: { type: 'string', format: 'date-time', description: 'Then' }, id: { type: 'string', pattern: '^-?[0-9]+$' } });
-    expect(checkInput(entry, { when: '2024-05-01T00:00:00Z', id: '12345678901234567890' })).toMatchObject({ ok: true, value: { when: new Date(Date.UTC(2024, 4, 1)), id: 12345678901234567890n } });
+    const entry = sampleEntry({
+      inputSchema: z.object({ when: z.coerce.date().describe('Then'), id: z.coerce.bigint() }),
+    });
+    expect(entry.inputJsonSchema['properties']).toEqual({
+      when: { type: 'string', format: 'date-time', description: 'Then' },
+      id: { type: 'string', pattern: '^-?[0-9]+$' },
+    });
+    expect(
+      checkInput(entry, { when: '2024-05-01T00:00:00Z', id: '12345678901234567890' }),
+    ).toMatchObject({
+      ok: true,
+      value: { when: new Date(Date.UTC(2024, 4, 1)), id: 12345678901234567890n },
+    });
   });
 
   it('is accepted where a custom type says its JSON Schema, a codec reads text, or a function makes the value', () => {
-    const isoDate = z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() });
-    const shape = { tag: z.custom<`#${string}`>().meta({ type: 'string' }), at: isoDate, any: z.preprocess((value) => new Date(value as string), z.date()), optional: z.preprocess((value) => value, z.object({ start: z.date() })).optional() };
-    expect(shown(shape)).toEqual({ tag: { type: 'string' }, at: { type: 'string', format: 'date-time' }, any: {}, optional: { type: 'object', properties: { start: {} }, required: ['start'] } });
+    const isoDate = z.codec(z.iso.datetime(), z.date(), {
+      decode: (text) => new Date(text),
+      encode: (date) => date.toISOString(),
+    });
+    const shape = {
+      tag: z.custom<`#${string}`>().meta({ type: 'string' }),
+      at: isoDate,
+      any: z.preprocess((value) => new Date(value as string), z.date()),
+      optional: z.preprocess((value) => value, z.object({ start: z.date() })).optional(),
+    };
+    expect(shown(shape)).toEqual({
+      tag: { type: 'string' },
+      at: { type: 'string', format: 'date-time' },
+      any: {},
+      optional: { type: 'object', properties: { start: {} }, required: ['start'] },
+    });
   });
 
   it('leaves out of a union what JSON cannot carry', () => {
-    expect(declared({ a: z.union([z.string(), z.date()]).describe('A'), b: z.union([z.string(), z.int32(), z.undefined()]), c: z.union([z.date(), z.preprocess(String, z.date())]) })).toEqual({
+    expect(
+      declared({
+        a: z.union([z.string(), z.date()]).describe('A'),
+        b: z.union([z.string(), z.int32(), z.undefined()]),
+        c: z.union([z.date(), z.preprocess(String, z.date())]),
+      }),
+    ).toEqual({
       a: { type: 'string', description: 'A' },
-      b: { anyOf: [{ type: 'string' }, { type: 'integer', minimum: -2147483648, maximum: 2147483647 }] },
+      b: {
+        anyOf: [{ type: 'string' }, { type: 'integer', minimum: -2147483648, maximum: 2147483647 }],
+      },
       c: {},
     });
   });
 
   it.each(MET)('takes %s and shows what a model can give', (_, schema, json) => {
-    expect(sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties']).toEqual({ it: json });
+    expect(
+      sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties'],
+    ).toEqual({ it: json });
   });
 
   it.each(NOT_MET)('is refused for %s', (_, schema, path, got) => {
-    expect(refused(z.object({ it: schema })).map((issue) => [issue.path.slice(2).join('.'), /, got ([^ ]*)\. /.exec(issue.message)?.[1]])).toEqual([[path, got]]);
+    expect(
+      refused(z.object({ it: schema })).map((issue) => [
+        issue.path.slice(2).join('.'),
+        /, got ([^ ]*)\. /.exec(issue.message)?.[1],
+      ]),
+    ).toEqual([[path, got]]);
   });
 
   it('shows the definitions that what is left uses, and no others', () => {
     const fine = z.object({ b: z.string() }).meta({ id: 'Fine' });
-    const json = sampleEntry({ inputSchema: z.object({ it: z.union([z.object({ a: z.date() }).meta({ id: 'Dated' }), fine, z.string()]) }) }).inputJsonSchema;
-    expect(json['properties']).toEqual({ it: { anyOf: [{ $ref: '#/$defs/Fine' }, { type: 'string' }] } });
-    expect(json['$defs']).toEqual({ Fine: { type: 'object', properties: { b: { type: 'string' } }, required: ['b'] } });
+    const json = sampleEntry({
+      inputSchema: z.object({
+        it: z.union([z.object({ a: z.date() }).meta({ id: 'Dated' }), fine, z.string()]),
+      }),
+    }).inputJsonSchema;
+    expect(json['properties']).toEqual({
+      it: { anyOf: [{ $ref: '#/$defs/Fine' }, { type: 'string' }] },
+    });
+    expect(json['$defs']).toEqual({
+      Fine: { type: 'object', properties: { b: { type: 'string' } }, required: ['b'] },
+    });
   });
 
   it('holds itself where a model can end it', () => {
-    const tree: z.ZodType = z.lazy(() => z.object({ at: z.union([z.date(), z.iso.date()]), children: z.array(tree) }));
+    const tree: z.ZodType = z.lazy(() =>
+      z.object({ at: z.union([z.date(), z.iso.date()]), children: z.array(tree) }),
+    );
     const entry = sampleEntry({ inputSchema: z.object({ tree }) });
-    expect(checkInput(entry, { tree: { at: '2024-05-01', children: [{ at: '2024-05-02', children: [] }] } })).toMatchObject({ ok: true });
+    expect(
+      checkInput(entry, {
+        tree: { at: '2024-05-01', children: [{ at: '2024-05-02', children: [] }] },
+      }),
+    ).toMatchObject({ ok: true });
     expect(checkInput(entry, { tree: { at: 5, children: [] } })).toMatchObject({ ok: false });
   });
 
   it('is the same in every process where a date has the time of the definition as its default', () => {
-    const digests = [1, 2].map((day) => sampleEntry({ inputSchema: z.object({ at: z.coerce.date().default(() => new Date(day)) }) }).digest);
+    const digests = [1, 2].map(
+      (day) =>
+        sampleEntry({ inputSchema: z.object({ at: z.coerce.date().default(() => new Date(day)) }) })
+          .digest,
+    );
     expect(digests[0]).toBe(digests[1]);
   });
 
@@ -213,32 +449,83 @@ describe('an input schema of zod', () => {
 
 describe('what a model reads of a schema', () => {
   it('has no bounds of safe integers, no patterns beside formats and no dialect', () => {
-    const formats = { date: z.iso.date(), moment: z.iso.datetime(), precise: z.iso.datetime({ offset: true, precision: 3 }), email: z.email(), uuid: z.uuid(), v4: z.uuidv4(), ip: z.ipv4(), length: z.iso.duration() };
+    const formats = {
+      date: z.iso.date(),
+      moment: z.iso.datetime(),
+      precise: z.iso.datetime({ offset: true, precision: 3 }),
+      email: z.email(),
+      uuid: z.uuid(),
+      v4: z.uuidv4(),
+      ip: z.ipv4(),
+      length: z.iso.duration(),
+    };
     expect(shown({ count: z.int(), id: z.record(z.string(), z.string()), ...formats })).toEqual({
       count: { type: 'integer' },
       id: { type: 'object', additionalProperties: { type: 'string' } },
-      ...Object.fromEntries(Object.keys(formats).map((name) => [name, { type: 'string', format: expect.any(String) as string }])),
+      ...Object.fromEntries(
+        Object.keys(formats).map((name) => [
+          name,
+          { type: 'string', format: expect.any(String) as string },
+        ]),
+      ),
     });
-    expect(renderTool(sampleEntry({ inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' } }), 'full').inputSchema).toEqual({ type: 'object' });
+    expect(
+      renderTool(
+        sampleEntry({
+          inputSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' },
+        }),
+        'full',
+      ).inputSchema,
+    ).toEqual({ type: 'object' });
   });
 
   it('keeps the bounds and patterns that say something', () => {
-    const shape = { count: z.int().min(1).max(9), small: z.int32(), email: z.email({ pattern: /@example\.org$/ }), code: z.string().regex(/^[A-Z]+$/), time: z.iso.time(), loose: z.looseObject({ a: z.string() }), keys: z.record(z.string().min(3), z.any()) };
+    const shape = {
+      count: z.int().min(1).max(9),
+      small: z.int32(),
+      email: z.email({ pattern: /@example\.org$/ }),
+      code: z.string().regex(/^[A-Z]+$/),
+      time: z.iso.time(),
+      loose: z.looseObject({ a: z.string() }),
+      keys: z.record(z.string().min(3), z.any()),
+    };
     expect(shown(shape)).toEqual(declared(shape));
-    const authored = { type: 'object', properties: { day: { type: 'string', format: 'date', pattern: '^2024-' }, minimum: { type: 'integer', minimum: 0 }, $schema: { type: 'string' } } };
-    expect(renderTool(sampleEntry({ inputSchema: authored }), 'full').inputSchema).toEqual(authored);
+    const authored = {
+      type: 'object',
+      properties: {
+        day: { type: 'string', format: 'date', pattern: '^2024-' },
+        minimum: { type: 'integer', minimum: 0 },
+        $schema: { type: 'string' },
+      },
+    };
+    expect(renderTool(sampleEntry({ inputSchema: authored }), 'full').inputSchema).toEqual(
+      authored,
+    );
   });
 
   it('makes three integers cost 32 tokens instead of 73', () => {
     const entry = sampleEntry({ inputSchema: z.object({ a: z.int(), b: z.int(), c: z.int() }) });
     const tokens = (schema: unknown) => estimateTokens(JSON.stringify(schema));
-    expect([tokens(renderTool(entry, 'full').inputSchema), tokens(entry.inputJsonSchema)]).toEqual([32, 73]);
+    expect([tokens(renderTool(entry, 'full').inputSchema), tokens(entry.inputJsonSchema)]).toEqual([
+      32, 73,
+    ]);
   });
 
   it('leaves the entry as it was declared: its digest, its stored form and its checks', () => {
     const pattern = '^(?:[01]\\d)$';
-    const entry = sampleEntry({ inputSchema: { type: 'object', properties: { n: { type: 'integer', maximum: Number.MAX_SAFE_INTEGER }, day: { type: 'string', format: 'date', pattern } } } });
-    expect(entry.inputJsonSchema['properties']).toEqual({ n: { type: 'integer', maximum: Number.MAX_SAFE_INTEGER }, day: { type: 'string', format: 'date', pattern } });
+    const entry = sampleEntry({
+      inputSchema: {
+        type: 'object',
+        properties: {
+          n: { type: 'integer', maximum: Number.MAX_SAFE_INTEGER },
+          day: { type: 'string', format: 'date', pattern },
+        },
+      },
+    });
+    expect(entry.inputJsonSchema['properties']).toEqual({
+      n: { type: 'integer', maximum: Number.MAX_SAFE_INTEGER },
+      day: { type: 'string', format: 'date', pattern },
+    });
     expect(checkInput(entry, { n: 2 ** 60 })).toMatchObject({ ok: false });
     expect(Object.isFrozen(renderTool(entry, 'full').inputSchema)).toBe(true);
   });

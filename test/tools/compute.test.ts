@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { Calculate, createComputeTools, EncodeText, HashText, RandomId } from '../../tools/compute/index.js';
+import {
+  Calculate,
+  createComputeTools,
+  EncodeText,
+  HashText,
+  RandomId,
+} from '../../tools/compute/index.js';
 
 describe('calculate', () => {
   const calculate = (expression: string) => new Calculate().execute({ expression });
@@ -78,7 +84,9 @@ describe('calculate', () => {
   });
 
   it('says where and what was expected', () => {
-    expect(calculate('1 + * 2')).toMatchObject({ message: 'Expected a number, a name or "(", got "*" at character 5.' });
+    expect(calculate('1 + * 2')).toMatchObject({
+      message: 'Expected a number, a name or "(", got "*" at character 5.',
+    });
   });
 
   it('computes long flat expressions', () => {
@@ -86,18 +94,59 @@ describe('calculate', () => {
   });
 
   it('never throws, whatever it is given', () => {
-    const scraps = fc.array(fc.constantFrom('1', '.', 'e', '+', '-', '*', '/', '%', '^', '(', ')', ',', ' ', 'sqrt', 'max', 'pi', '\\', '💥'), { maxLength: 20 });
-    fc.assert(fc.property(scraps, (parts) => void calculate(parts.join(''))), { numRuns: 2_000 });
+    const scraps = fc.array(
+      fc.constantFrom(
+        '1',
+        '.',
+        'e',
+        '+',
+        '-',
+        '*',
+        '/',
+        '%',
+        '^',
+        '(',
+        ')',
+        ',',
+        ' ',
+        'sqrt',
+        'max',
+        'pi',
+        '\\',
+        '💥',
+      ),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(scraps, (parts) => void calculate(parts.join(''))),
+      { numRuns: 2_000 },
+    );
   });
 
   it('agrees with JavaScript about the four operations', () => {
     const number = fc.integer({ min: -999, max: 999 });
     fc.assert(
-      fc.property(number, number, number, fc.constantFrom('+', '-', '*'), fc.constantFrom('+', '-', '*'), (a, b, c, first, second) => {
-        const values = { '+': (x: number, y: number) => x + y, '-': (x: number, y: number) => x - y, '*': (x: number, y: number) => x * y };
-        const grouped = second === '*' && first !== '*' ? values[first](a, values[second](b, c)) : values[second](values[first](a, b), c);
-        expect(calculate(`${a}${first}${b}${second}${c}`)).toEqual({ result: grouped === 0 ? 0 : grouped });
-      }),
+      fc.property(
+        number,
+        number,
+        number,
+        fc.constantFrom('+', '-', '*'),
+        fc.constantFrom('+', '-', '*'),
+        (a, b, c, first, second) => {
+          const values = {
+            '+': (x: number, y: number) => x + y,
+            '-': (x: number, y: number) => x - y,
+            '*': (x: number, y: number) => x * y,
+          };
+          const grouped =
+            second === '*' && first !== '*'
+              ? values[first](a, values[second](b, c))
+              : values[second](values[first](a, b), c);
+          expect(calculate(`${a}${first}${b}${second}${c}`)).toEqual({
+            result: grouped === 0 ? 0 : grouped,
+          });
+        },
+      ),
     );
   });
 });
@@ -108,7 +157,11 @@ describe('hash_text', () => {
     ['sha1', 'a9993e364706816aba3e25717850c26c9cd0d89d'],
     ['md5', '900150983cd24fb0d6963f7d28e17f72'],
   ] as const)('computes the published %s of "abc"', (algorithm, hash) => {
-    expect(new HashText().execute({ text: 'abc', algorithm })).toEqual({ algorithm, hash, bytes: 3 });
+    expect(new HashText().execute({ text: 'abc', algorithm })).toEqual({
+      algorithm,
+      hash,
+      bytes: 3,
+    });
   });
 
   it('uses sha256 and UTF-8 unless told otherwise', () => {
@@ -117,7 +170,11 @@ describe('hash_text', () => {
 });
 
 describe('encode_text', () => {
-  const convert = (text: string, format: 'base64' | 'base64url' | 'hex' | 'url', direction: 'encode' | 'decode') => new EncodeText().execute({ text, format, direction });
+  const convert = (
+    text: string,
+    format: 'base64' | 'base64url' | 'hex' | 'url',
+    direction: 'encode' | 'decode',
+  ) => new EncodeText().execute({ text, format, direction });
 
   it.each([
     ['hi?>~ü', 'base64', 'aGk/Pn7DvA=='],
@@ -155,15 +212,20 @@ describe('encode_text', () => {
   });
 
   it('fails to encode half of a character', () => {
-    for (const format of ['base64', 'base64url', 'hex', 'url'] as const) expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
+    for (const format of ['base64', 'base64url', 'hex', 'url'] as const)
+      expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
 
   it('gives back every text it encoded', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.constantFrom('base64' as const, 'base64url' as const, 'hex' as const, 'url' as const), (text, format) => {
-        const encoded = convert(text, format, 'encode') as { text: string };
-        expect(convert(encoded.text, format, 'decode')).toEqual({ text });
-      }),
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom('base64' as const, 'base64url' as const, 'hex' as const, 'url' as const),
+        (text, format) => {
+          const encoded = convert(text, format, 'encode') as { text: string };
+          expect(convert(encoded.text, format, 'decode')).toEqual({ text });
+        },
+      ),
     );
   });
 });
@@ -172,12 +234,15 @@ describe('random_id', () => {
   it('makes as many different UUIDs as asked for', () => {
     const { ids } = new RandomId().execute({ count: 50 });
     expect(new Set(ids).size).toBe(50);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
   it('takes its randomness from outside', () => {
     let last = 0;
-    expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({ ids: ['id-1', 'id-2'] });
+    expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({
+      ids: ['id-1', 'id-2'],
+    });
   });
 
   it('declares that its answers are never reused', () => {
@@ -187,6 +252,11 @@ describe('random_id', () => {
 
 describe('createComputeTools', () => {
   it('returns all tools in a stable order', () => {
-    expect(createComputeTools().map((each) => findDefinitions(each)[0]?.name)).toEqual(['calculate', 'hash_text', 'encode_text', 'random_id']);
+    expect(createComputeTools().map((each) => findDefinitions(each)[0]?.name)).toEqual([
+      'calculate',
+      'hash_text',
+      'encode_text',
+      'random_id',
+    ]);
   });
 });

@@ -1,11 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { createDataTools, CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats } from '../../tools/data/index.js';
+import {
+  createDataTools,
+  CsvQuery,
+  CsvToJson,
+  DiffText,
+  JsonFormat,
+  JsonQuery,
+  TextStats,
+} from '../../tools/data/index.js';
 
 describe('json_query', () => {
-  const json = JSON.stringify({ a: { b: [{ c: 1 }, { c: 2 }, { d: null }] }, 'a key': { 'x.y': 'dotted' }, list: [[1, 2], [3]], '': 'empty' });
-  const query = (path: string, limit?: number) => new JsonQuery().execute({ json, path, ...(limit === undefined ? {} : { limit }) });
+  const json = JSON.stringify({
+    a: { b: [{ c: 1 }, { c: 2 }, { d: null }] },
+    'a key': { 'x.y': 'dotted' },
+    list: [[1, 2], [3]],
+    '': 'empty',
+  });
+  const query = (path: string, limit?: number) =>
+    new JsonQuery().execute({ json, path, ...(limit === undefined ? {} : { limit }) });
 
   it.each([
     ['a.b[0].c', [1]],
@@ -37,7 +51,20 @@ describe('json_query', () => {
     expect(query(path)).toMatchObject({ status: 'error', message: expect.stringContaining(found) });
   });
 
-  it.each(['a..b', '.a', 'a.', 'a[', 'a[x]', 'a[0', 'a b[', '["a', 'a]', '$a.b[', 'a.[0]', `["${'\\'.repeat(400)}`])('fails on %j, which is no path', (path) => {
+  it.each([
+    'a..b',
+    '.a',
+    'a.',
+    'a[',
+    'a[x]',
+    'a[0',
+    'a b[',
+    '["a',
+    'a]',
+    '$a.b[',
+    'a.[0]',
+    `["${'\\'.repeat(400)}`,
+  ])('fails on %j, which is no path', (path) => {
     expect(query(path)).toMatchObject({ status: 'error' });
   });
 
@@ -46,7 +73,10 @@ describe('json_query', () => {
   });
 
   it('fails on what is not JSON, with the place', () => {
-    expect(new JsonQuery().execute({ json: '{"a":\n tru}', path: 'a' })).toMatchObject({ status: 'error', message: expect.stringContaining('line 2, column 2') });
+    expect(new JsonQuery().execute({ json: '{"a":\n tru}', path: 'a' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('line 2, column 2'),
+    });
   });
 });
 
@@ -55,13 +85,18 @@ describe('json_format', () => {
 
   it('lays out JSON in lines or in one line', () => {
     const json = ' {"b" : [1, {"c":[]}],\n"a":{} } ';
-    expect(format(json)).toEqual({ text: '{\n  "b": [\n    1,\n    {\n      "c": []\n    }\n  ],\n  "a": {}\n}' });
+    expect(format(json)).toEqual({
+      text: '{\n  "b": [\n    1,\n    {\n      "c": []\n    }\n  ],\n  "a": {}\n}',
+    });
     expect(format(json, { style: 'minify' })).toEqual({ text: '{"b":[1,{"c":[]}],"a":{}}' });
-    expect(format(json, { style: 'minify', sortKeys: true })).toEqual({ text: '{"a":{},"b":[1,{"c":[]}]}' });
+    expect(format(json, { style: 'minify', sortKeys: true })).toEqual({
+      text: '{"a":{},"b":[1,{"c":[]}]}',
+    });
   });
 
   it('keeps what parsing would lose: long numbers, escapes, repeated and dangerous keys', () => {
-    const json = '{"n":12345678901234567890,"f":1.0,"e":1E400,"s":"\\u0041\\/","n":2,"__proto__":{"x":1}}';
+    const json =
+      '{"n":12345678901234567890,"f":1.0,"e":1E400,"s":"\\u0041\\/","n":2,"__proto__":{"x":1}}';
     expect(format(json, { style: 'minify' })).toEqual({ text: json });
   });
 
@@ -92,23 +127,58 @@ describe('json_format', () => {
     expect(format(json)).toMatchObject({ status: 'error', details: { line, column } });
   });
 
-  it.each(['['.repeat(100_000), '{"a":'.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])('fails on nesting made to break the stack', (json) => {
-    expect(format(json)).toMatchObject({ status: 'error', message: expect.stringContaining('200 levels') });
-  });
+  it.each(['['.repeat(100_000), '{"a":'.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])(
+    'fails on nesting made to break the stack',
+    (json) => {
+      expect(format(json)).toMatchObject({
+        status: 'error',
+        message: expect.stringContaining('200 levels'),
+      });
+    },
+  );
 
   it('agrees with JSON.parse about every value, before and after', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.boolean(), fc.constantFrom('pretty', 'minify'), (value, sortKeys, style) => {
-        const json = JSON.stringify(value);
-        const { text } = format(json, { style, sortKeys }) as { text: string };
-        expect(JSON.parse(text)).toEqual(JSON.parse(json));
-        if (!sortKeys) expect(text).toBe(JSON.stringify(JSON.parse(json), null, style === 'pretty' ? 2 : 0));
-      }),
+      fc.property(
+        fc.jsonValue(),
+        fc.boolean(),
+        fc.constantFrom('pretty', 'minify'),
+        (value, sortKeys, style) => {
+          const json = JSON.stringify(value);
+          const { text } = format(json, { style, sortKeys }) as { text: string };
+          expect(JSON.parse(text)).toEqual(JSON.parse(json));
+          if (!sortKeys)
+            expect(text).toBe(JSON.stringify(JSON.parse(json), null, style === 'pretty' ? 2 : 0));
+        },
+      ),
     );
   });
 
   it('agrees with JSON.parse about what is JSON', () => {
-    const scraps = fc.array(fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', 'a', '1', '-', '.', 'e', 'true', 'null', ' ', '\n', '\\u0041', '"k"'), { maxLength: 12 });
+    const scraps = fc.array(
+      fc.constantFrom(
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '"',
+        '\\',
+        'a',
+        '1',
+        '-',
+        '.',
+        'e',
+        'true',
+        'null',
+        ' ',
+        '\n',
+        '\\u0041',
+        '"k"',
+      ),
+      { maxLength: 12 },
+    );
     fc.assert(
       fc.property(scraps, (parts) => {
         const json = parts.join('');
@@ -125,20 +195,31 @@ describe('json_format', () => {
   });
 });
 
-const PEOPLE = 'name,city,note\r\nAnn,Berlin,"likes ""tea"", milk"\r\nBen,Paris,"two\nlines"\r\n\r\nCid,Berlin,\r\n';
+const PEOPLE =
+  'name,city,note\r\nAnn,Berlin,"likes ""tea"", milk"\r\nBen,Paris,"two\nlines"\r\n\r\nCid,Berlin,\r\n';
 
 describe('csv_query', () => {
   it('returns chosen columns of the matching rows', () => {
-    expect(new CsvQuery().execute({ csv: PEOPLE, select: ['note', 'name'], where: { city: 'Berlin' } })).toEqual({
+    expect(
+      new CsvQuery().execute({ csv: PEOPLE, select: ['note', 'name'], where: { city: 'Berlin' } }),
+    ).toEqual({
       columns: ['note', 'name'],
-      rows: [['likes "tea", milk', 'Ann'], ['', 'Cid']],
+      rows: [
+        ['likes "tea", milk', 'Ann'],
+        ['', 'Cid'],
+      ],
       found: 2,
       truncated: false,
     });
   });
 
   it('returns everything when nothing is chosen, a page at a time', () => {
-    expect(new CsvQuery().execute({ csv: PEOPLE, limit: 1, offset: 1 })).toEqual({ columns: ['name', 'city', 'note'], rows: [['Ben', 'Paris', 'two\nlines']], found: 3, truncated: true });
+    expect(new CsvQuery().execute({ csv: PEOPLE, limit: 1, offset: 1 })).toEqual({
+      columns: ['name', 'city', 'note'],
+      rows: [['Ben', 'Paris', 'two\nlines']],
+      found: 3,
+      truncated: true,
+    });
   });
 
   it.each([
@@ -165,12 +246,18 @@ describe('csv_query', () => {
     ['too few fields', 'a,b\n"x\ny",2\n1', 'line 4'],
     ['a column named twice', 'a,a\n1,2', '"a" twice'],
   ])('fails on %s', (_what, csv, message) => {
-    expect(new CsvQuery().execute({ csv })).toMatchObject({ status: 'error', message: expect.stringContaining(message) });
+    expect(new CsvQuery().execute({ csv })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining(message),
+    });
   });
 
   it('names the columns that exist when one is unknown', () => {
     for (const wrong of [{ select: ['nmae'] }, { where: { nmae: 'Ann' } }]) {
-      expect(new CsvQuery().execute({ csv: PEOPLE, ...wrong })).toMatchObject({ status: 'error', message: expect.stringContaining('"name", "city", "note"') });
+      expect(new CsvQuery().execute({ csv: PEOPLE, ...wrong })).toMatchObject({
+        status: 'error',
+        message: expect.stringContaining('"name", "city", "note"'),
+      });
     }
   });
 
@@ -178,8 +265,11 @@ describe('csv_query', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ü') });
     fc.assert(
       fc.property(fc.array(fc.tuple(field, field), { minLength: 1 }), (rows) => {
-        const line = (fields: readonly string[]) => fields.map((each) => `"${each.replaceAll('"', '""')}"`).join(',');
-        expect(new CsvQuery().execute({ csv: ['x,y', ...rows.map(line)].join('\r\n'), limit: 10_000 })).toMatchObject({ rows });
+        const line = (fields: readonly string[]) =>
+          fields.map((each) => `"${each.replaceAll('"', '""')}"`).join(',');
+        expect(
+          new CsvQuery().execute({ csv: ['x,y', ...rows.map(line)].join('\r\n'), limit: 10_000 }),
+        ).toMatchObject({ rows });
       }),
     );
   });
@@ -187,13 +277,28 @@ describe('csv_query', () => {
 
 describe('csv_to_json', () => {
   it('makes one record per row and leaves fields as text', () => {
-    expect(new CsvToJson().execute({ csv: 'id,ok\n007,true\n', limit: 10 })).toEqual({ records: [{ id: '007', ok: 'true' }], found: 1, truncated: false });
+    expect(new CsvToJson().execute({ csv: 'id,ok\n007,true\n', limit: 10 })).toEqual({
+      records: [{ id: '007', ok: 'true' }],
+      found: 1,
+      truncated: false,
+    });
   });
 
   it('converts only what comes out again as it was written', () => {
     const csv = 'v\n1\n-2.5\ntrue\nfalse\n\n007\n1.0\n12345678901234567890\n1e5\nInfinity\n';
     const answer = new CsvToJson().execute({ csv, convert: true });
-    expect('records' in answer && answer.records.map(({ v }) => v)).toEqual([1, -2.5, true, false, null, '007', '1.0', '12345678901234567890', '1e5', 'Infinity']);
+    expect('records' in answer && answer.records.map(({ v }) => v)).toEqual([
+      1,
+      -2.5,
+      true,
+      false,
+      null,
+      '007',
+      '1.0',
+      '12345678901234567890',
+      '1e5',
+      'Infinity',
+    ]);
   });
 
   it('takes a column called __proto__ for a column', () => {
@@ -203,7 +308,11 @@ describe('csv_to_json', () => {
   });
 
   it('returns as many records as asked for and says that there are more', () => {
-    expect(new CsvToJson().execute({ csv: 'a\n1\n2\n3', limit: 2 })).toEqual({ records: [{ a: '1' }, { a: '2' }], found: 3, truncated: true });
+    expect(new CsvToJson().execute({ csv: 'a\n1\n2\n3', limit: 2 })).toEqual({
+      records: [{ a: '1' }, { a: '2' }],
+      found: 3,
+      truncated: true,
+    });
   });
 
   it('fails on what is no table', () => {
@@ -220,7 +329,11 @@ describe('text_stats', () => {
       words: 4,
       uniqueWords: 3,
       lines: 2,
-      topWords: [{ word: 'stop', count: 2 }, { word: "don't", count: 1 }, { word: 'well-known', count: 1 }],
+      topWords: [
+        { word: 'stop', count: 2 },
+        { word: "don't", count: 1 },
+        { word: 'well-known', count: 1 },
+      ],
     });
   });
 
@@ -236,12 +349,15 @@ describe('text_stats', () => {
   });
 
   it('names as many words as asked for, of the length asked for', () => {
-    expect(new TextStats().execute({ text: 'a a a bb bb ccc', topWords: 1, minWordLength: 2 }).topWords).toEqual([{ word: 'bb', count: 2 }]);
+    expect(
+      new TextStats().execute({ text: 'a a a bb bb ccc', topWords: 1, minWordLength: 2 }).topWords,
+    ).toEqual([{ word: 'bb', count: 2 }]);
   });
 });
 
 describe('diff_text', () => {
-  const diff = (before: string, after: string, context?: number) => new DiffText().execute({ before, after, ...(context === undefined ? {} : { context }) });
+  const diff = (before: string, after: string, context?: number) =>
+    new DiffText().execute({ before, after, ...(context === undefined ? {} : { context }) });
 
   it('shows changes with their surroundings', () => {
     expect(diff('1\n2\n3\n4\n5\n6\n7\n8\n9\n', '1\n2\n3\nfour\n5\n6\n7\n8\n9\nten\n', 1)).toEqual({
@@ -254,11 +370,20 @@ describe('diff_text', () => {
   });
 
   it('says nothing about equal texts', () => {
-    expect(diff('a\n', 'a\n')).toEqual({ equal: true, diff: '', added: 0, removed: 0, minimal: true });
+    expect(diff('a\n', 'a\n')).toEqual({
+      equal: true,
+      diff: '',
+      added: 0,
+      removed: 0,
+      minimal: true,
+    });
   });
 
   it('shows a missing line end', () => {
-    expect(diff('a\n', 'a')).toMatchObject({ equal: false, diff: '--- before\n+++ after\n@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n' });
+    expect(diff('a\n', 'a')).toMatchObject({
+      equal: false,
+      diff: '--- before\n+++ after\n@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n',
+    });
   });
 
   it('names an empty side by the line before it', () => {
@@ -267,17 +392,25 @@ describe('diff_text', () => {
   });
 
   it('replaces what differs as a whole, with its surroundings, when the shortest diff is long', () => {
-    const text = (letter: string, end: string) => `1\n2\n${Array.from({ length: 3_000 }, () => letter).join('\n')}\n3\n4${end}`;
+    const text = (letter: string, end: string) =>
+      `1\n2\n${Array.from({ length: 3_000 }, () => letter).join('\n')}\n3\n4${end}`;
     const { diff: patch, ...rest } = diff(text('a', ''), text('b', ''), 1) as { diff: string };
     expect(rest).toEqual({ equal: false, added: 3_000, removed: 3_000, minimal: false });
     expect(patch.startsWith('--- before\n+++ after\n@@ -2,3002 +2,3002 @@\n 2\n-a\n')).toBe(true);
     expect(patch.endsWith('+b\n 3\n')).toBe(true);
-    expect((diff(text('a', ''), text('b', '\n'), 1) as { diff: string }).diff).toMatch(/-4\n\\ No newline at end of file\n\+b\n[^]*\+4\n$/);
+    expect((diff(text('a', ''), text('b', '\n'), 1) as { diff: string }).diff).toMatch(
+      /-4\n\\ No newline at end of file\n\+b\n[^]*\+4\n$/,
+    );
   });
 
   it('gives long and very different texts as a whole', () => {
-    const lines = (letter: string) => `${Array.from({ length: 3_000 }, (_, index) => `${letter}${index}`).join('\n')}\n`;
-    expect(diff(lines('a'), lines('b'))).toMatchObject({ added: 3_000, removed: 3_000, minimal: false });
+    const lines = (letter: string) =>
+      `${Array.from({ length: 3_000 }, (_, index) => `${letter}${index}`).join('\n')}\n`;
+    expect(diff(lines('a'), lines('b'))).toMatchObject({
+      added: 3_000,
+      removed: 3_000,
+      minimal: false,
+    });
   });
 
   it('fails on a diff too long to read', () => {
@@ -285,14 +418,27 @@ describe('diff_text', () => {
   });
 
   it('leads from the one text to the other and back', () => {
-    const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'));
+    const text = fc
+      .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
+      .map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
         const answer = diff(before, after, 20) as { diff: string; equal: boolean };
         if (answer.equal) return;
         // `\ No newline` takes back the line end before it.
-        const body = answer.diff.split('\n').slice(3, -1).join('\n').concat('\n').replaceAll('\n\\ No newline at end of file\n', '\0');
-        const side = (marks: string) => body.match(/[^\n\0]*[\n\0]/g)?.filter((line) => marks.includes(line[0] ?? '')).map((line) => line.slice(1)).join('').replaceAll('\0', '') ?? '';
+        const body = answer.diff
+          .split('\n')
+          .slice(3, -1)
+          .join('\n')
+          .concat('\n')
+          .replaceAll('\n\\ No newline at end of file\n', '\0');
+        const side = (marks: string) =>
+          body
+            .match(/[^\n\0]*[\n\0]/g)
+            ?.filter((line) => marks.includes(line[0] ?? ''))
+            .map((line) => line.slice(1))
+            .join('')
+            .replaceAll('\0', '') ?? '';
         expect([side(' -'), side(' +')]).toEqual([before, after]);
       }),
     );
@@ -301,6 +447,13 @@ describe('diff_text', () => {
 
 describe('createDataTools', () => {
   it('returns all tools in a stable order', () => {
-    expect(createDataTools().map((each) => findDefinitions(each)[0]?.name)).toEqual(['json_query', 'json_format', 'csv_query', 'csv_to_json', 'text_stats', 'diff_text']);
+    expect(createDataTools().map((each) => findDefinitions(each)[0]?.name)).toEqual([
+      'json_query',
+      'json_format',
+      'csv_query',
+      'csv_to_json',
+      'text_stats',
+      'diff_text',
+    ]);
   });
 });

@@ -1,13 +1,28 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AccessMode, DangerLevel, lintTools, selectTools, ToolMetadataRegistry, type StandardSchema } from '../../src/index.js';
+import {
+  AccessMode,
+  DangerLevel,
+  lintTools,
+  selectTools,
+  ToolMetadataRegistry,
+  type StandardSchema,
+} from '../../src/index.js';
 import { keywordForm } from '../../src/search/keyword-index.js';
 import { touchesOf } from '../../src/tool/touches.js';
 import { createDefaultTools } from '../../tools/index.js';
@@ -75,12 +90,17 @@ beforeAll(async () => {
   mkdirSync(join(root, 'src'));
   mkdirSync(join(root, '.tooldex'));
   writeFileSync(join(root, 'src/a.ts'), 'export function answer() {\n  return 42;\n}\n');
-  const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], {
+      cwd: root,
+    });
   git('init', '--quiet');
   git('add', '.');
   git('commit', '--quiet', '-m', 'First');
   writeFileSync(join(root, 'src/a.ts'), 'export function answer() {\n  return 43;\n}\n');
-  server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<a href="/b">b</a>'));
+  server = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<a href="/b">b</a>'),
+  );
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 });
@@ -92,13 +112,26 @@ afterAll(() => {
 
 describe('what the bundled tools touch', () => {
   it('is said by all but those that run programs', () => {
-    expect([...registry].filter(({ conflictKeys }) => conflictKeys === undefined).map(({ name }) => name).sort()).toEqual(['run_program', 'run_shell', 'run_tests']);
+    expect(
+      [...registry]
+        .filter(({ conflictKeys }) => conflictKeys === undefined)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['run_program', 'run_shell', 'run_tests']);
   });
 
   it('is said for an honest call of every readonly tool, and none of them says that it writes', () => {
-    const parsed = (name: string, input: object) => (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
-    for (const [name, input] of Object.entries({ ...calls(), fetch_url: { url: 'https://example.com' }, check_url: { url: 'https://example.com' }, extract_links: { url: 'https://example.com' } })) {
-      expect(touchesOf(registry.require(name), parsed(name, input)), name).toMatchObject({ writes: [] });
+    const parsed = (name: string, input: object) =>
+      (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
+    for (const [name, input] of Object.entries({
+      ...calls(),
+      fetch_url: { url: 'https://example.com' },
+      check_url: { url: 'https://example.com' },
+      extract_links: { url: 'https://example.com' },
+    })) {
+      expect(touchesOf(registry.require(name), parsed(name, input)), name).toMatchObject({
+        writes: [],
+      });
     }
   });
 });
@@ -112,8 +145,20 @@ describe('the bundled tools', () => {
   it('declare every axis, keywords, a category, stages, task types, examples, a version and a timeout', () => {
     for (const entry of registry) {
       expect([entry.name, entry.inferred]).toEqual([entry.name, []]);
-      for (const list of [entry.keywords, entry.stages, entry.taskTypes, entry.examples, entry.sideEffects]) expect([entry.name, list.length > 0]).toEqual([entry.name, true]);
-      expect([entry.name, entry.category !== undefined, entry.version !== undefined, entry.timeoutMs !== undefined]).toEqual([entry.name, true, true, true]);
+      for (const list of [
+        entry.keywords,
+        entry.stages,
+        entry.taskTypes,
+        entry.examples,
+        entry.sideEffects,
+      ])
+        expect([entry.name, list.length > 0]).toEqual([entry.name, true]);
+      expect([
+        entry.name,
+        entry.category !== undefined,
+        entry.version !== undefined,
+        entry.timeoutMs !== undefined,
+      ]).toEqual([entry.name, true, true, true]);
     }
   });
 
@@ -128,51 +173,84 @@ describe('the bundled tools', () => {
     }
   });
 
-  it.each(['What is 15% of 240?', 'what is 3 * 4', 'How much is 2 plus 2?', 'Calculate the sum of 4, 5 and 6', 'what percent of 80 is 20'])('take %j for a calculation', (text) => {
+  it.each([
+    'What is 15% of 240?',
+    'what is 3 * 4',
+    'How much is 2 plus 2?',
+    'Calculate the sum of 4, 5 and 6',
+    'what percent of 80 is 20',
+  ])('take %j for a calculation', (text) => {
     expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
-    expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain('calculate');
+    expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
+      'calculate',
+    );
   });
 
   it('find each tool among the first three for most of its own examples', () => {
-    const examples = [...registry].flatMap(({ name, examples: own }) => own.map((text) => ({ name, text })));
-    const found = examples.filter(({ name, text }) => registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name));
+    const examples = [...registry].flatMap(({ name, examples: own }) =>
+      own.map((text) => ({ name, text })),
+    );
+    const found = examples.filter(({ name, text }) =>
+      registry.search(text, { limit: 3 }).some(({ toolName }) => toolName === name),
+    );
     expect(found.length / examples.length).toBeGreaterThan(0.9);
   });
 
-  it.each(['find out why the test of the parser fails and fix it', 'fix the failing test'])('offer reading, searching, running tests and editing among the first five for %j', (text) => {
-    const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(({ toolName }) => toolName);
-    expect(names).toEqual(expect.arrayContaining(['read_file', 'search_text', 'run_tests', 'edit_file']));
-  });
+  it.each(['find out why the test of the parser fails and fix it', 'fix the failing test'])(
+    'offer reading, searching, running tests and editing among the first five for %j',
+    (text) => {
+      const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(
+        ({ toolName }) => toolName,
+      );
+      expect(names).toEqual(
+        expect.arrayContaining(['read_file', 'search_text', 'run_tests', 'edit_file']),
+      );
+    },
+  );
 
   it('have a sample call here for every readonly tool', () => {
-    expect(Object.keys(calls()).sort()).toEqual(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name).sort());
+    expect(Object.keys(calls()).sort()).toEqual(
+      registry
+        .getByAccessMode(AccessMode.READONLY)
+        .map(({ name }) => name)
+        .sort(),
+    );
   });
 
-  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, called directly with the required fields alone, answers as with its schema\'s defaults', async (name) => {
-    const { definition, inputSchema } = registry.require(name);
-    const call = calls()[name]!;
-    const { required = [] } = z.toJSONSchema(inputSchema as z.ZodType, { io: 'input' });
-    expect(Object.keys(call).sort()).toEqual([...required].sort());
-    const direct: unknown = await definition.execute!(call, {});
-    expect((direct as { status?: string }).status).not.toBe('error');
-    const parsed: unknown = await definition.execute!((inputSchema as z.ZodType).parse(call), {});
-    if (CHANGING.has(name)) expect(Object.keys(direct as object)).toEqual(Object.keys(parsed as object));
-    else expect(direct).toEqual(parsed);
-  });
+  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
+    "%s, called directly with the required fields alone, answers as with its schema's defaults",
+    async (name) => {
+      const { definition, inputSchema } = registry.require(name);
+      const call = calls()[name]!;
+      const { required = [] } = z.toJSONSchema(inputSchema as z.ZodType, { io: 'input' });
+      expect(Object.keys(call).sort()).toEqual([...required].sort());
+      const direct: unknown = await definition.execute!(call, {});
+      expect((direct as { status?: string }).status).not.toBe('error');
+      const parsed: unknown = await definition.execute!((inputSchema as z.ZodType).parse(call), {});
+      if (CHANGING.has(name))
+        expect(Object.keys(direct as object)).toEqual(Object.keys(parsed as object));
+      else expect(direct).toEqual(parsed);
+    },
+  );
 
-  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))('%s, which is readonly, leaves every byte below the root as it was', async (name) => {
-    const { definition, inputSchema } = registry.require(name);
-    const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
-    expect(parsed.issues).toBeUndefined();
-    const before = digestOf(root);
-    const result = await definition.execute!((parsed as { value: unknown }).value, {});
-    expect(result).toBeDefined();
-    expect((result as { status?: string }).status).not.toBe('error');
-    expect(digestOf(root)).toBe(before);
-  });
+  it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
+    '%s, which is readonly, leaves every byte below the root as it was',
+    async (name) => {
+      const { definition, inputSchema } = registry.require(name);
+      const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
+      expect(parsed.issues).toBeUndefined();
+      const before = digestOf(root);
+      const result = await definition.execute!((parsed as { value: unknown }).value, {});
+      expect(result).toBeDefined();
+      expect((result as { status?: string }).status).not.toBe('error');
+      expect(digestOf(root)).toBe(before);
+    },
+  );
 
   it('call a forced push and the deletion of everything critical', () => {
     expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
-    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' })).toBe(DangerLevel.CRITICAL);
+    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' })).toBe(
+      DangerLevel.CRITICAL,
+    );
   });
 });

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -47,7 +55,10 @@ const SWAPS = 4_000;
 const PATIENCE_MS = 60_000;
 
 /** Calls the works in turn while a thread swaps, and says how often each of them went through. */
-async function whileSwapping(data: object, works: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> {
+async function whileSwapping(
+  data: object,
+  works: readonly (() => Promise<unknown>)[],
+): Promise<readonly number[]> {
   const worker = new Worker(SWAPPER, { eval: true, workerData: { times: SWAPS, ...data } });
   let running = true;
   let failure: unknown;
@@ -69,47 +80,67 @@ async function whileSwapping(data: object, works: readonly (() => Promise<unknow
 }
 
 describe('FileWall while links are swapped', () => {
-  it.each(['link', 'file', 'folder'])('never reads outside (%s)', async (kind) => {
-    mkdirSync(join(root, 'real'));
-    for (const folder of ['real', '../root-evil']) writeFileSync(join(root, folder, 'data.txt'), folder === 'real' ? 'inside' : SECRET);
-    const place = join(root, 'swapped');
-    if (kind === 'folder') {
-      mkdirSync(place);
-      writeFileSync(join(place, 'data.txt'), 'inside');
-      rmSync(join(root, 'real'), { recursive: true });
-    } else symlinkSync(join(root, 'real'), place);
-    const outer = kind === 'file' ? join(outside, 'data.txt') : outside;
-    const escapes: string[] = [];
-    const [reads] = await whileSwapping({ kind, place, inner: join(root, 'real'), outer }, [
-      async () => {
-        const text = await wall.readText(kind === 'file' ? 'swapped' : 'swapped/data.txt');
-        if (text !== 'inside') escapes.push(text);
-      },
-    ]);
-    expect(escapes).toEqual([]);
-    // A wall that refuses everything would pass too.
-    expect(reads).toBeGreaterThan(0);
-  }, PATIENCE_MS);
-
-  it.each(['link', 'folder'])('never writes, lists, moves or removes outside (%s)', async (kind) => {
-    const place = join(root, 'swapped');
-    if (kind === 'folder') mkdirSync(place);
-    else {
+  it.each(['link', 'file', 'folder'])(
+    'never reads outside (%s)',
+    async (kind) => {
       mkdirSync(join(root, 'real'));
-      symlinkSync(join(root, 'real'), place);
-    }
-    const escapes: string[] = [];
-    const successes = await whileSwapping({ kind, place, inner: join(root, 'real'), outer: outside }, [
-      () => wall.writeText('swapped/new/other.txt', 'x'),
-      () => wall.writeText('swapped/secret.txt', 'x'),
-      async () => void escapes.push(...(await wall.list('swapped')).entries.map(({ name }) => name).filter((name) => name === 'only-outside.txt')),
-      () => wall.move('swapped/secret.txt', 'taken.txt', { overwrite: true }),
-      () => wall.writeText('swapped/secret.txt', 'x'),
-      () => wall.remove('swapped/secret.txt'),
-    ]);
-    expect(escapes).toEqual([]);
-    expect(successes.some((count) => count > 0), `successes of each: ${successes.join(', ')}`).toBe(true);
-    expect(readdirSync(outside)).toEqual(['only-outside.txt', 'secret.txt']);
-    expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
-  }, PATIENCE_MS);
+      for (const folder of ['real', '../root-evil'])
+        writeFileSync(join(root, folder, 'data.txt'), folder === 'real' ? 'inside' : SECRET);
+      const place = join(root, 'swapped');
+      if (kind === 'folder') {
+        mkdirSync(place);
+        writeFileSync(join(place, 'data.txt'), 'inside');
+        rmSync(join(root, 'real'), { recursive: true });
+      } else symlinkSync(join(root, 'real'), place);
+      const outer = kind === 'file' ? join(outside, 'data.txt') : outside;
+      const escapes: string[] = [];
+      const [reads] = await whileSwapping({ kind, place, inner: join(root, 'real'), outer }, [
+        async () => {
+          const text = await wall.readText(kind === 'file' ? 'swapped' : 'swapped/data.txt');
+          if (text !== 'inside') escapes.push(text);
+        },
+      ]);
+      expect(escapes).toEqual([]);
+      // A wall that refuses everything would pass too.
+      expect(reads).toBeGreaterThan(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it.each(['link', 'folder'])(
+    'never writes, lists, moves or removes outside (%s)',
+    async (kind) => {
+      const place = join(root, 'swapped');
+      if (kind === 'folder') mkdirSync(place);
+      else {
+        mkdirSync(join(root, 'real'));
+        symlinkSync(join(root, 'real'), place);
+      }
+      const escapes: string[] = [];
+      const successes = await whileSwapping(
+        { kind, place, inner: join(root, 'real'), outer: outside },
+        [
+          () => wall.writeText('swapped/new/other.txt', 'x'),
+          () => wall.writeText('swapped/secret.txt', 'x'),
+          async () =>
+            void escapes.push(
+              ...(await wall.list('swapped')).entries
+                .map(({ name }) => name)
+                .filter((name) => name === 'only-outside.txt'),
+            ),
+          () => wall.move('swapped/secret.txt', 'taken.txt', { overwrite: true }),
+          () => wall.writeText('swapped/secret.txt', 'x'),
+          () => wall.remove('swapped/secret.txt'),
+        ],
+      );
+      expect(escapes).toEqual([]);
+      expect(
+        successes.some((count) => count > 0),
+        `successes of each: ${successes.join(', ')}`,
+      ).toBe(true);
+      expect(readdirSync(outside)).toEqual(['only-outside.txt', 'secret.txt']);
+      expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
+    },
+    PATIENCE_MS,
+  );
 });

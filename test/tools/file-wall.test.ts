@@ -1,5 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,7 +40,8 @@ beforeEach(() => {
   writeFileSync(join(root, 'a.txt'), 'inside');
   writeFileSync(join(root, 'src/b.ts'), 'export const b = 1;\n');
   writeFileSync(join(root, '.git/config'), '[core]');
-  for (const name of ['.env', '.env.local', 'id_rsa', 'server.pem', 'tls.key']) writeFileSync(join(root, name), SECRET);
+  for (const name of ['.env', '.env.local', 'id_rsa', 'server.pem', 'tls.key'])
+    writeFileSync(join(root, name), SECRET);
   symlinkSync(join(outside, 'secret.txt'), join(root, 'link-file'));
   symlinkSync(outside, join(root, 'link-dir'));
   symlinkSync('link-dir', join(root, 'link-chain'));
@@ -48,7 +63,9 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Everything below the temporary folder outside the root: names and contents. */
 function outsideState(): string[] {
-  return readdirSync(outside).sort().map((name) => `${name}=${readFileSync(join(outside, name), 'utf8')}`);
+  return readdirSync(outside)
+    .sort()
+    .map((name) => `${name}=${readFileSync(join(outside, name), 'utf8')}`);
 }
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
@@ -143,17 +160,53 @@ const ATTACKS: readonly Attack[] = [
   ['a secret with an ending Windows drops', '.env::$DATA'],
   ['a secret behind a link', 'link-env'],
   ['a secret as a folder', '.env/child'],
-  ...['.npmrc', 'packages/a/.npmrc', '.pypirc', '.pgpass', '.netrc', '.htpasswd'].map((path): Attack => ['a file with passwords of a service', path]),
-  ...['.aws', '.aws/credentials', '.ssh/config', 'home/.ssh/known_hosts', '.kube/config', '.gnupg/x', '.docker/config.json', '.DOCKER/Config.json.'].map((path): Attack => ['a folder with passwords', path]),
-  ...['.git', '.git/config', '.git/HEAD', '.GIT/config', '.git./config', 'sub/.git/config', 'link-git', 'link-git/config'].map((path): Attack => ['the folder of git', path]),
+  ...['.npmrc', 'packages/a/.npmrc', '.pypirc', '.pgpass', '.netrc', '.htpasswd'].map(
+    (path): Attack => ['a file with passwords of a service', path],
+  ),
+  ...[
+    '.aws',
+    '.aws/credentials',
+    '.ssh/config',
+    'home/.ssh/known_hosts',
+    '.kube/config',
+    '.gnupg/x',
+    '.docker/config.json',
+    '.DOCKER/Config.json.',
+  ].map((path): Attack => ['a folder with passwords', path]),
+  ...[
+    '.git',
+    '.git/config',
+    '.git/HEAD',
+    '.GIT/config',
+    '.git./config',
+    'sub/.git/config',
+    'link-git',
+    'link-git/config',
+  ].map((path): Attack => ['the folder of git', path]),
 ];
 
 describe('FileWall', () => {
   describe('refuses', () => {
-    it.each(ATTACKS.map(([kind, path], index) => ({ index, kind, path, shown: JSON.stringify(typeof path === 'string' ? path.slice(0, 50) : `(${index})`) })))('$kind: $shown', async ({ path: given }) => {
+    it.each(
+      ATTACKS.map(([kind, path], index) => ({
+        index,
+        kind,
+        path,
+        shown: JSON.stringify(typeof path === 'string' ? path.slice(0, 50) : `(${index})`),
+      })),
+    )('$kind: $shown', async ({ path: given }) => {
       const path = typeof given === 'string' ? given : given();
       const before = outsideState();
-      for (const work of [() => wall.resolve(path), () => wall.stat(path), () => wall.readBytes(path), () => wall.readText(path), () => wall.writeText(path, 'x'), () => wall.list(path), () => wall.walk(path), () => wall.move('a.txt', `${path}${path.endsWith('/') ? '' : '/'}x.txt`)]) {
+      for (const work of [
+        () => wall.resolve(path),
+        () => wall.stat(path),
+        () => wall.readBytes(path),
+        () => wall.readText(path),
+        () => wall.writeText(path, 'x'),
+        () => wall.list(path),
+        () => wall.walk(path),
+        () => wall.move('a.txt', `${path}${path.endsWith('/') ? '' : '/'}x.txt`),
+      ]) {
         const code = await codeOf(work());
         expect(code).toBe('FORBIDDEN_PATH');
       }
@@ -168,12 +221,32 @@ describe('FileWall', () => {
       expect(existsSync(join(root, '.docker/config.json'))).toBe(true);
     });
 
-    it.each([undefined, null, 42, true, {}, [], ['a.txt'], Symbol('a'), () => 'a.txt', { toString: () => 'a.txt' }])('what is not text (%#)', async (path) => {
+    it.each([
+      undefined,
+      null,
+      42,
+      true,
+      {},
+      [],
+      ['a.txt'],
+      Symbol('a'),
+      () => 'a.txt',
+      { toString: () => 'a.txt' },
+    ])('what is not text (%#)', async (path) => {
       expect(await codeOf(wall.readText(path as string))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText(path as string, 'x'))).toBe('FORBIDDEN_PATH');
     });
 
-    it.each(['.git', '.git/config', '.git/hooks/post-commit', '.GIT/config', '.git./config', '.git /config', 'sub/.git/config', 'link-git/config'])('writing to the folder of git: %s', async (path) => {
+    it.each([
+      '.git',
+      '.git/config',
+      '.git/hooks/post-commit',
+      '.GIT/config',
+      '.git./config',
+      '.git /config',
+      'sub/.git/config',
+      'link-git/config',
+    ])('writing to the folder of git: %s', async (path) => {
       expect(await codeOf(wall.writeText(path, 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.move('a.txt', path))).toBe('FORBIDDEN_PATH');
       expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe('[core]');
@@ -193,24 +266,52 @@ describe('FileWall', () => {
       await new Promise((done) => server.close(done));
     });
 
-    it.each(['.', './', 'src/..'])('writing, moving or removing the root itself: %s', async (path) => {
-      for (const work of [() => wall.writeText(path, 'x'), () => wall.remove(path), () => wall.move(path, 'src/x'), () => wall.move('a.txt', path)]) expect(await codeOf(work())).toBe('FORBIDDEN_PATH');
-    });
+    it.each(['.', './', 'src/..'])(
+      'writing, moving or removing the root itself: %s',
+      async (path) => {
+        for (const work of [
+          () => wall.writeText(path, 'x'),
+          () => wall.remove(path),
+          () => wall.move(path, 'src/x'),
+          () => wall.move('a.txt', path),
+        ])
+          expect(await codeOf(work())).toBe('FORBIDDEN_PATH');
+      },
+    );
 
     it('with the path as given in the details, cut when it is long', async () => {
       const error: unknown = await wall.readText('../x').catch((caught: unknown) => caught);
       expect(isToolError(error, 'FORBIDDEN_PATH') && error.details).toEqual({ path: '../x' });
-      const long: unknown = await wall.readText(`../${'x'.repeat(9_000)}`).catch((caught: unknown) => caught);
+      const long: unknown = await wall
+        .readText(`../${'x'.repeat(9_000)}`)
+        .catch((caught: unknown) => caught);
       expect(isToolError(long) && String(long.details['path']).length).toBe(200);
     });
   });
 
   it('never names absolute paths of the machine', async () => {
-    const paths = ['missing', 'a.txt/child', 'src', 'link-file', 'link-dangling', 'loop-a', 'pipe', '../x', `${'n'.repeat(300)}`];
+    const paths = [
+      'missing',
+      'a.txt/child',
+      'src',
+      'link-file',
+      'link-dangling',
+      'loop-a',
+      'pipe',
+      '../x',
+      `${'n'.repeat(300)}`,
+    ];
     for (const path of paths) {
-      for (const work of [() => wall.readText(path), () => wall.list(path), () => wall.writeText(path, 'x', { overwrite: false }), () => wall.move(path, 'a.txt')]) {
+      for (const work of [
+        () => wall.readText(path),
+        () => wall.list(path),
+        () => wall.writeText(path, 'x', { overwrite: false }),
+        () => wall.move(path, 'a.txt'),
+      ]) {
         const error: unknown = await work().catch((caught: unknown) => caught);
-        const said = isToolError(error) ? `${error.message}${JSON.stringify(error.details)}${String(error.cause)}` : '';
+        const said = isToolError(error)
+          ? `${error.message}${JSON.stringify(error.details)}${String(error.cause)}`
+          : '';
         expect(said).not.toContain(basename(base));
       }
       rmSync(join(root, 'missing'), { force: true });
@@ -219,7 +320,11 @@ describe('FileWall', () => {
 
   it('follows links that stay inside', async () => {
     expect(await wall.readText('link-inside/b.ts')).toBe('export const b = 1;\n');
-    expect(await wall.writeText('link-inside/c.ts', 'c')).toEqual({ path: 'src/c.ts', bytes: 1, created: true });
+    expect(await wall.writeText('link-inside/c.ts', 'c')).toEqual({
+      path: 'src/c.ts',
+      bytes: 1,
+      created: true,
+    });
     expect((await wall.stat('link-inside'))?.path).toBe('src');
   });
 
@@ -247,7 +352,19 @@ describe('FileWall', () => {
   });
 
   it('lets names through that only resemble secrets', async () => {
-    for (const path of ['environment.ts', 'id_rsa.pub', 'keys.ts', '.envelope', '.gitignore', 'src/.github.md', '.docker/Dockerfile', '.npmrc.md', 'aws/main.ts', '.github/ci.yml']) expect((await wall.writeText(path, 'x')).created).toBe(true);
+    for (const path of [
+      'environment.ts',
+      'id_rsa.pub',
+      'keys.ts',
+      '.envelope',
+      '.gitignore',
+      'src/.github.md',
+      '.docker/Dockerfile',
+      '.npmrc.md',
+      'aws/main.ts',
+      '.github/ci.yml',
+    ])
+      expect((await wall.writeText(path, 'x')).created).toBe(true);
   });
 
   describe('reading and writing', () => {
@@ -256,7 +373,10 @@ describe('FileWall', () => {
       expect(await wall.readText('bom.txt')).toBe('\uFEFFa\r\nb');
     });
 
-    it.each([['a NUL', Buffer.from('a\0b')], ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])]])('refuses %s as text and gives it as bytes', async (_, bytes) => {
+    it.each([
+      ['a NUL', Buffer.from('a\0b')],
+      ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])],
+    ])('refuses %s as text and gives it as bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
@@ -278,7 +398,9 @@ describe('FileWall', () => {
 
     it('counts what it reads, whatever size the file states', async () => {
       expect(statSync('/proc/self/status').size).toBe(0);
-      expect(await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status'))).toBe('LIMIT_EXCEEDED');
+      expect(
+        await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status')),
+      ).toBe('LIMIT_EXCEEDED');
     });
 
     it('refuses to write beyond the bound, counted in bytes, and leaves the file', async () => {
@@ -310,10 +432,13 @@ describe('FileWall', () => {
       expect(await codeOf(wall.readText('moved-link/secret.txt'))).toBe('FORBIDDEN_PATH');
     });
 
-    it.each(['src', 'src/deep', 'src/new/inner'])('refuses to move a folder into itself (%s) and makes no folder for it', async (to) => {
-      expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
-      expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);
-    });
+    it.each(['src', 'src/deep', 'src/new/inner'])(
+      'refuses to move a folder into itself (%s) and makes no folder for it',
+      async (to) => {
+        expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
+        expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);
+      },
+    );
   });
 
   describe('walk', () => {
@@ -325,12 +450,21 @@ describe('FileWall', () => {
     });
 
     it('stops at its bounds and says so', async () => {
-      expect((await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated).toBe(false);
+      expect(
+        (await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated,
+      ).toBe(false);
       mkdirSync(join(root, 'many'));
-      for (let index = 0; index < 20; index++) writeFileSync(join(root, 'many', `f${String(index).padStart(2, '0')}`), '');
+      for (let index = 0; index < 20; index++)
+        writeFileSync(join(root, 'many', `f${String(index).padStart(2, '0')}`), '');
       const listed = await new FileWall(root, { maxEntries: 5 }).list('many');
-      expect([listed.entries.length, listed.entries[0]?.name, listed.truncated]).toEqual([5, 'f00', true]);
-      expect(await codeOf(new FileWall(root, { maxWalkEntries: 10 }).walk('many'))).toBe('LIMIT_EXCEEDED');
+      expect([listed.entries.length, listed.entries[0]?.name, listed.truncated]).toEqual([
+        5,
+        'f00',
+        true,
+      ]);
+      expect(await codeOf(new FileWall(root, { maxWalkEntries: 10 }).walk('many'))).toBe(
+        'LIMIT_EXCEEDED',
+      );
       mkdirSync(join(root, 'a/'.repeat(80)), { recursive: true });
       expect((await wall.walk('a')).truncated).toBe(true);
     });
@@ -347,13 +481,21 @@ describe('AnchoredDirectory', () => {
     const file = await open(directory.at('b.ts'));
     expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([true, true]);
     renameSync(join(root, 'src'), join(outside, 'src'));
-    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([false, false]);
+    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([
+      false,
+      false,
+    ]);
     await file.close();
     await directory.close();
   });
 
-  it.each(['link-dir', 'link-inside', 'a.txt', 'pipe'])('enters no link and no file: %s', async (name) => {
-    await expect(AnchoredDirectory.enter(root, [name])).rejects.toThrow('ENOTDIR');
-    await expect(AnchoredDirectory.enter(root, [name], { create: true })).rejects.toThrow('ENOTDIR');
-  });
+  it.each(['link-dir', 'link-inside', 'a.txt', 'pipe'])(
+    'enters no link and no file: %s',
+    async (name) => {
+      await expect(AnchoredDirectory.enter(root, [name])).rejects.toThrow('ENOTDIR');
+      await expect(AnchoredDirectory.enter(root, [name], { create: true })).rejects.toThrow(
+        'ENOTDIR',
+      );
+    },
+  );
 });

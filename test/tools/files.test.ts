@@ -1,11 +1,31 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DangerLevel, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { createFileTools, DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile } from '../../tools/files/index.js';
+import {
+  createFileTools,
+  DeleteFile,
+  EditFile,
+  FileInfo,
+  FindFiles,
+  ListDirectory,
+  MoveFile,
+  ReadFile,
+  WriteFile,
+} from '../../tools/files/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 import { globMatcher } from '../../tools/walls/glob-matcher.js';
 
@@ -13,8 +33,13 @@ let root: string;
 let wall: FileWall;
 const put = (path: string, text: string | Buffer): void => writeFileSync(join(root, path), text);
 const get = (path: string): string => readFileSync(join(root, path), 'utf8');
-const failed = (message: string): unknown => expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
-const refused = async (work: Promise<unknown>): Promise<string> => work.then(() => 'went through', (error: unknown) => (isToolError(error) ? error.code : String(error)));
+const failed = (message: string): unknown =>
+  expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
+const refused = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'went through',
+    (error: unknown) => (isToolError(error) ? error.code : String(error)),
+  );
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tooldex-'));
@@ -27,8 +52,27 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for files', () => {
   it('come in a stable order, and each works without arguments', () => {
-    expect(createFileTools(wall).map((one) => one.constructor.name)).toEqual(['ListDirectory', 'ReadFile', 'WriteFile', 'EditFile', 'FileInfo', 'MoveFile', 'DeleteFile', 'FindFiles']);
-    for (const Tool of [ListDirectory, ReadFile, WriteFile, EditFile, FileInfo, MoveFile, DeleteFile, FindFiles]) expect(new Tool()).toBeInstanceOf(Tool);
+    expect(createFileTools(wall).map((one) => one.constructor.name)).toEqual([
+      'ListDirectory',
+      'ReadFile',
+      'WriteFile',
+      'EditFile',
+      'FileInfo',
+      'MoveFile',
+      'DeleteFile',
+      'FindFiles',
+    ]);
+    for (const Tool of [
+      ListDirectory,
+      ReadFile,
+      WriteFile,
+      EditFile,
+      FileInfo,
+      MoveFile,
+      DeleteFile,
+      FindFiles,
+    ])
+      expect(new Tool()).toBeInstanceOf(Tool);
   });
 
   it('throw the refusal of the wall', async () => {
@@ -36,9 +80,14 @@ describe('the tools for files', () => {
       () => new ListDirectory(wall).execute({ path: 'link-out' }),
       () => new ReadFile(wall).execute({ path: 'link-out/passwd', offset: 1, limit: 10 }),
       () => new WriteFile(wall).execute({ path: '../x', content: '', overwrite: true }, {}),
-      () => new EditFile(wall).execute({ path: 'link-out/passwd', find: 'root', replace: 'toor', replaceAll: false }, {}),
+      () =>
+        new EditFile(wall).execute(
+          { path: 'link-out/passwd', find: 'root', replace: 'toor', replaceAll: false },
+          {},
+        ),
       () => new FileInfo(wall).execute({ path: '/etc/passwd' }),
-      () => new MoveFile(wall).execute({ from: 'src/a.ts', to: 'link-out/a.ts', overwrite: false }, {}),
+      () =>
+        new MoveFile(wall).execute({ from: 'src/a.ts', to: 'link-out/a.ts', overwrite: false }, {}),
       () => new DeleteFile(wall).execute({ path: 'link-out/passwd' }, {}),
       () => new FindFiles(wall).execute({ glob: '*', path: 'link-out', limit: 10 }, {}),
     ];
@@ -49,7 +98,11 @@ describe('the tools for files', () => {
     const context = { signal: AbortSignal.abort() };
     const calls = [
       () => new WriteFile(wall).execute({ path: 'new', content: '', overwrite: false }, context),
-      () => new EditFile(wall).execute({ path: 'src/a.ts', find: 'one', replace: '1', replaceAll: false }, context),
+      () =>
+        new EditFile(wall).execute(
+          { path: 'src/a.ts', find: 'one', replace: '1', replaceAll: false },
+          context,
+        ),
       () => new MoveFile(wall).execute({ from: 'src/a.ts', to: 'b', overwrite: false }, context),
       () => new DeleteFile(wall).execute({ path: 'src/a.ts' }, context),
     ];
@@ -60,19 +113,42 @@ describe('the tools for files', () => {
 
   it('declare every axis, and that deleting needs consent', () => {
     for (const definition of createFileTools(wall).flatMap((one) => findDefinitions(one))) {
-      for (const axis of ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel'] as const) expect(definition[axis], `${definition.name}.${axis}`).toBeDefined();
+      for (const axis of [
+        'priority',
+        'accessMode',
+        'dangerLevel',
+        'executionCategory',
+        'costTier',
+        'allowParallel',
+      ] as const)
+        expect(definition[axis], `${definition.name}.${axis}`).toBeDefined();
       expect(definition.requiresConsent ?? false).toBe(definition.name === 'delete_file');
     }
   });
 
   it('declare writing as more dangerous when it replaces, and one key for one file', () => {
-    const byName = new Map(createFileTools(wall).flatMap((one) => findDefinitions(one)).map((definition) => [definition.name, definition]));
+    const byName = new Map(
+      createFileTools(wall)
+        .flatMap((one) => findDefinitions(one))
+        .map((definition) => [definition.name, definition]),
+    );
     for (const name of ['write_file', 'move_file']) {
       const { dangerFor } = byName.get(name)!;
-      expect([dangerFor?.({ overwrite: false }), dangerFor?.({ overwrite: true })]).toEqual([DangerLevel.MEDIUM, DangerLevel.HIGH]);
+      expect([dangerFor?.({ overwrite: false }), dangerFor?.({ overwrite: true })]).toEqual([
+        DangerLevel.MEDIUM,
+        DangerLevel.HIGH,
+      ]);
     }
     const key = ['file:src/a.ts'];
-    for (const path of ['src/a.ts', './src/../src//a.ts', 'src/a.ts/', 'src/a.ts/.', join(root, 'src/a.ts'), join(realpathSync(root), 'src/a.ts'), 'src\\a.ts']) {
+    for (const path of [
+      'src/a.ts',
+      './src/../src//a.ts',
+      'src/a.ts/',
+      'src/a.ts/.',
+      join(root, 'src/a.ts'),
+      join(realpathSync(root), 'src/a.ts'),
+      'src\\a.ts',
+    ]) {
       expect(byName.get('read_file')?.conflictKeys?.({ path })).toEqual({ reads: key });
       expect(byName.get('write_file')?.conflictKeys?.({ path })).toEqual({ writes: key });
       expect(byName.get('edit_file')?.conflictKeys?.({ path })).toEqual(key);
@@ -85,16 +161,37 @@ describe('the tools for files', () => {
     const executor = new ToolExecutor({ registry });
     const pathOf = async (path: string) => {
       const checked = await executor.check({ id: '1', name: 'read_file', input: { path } });
-      return checked.status === 'checked' ? (checked.parsed as { readonly path: string }).path : undefined;
+      return checked.status === 'checked'
+        ? (checked.parsed as { readonly path: string }).path
+        : undefined;
     };
     const paths = async (...given: readonly string[]) => Promise.all(given.map(pathOf));
-    expect(await paths('./a//b/../c.txt/', 'a/.', '.', 'a', join(root, 'a'), `${realpathSync(root)}//a/./b`, root)).toEqual(['a/c.txt', 'a', '.', 'a', 'a', 'a/b', '.']);
-    expect(await paths('../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`)).toEqual(['../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`]);
+    expect(
+      await paths(
+        './a//b/../c.txt/',
+        'a/.',
+        '.',
+        'a',
+        join(root, 'a'),
+        `${realpathSync(root)}//a/./b`,
+        root,
+      ),
+    ).toEqual(['a/c.txt', 'a', '.', 'a', 'a', 'a/b', '.']);
+    expect(await paths('../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`)).toEqual([
+      '../a/./b',
+      '/etc//passwd',
+      'a\\b',
+      `${root}-evil/a`,
+    ]);
   });
 
   it('know whether their file system ignores case, from what is in the root', () => {
-    expect(wall.keys.of('SRC/A.ts')).toEqual(existsSync(join(root, 'SRC')) ? ['file:src/a.ts'] : ['file:SRC/A.ts']);
-    expect(new FileWall(root, { ignoresCase: true }).keys.of('SRC/A.ts')).toEqual(['file:src/a.ts']);
+    expect(wall.keys.of('SRC/A.ts')).toEqual(
+      existsSync(join(root, 'SRC')) ? ['file:src/a.ts'] : ['file:SRC/A.ts'],
+    );
+    expect(new FileWall(root, { ignoresCase: true }).keys.of('SRC/A.ts')).toEqual([
+      'file:src/a.ts',
+    ]);
     expect(new FileWall(root, { ignoresCase: false }).keys.below('SRC')).toEqual(['file:SRC/']);
     expect(new FileWall(join(root, 'missing')).keys.of('a')).toEqual(['file:a']);
   });
@@ -106,15 +203,29 @@ describe('the tools for files', () => {
   });
 
   it('name everything below what may be a folder, and by its text what every wall refuses', () => {
-    const byName = new Map(createFileTools(wall).flatMap((one) => findDefinitions(one)).map((definition) => [definition.name, definition]));
+    const byName = new Map(
+      createFileTools(wall)
+        .flatMap((one) => findDefinitions(one))
+        .map((definition) => [definition.name, definition]),
+    );
     for (const name of ['list_directory', 'file_info', 'find_files']) {
       expect(byName.get(name)?.conflictKeys?.({ path: 'src' })).toEqual({ reads: ['file:src/'] });
       expect(byName.get(name)?.conflictKeys?.({ path: '.' })).toEqual({ reads: ['file:'] });
     }
-    expect(byName.get('delete_file')?.conflictKeys?.({ path: 'src' })).toEqual({ writes: ['file:src/'] });
-    expect(byName.get('move_file')?.conflictKeys?.({ from: 'src', to: 'lib/x' })).toEqual({ reads: ['file:src/'], writes: ['file:src/', 'file:lib/x/'] });
-    expect(['../b', '/etc/passwd', '..\\b'].map((path) => wall.keys.of(path))).toEqual([['file:../b'], ['file:/etc/passwd'], ['file:../b']]);
-    for (const path of ['', 'a\0b', undefined]) expect(() => byName.get('read_file')?.conflictKeys?.({ path })).toThrow();
+    expect(byName.get('delete_file')?.conflictKeys?.({ path: 'src' })).toEqual({
+      writes: ['file:src/'],
+    });
+    expect(byName.get('move_file')?.conflictKeys?.({ from: 'src', to: 'lib/x' })).toEqual({
+      reads: ['file:src/'],
+      writes: ['file:src/', 'file:lib/x/'],
+    });
+    expect(['../b', '/etc/passwd', '..\\b'].map((path) => wall.keys.of(path))).toEqual([
+      ['file:../b'],
+      ['file:/etc/passwd'],
+      ['file:../b'],
+    ]);
+    for (const path of ['', 'a\0b', undefined])
+      expect(() => byName.get('read_file')?.conflictKeys?.({ path })).toThrow();
   });
 });
 
@@ -123,7 +234,11 @@ describe('list_directory', () => {
     put('b.txt', 'four');
     expect(await new ListDirectory(wall).execute({ path: '.' })).toEqual({
       path: '.',
-      entries: [{ name: 'b.txt', kind: 'file', bytes: 4 }, { name: 'link-out', kind: 'symlink' }, { name: 'src', kind: 'directory' }],
+      entries: [
+        { name: 'b.txt', kind: 'file', bytes: 4 },
+        { name: 'link-out', kind: 'symlink' },
+        { name: 'src', kind: 'directory' },
+      ],
       truncated: false,
     });
   });
@@ -134,7 +249,8 @@ describe('list_directory', () => {
 });
 
 describe('read_file', () => {
-  const read = (path: string, offset = 1, limit = 2_000) => new ReadFile(wall).execute({ path, offset, limit });
+  const read = (path: string, offset = 1, limit = 2_000) =>
+    new ReadFile(wall).execute({ path, offset, limit });
 
   it.each([
     ['image/png', 'image', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0]],
@@ -142,22 +258,51 @@ describe('read_file', () => {
     ['image/gif', 'image', [...Buffer.from('GIF89a\0')]],
     ['image/webp', 'image', [...Buffer.from('RIFF\0\0\0\0WEBPVP8 ')]],
     ['application/pdf', 'file', [...Buffer.from('%PDF-1.7\n')]],
-  ])('gives %s as what it is, told by its bytes and not by its name', async (mediaType, type, bytes) => {
-    writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
-    const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
-    expect(outcome).toMatchObject({ status: 'ok', value: { path: 'page.txt', mediaType, bytes: bytes.length }, content: [{ type, mediaType, name: 'page.txt', data: Buffer.from(bytes).toString('base64') }] });
-  });
+  ])(
+    'gives %s as what it is, told by its bytes and not by its name',
+    async (mediaType, type, bytes) => {
+      writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
+      const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
+      expect(outcome).toMatchObject({
+        status: 'ok',
+        value: { path: 'page.txt', mediaType, bytes: bytes.length },
+        content: [
+          { type, mediaType, name: 'page.txt', data: Buffer.from(bytes).toString('base64') },
+        ],
+      });
+    },
+  );
 
   it('keeps to its limit for images, too, and refuses other bytes whatever their name is', async () => {
-    writeFileSync(join(root, 'large.png'), Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.alloc(1_048_576)]));
+    writeFileSync(
+      join(root, 'large.png'),
+      Buffer.concat([
+        Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+        Buffer.alloc(1_048_576),
+      ]),
+    );
     await expect(read('large.png')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
     writeFileSync(join(root, 'fake.png'), Buffer.from([0, 1, 2]));
     expect(await read('fake.png')).toEqual(failed('Expected a text file in UTF-8'));
   });
 
   it('gives the lines asked for and says where it stopped', async () => {
-    expect(await read('src/a.ts')).toEqual({ path: 'src/a.ts', text: 'one\ntwo\nthree', firstLine: 1, lastLine: 3, totalLines: 3, truncated: false });
-    expect(await read('./src/a.ts', 2, 1)).toEqual({ path: 'src/a.ts', text: 'two', firstLine: 2, lastLine: 2, totalLines: 3, truncated: true });
+    expect(await read('src/a.ts')).toEqual({
+      path: 'src/a.ts',
+      text: 'one\ntwo\nthree',
+      firstLine: 1,
+      lastLine: 3,
+      totalLines: 3,
+      truncated: false,
+    });
+    expect(await read('./src/a.ts', 2, 1)).toEqual({
+      path: 'src/a.ts',
+      text: 'two',
+      firstLine: 2,
+      lastLine: 2,
+      totalLines: 3,
+      truncated: true,
+    });
   });
 
   it('reads an empty file', async () => {
@@ -167,9 +312,18 @@ describe('read_file', () => {
 
   it('cuts at whole lines, and a single line only when it alone is too long', async () => {
     put('wide', `${'x'.repeat(60_000)}\n${'y'.repeat(60_000)}\n`);
-    expect(await read('wide')).toMatchObject({ text: 'x'.repeat(60_000), lastLine: 1, truncated: true });
+    expect(await read('wide')).toMatchObject({
+      text: 'x'.repeat(60_000),
+      lastLine: 1,
+      truncated: true,
+    });
     put('wider', 'z'.repeat(150_000));
-    expect(await read('wider')).toMatchObject({ text: 'z'.repeat(100_000), lastLine: 1, totalLines: 1, truncated: true });
+    expect(await read('wider')).toMatchObject({
+      text: 'z'.repeat(100_000),
+      lastLine: 1,
+      totalLines: 1,
+      truncated: true,
+    });
   });
 
   it('fails on what is missing, a folder, not text, or beyond the end', async () => {
@@ -182,10 +336,15 @@ describe('read_file', () => {
 });
 
 describe('write_file', () => {
-  const write = (path: string, content: string, overwrite = false) => new WriteFile(wall).execute({ path, content, overwrite }, {});
+  const write = (path: string, content: string, overwrite = false) =>
+    new WriteFile(wall).execute({ path, content, overwrite }, {});
 
   it('makes a file and its folders', async () => {
-    expect(await write('docs/new/é.md', 'é')).toEqual({ path: 'docs/new/é.md', bytes: 2, created: true });
+    expect(await write('docs/new/é.md', 'é')).toEqual({
+      path: 'docs/new/é.md',
+      bytes: 2,
+      created: true,
+    });
     expect(get('docs/new/é.md')).toBe('é');
   });
 
@@ -203,10 +362,16 @@ describe('write_file', () => {
 });
 
 describe('edit_file', () => {
-  const edit = (find: string, replace: string, replaceAll = false) => new EditFile(wall).execute({ path: 'src/a.ts', find, replace, replaceAll }, {});
+  const edit = (find: string, replace: string, replaceAll = false) =>
+    new EditFile(wall).execute({ path: 'src/a.ts', find, replace, replaceAll }, {});
 
   it('replaces the one occurrence, and takes signs of replacement patterns literally', async () => {
-    expect(await edit('two', "$& $1 $' $$")).toEqual({ path: 'src/a.ts', replacements: 1, firstLine: 2, bytes: 22 });
+    expect(await edit('two', "$& $1 $' $$")).toEqual({
+      path: 'src/a.ts',
+      replacements: 1,
+      firstLine: 2,
+      bytes: 22,
+    });
     expect(get('src/a.ts')).toBe("one\n$& $1 $' $$\nthree\n");
   });
 
@@ -215,7 +380,12 @@ describe('edit_file', () => {
     expect(get('src/a.ts')).toBe('on$&\ntwo\nthr$&$&\n');
   });
 
-  it.each([['o', 'on line 1, 2'], ['zero', 'got a text without it'], ['one', 'the same text', 'one'], ['two ', 'Without the spaces']])('changes nothing for %j', async (find, message, replace = 'x') => {
+  it.each([
+    ['o', 'on line 1, 2'],
+    ['zero', 'got a text without it'],
+    ['one', 'the same text', 'one'],
+    ['two ', 'Without the spaces'],
+  ])('changes nothing for %j', async (find, message, replace = 'x') => {
     expect(await edit(find, replace)).toEqual(failed(message));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
@@ -246,7 +416,12 @@ describe('edit_file', () => {
 
 describe('file_info', () => {
   it('tells kind, size and time', async () => {
-    expect(await new FileInfo(wall).execute({ path: 'src/a.ts' })).toEqual({ path: 'src/a.ts', kind: 'file', bytes: 14, modified: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) });
+    expect(await new FileInfo(wall).execute({ path: 'src/a.ts' })).toEqual({
+      path: 'src/a.ts',
+      kind: 'file',
+      bytes: 14,
+      modified: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
     expect(await new FileInfo(wall).execute({ path: 'src' })).toMatchObject({ kind: 'directory' });
   });
 
@@ -256,10 +431,15 @@ describe('file_info', () => {
 });
 
 describe('move_file', () => {
-  const move = (from: string, to: string, overwrite = false) => new MoveFile(wall).execute({ from, to, overwrite }, {});
+  const move = (from: string, to: string, overwrite = false) =>
+    new MoveFile(wall).execute({ from, to, overwrite }, {});
 
   it('moves files and folders, and makes the folders it needs', async () => {
-    expect(await move('src/a.ts', 'lib/deep/b.ts')).toEqual({ from: 'src/a.ts', to: 'lib/deep/b.ts', overwritten: false });
+    expect(await move('src/a.ts', 'lib/deep/b.ts')).toEqual({
+      from: 'src/a.ts',
+      to: 'lib/deep/b.ts',
+      overwritten: false,
+    });
     expect(await move('lib', 'moved')).toMatchObject({ to: 'moved' });
     expect(get('moved/deep/b.ts')).toContain('one');
     expect(existsSync(join(root, 'lib'))).toBe(false);
@@ -281,7 +461,11 @@ describe('move_file', () => {
 
 describe('delete_file', () => {
   it('deletes one file, and of a link only the link', async () => {
-    expect(await new DeleteFile(wall).execute({ path: 'src/a.ts' }, {})).toEqual({ path: 'src/a.ts', bytes: 14, deleted: true });
+    expect(await new DeleteFile(wall).execute({ path: 'src/a.ts' }, {})).toEqual({
+      path: 'src/a.ts',
+      bytes: 14,
+      deleted: true,
+    });
     await new DeleteFile(wall).execute({ path: 'link-out' }, {});
     expect(readdirSync(root)).toEqual(['src']);
     expect(existsSync('/etc')).toBe(true);
@@ -297,9 +481,18 @@ describe('find_files', () => {
   it('finds by pattern, in order, and counts what it leaves out', async () => {
     mkdirSync(join(root, 'src/deep'));
     for (const name of ['src/deep/c.ts', 'src/b.ts', 'b.js']) put(name, '');
-    const find = (glob: string, path = '.', limit = 200) => new FindFiles(wall).execute({ glob, path, limit }, {});
-    expect(await find('src/**/*.ts')).toEqual({ files: ['src/a.ts', 'src/b.ts', 'src/deep/c.ts'], found: 3, truncated: false });
-    expect(await find('*.{js,ts}', '.', 2)).toEqual({ files: ['b.js', 'src/a.ts'], found: 4, truncated: true });
+    const find = (glob: string, path = '.', limit = 200) =>
+      new FindFiles(wall).execute({ glob, path, limit }, {});
+    expect(await find('src/**/*.ts')).toEqual({
+      files: ['src/a.ts', 'src/b.ts', 'src/deep/c.ts'],
+      found: 3,
+      truncated: false,
+    });
+    expect(await find('*.{js,ts}', '.', 2)).toEqual({
+      files: ['b.js', 'src/a.ts'],
+      found: 4,
+      truncated: true,
+    });
     expect(await find('*.ts', 'src/deep')).toMatchObject({ files: ['src/deep/c.ts'] });
     expect(await find('*', 'missing')).toEqual(failed('got nothing'));
   });
@@ -335,7 +528,10 @@ describe('globMatcher', () => {
     expect(globMatcher('**/a/'.repeat(90) + 'b')('a/'.repeat(2_000) + 'c')).toBe(false);
   });
 
-  it.each(['', '{a,{b,c}}', '{a', 'a}', 'x'.repeat(501), '{a,b}'.repeat(7)])('refuses %j', (pattern) => {
-    expect(() => globMatcher(pattern)).toThrow('Expected a file pattern');
-  });
+  it.each(['', '{a,{b,c}}', '{a', 'a}', 'x'.repeat(501), '{a,b}'.repeat(7)])(
+    'refuses %j',
+    (pattern) => {
+      expect(() => globMatcher(pattern)).toThrow('Expected a file pattern');
+    },
+  );
 });

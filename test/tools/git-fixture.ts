@@ -4,10 +4,26 @@ import { appendFile, cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
-import { GitBlame, GitBranches, GitCommit, GitDiff, GitLog, GitPush, GitRepository, GitShow, GitStatus, GitSwitch } from '../../tools/git/index.js';
+import {
+  GitBlame,
+  GitBranches,
+  GitCommit,
+  GitDiff,
+  GitLog,
+  GitPush,
+  GitRepository,
+  GitShow,
+  GitStatus,
+  GitSwitch,
+} from '../../tools/git/index.js';
 import { DEFAULT_ENVIRONMENT, ProgramWall } from '../../tools/walls/program-wall.js';
 
-const IDENTITY = { GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org', GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org' };
+const IDENTITY = {
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.org',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.org',
+};
 
 let template: string;
 /** A folder that a test may use, and the repository below it. */
@@ -19,7 +35,12 @@ export let repository: GitRepository;
 export function useRepository(): void {
   beforeAll(async () => {
     template = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
-    const inTemplate = (...argv: string[]) => execFileSync('git', argv, { cwd: template, env: { ...process.env, ...IDENTITY, HOME: template }, stdio: 'ignore' });
+    const inTemplate = (...argv: string[]) =>
+      execFileSync('git', argv, {
+        cwd: template,
+        env: { ...process.env, ...IDENTITY, HOME: template },
+        stdio: 'ignore',
+      });
     inTemplate('init', '--quiet', '--template=', '--initial-branch=main');
     await mkdir(join(template, '.git', 'hooks'));
     await writeFile(join(template, 'a.txt'), 'one\ntwo\n');
@@ -39,7 +60,9 @@ export function useRepository(): void {
     git('update-index', '--refresh');
     vi.stubEnv('HOME', outside); // No settings of whoever runs the tests.
     for (const [name, value] of Object.entries(IDENTITY)) vi.stubEnv(name, value);
-    repository = new GitRepository(new ProgramWall({ root, env: [...DEFAULT_ENVIRONMENT, ...Object.keys(IDENTITY)] }));
+    repository = new GitRepository(
+      new ProgramWall({ root, env: [...DEFAULT_ENVIRONMENT, ...Object.keys(IDENTITY)] }),
+    );
   });
 
   afterEach(async () => {
@@ -48,25 +71,49 @@ export function useRepository(): void {
   });
 }
 
-export const git = (...argv: string[]) => execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+export const git = (...argv: string[]) =>
+  execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 /** Adds settings to those of the repository, all at once. */
 export const configure = (settings: Readonly<Record<string, string>>) =>
-  appendFile(join(root, '.git', 'config'), Object.entries(settings).map(([name, value]) => {
-    const [, section, subsection, key] = /^([^.]+)(?:\.(.+))?\.([^.]+)$/.exec(name)!;
-    return `[${section}${subsection === undefined ? '' : ` ${JSON.stringify(subsection)}`}]\n${key} = ${JSON.stringify(value)}\n`;
-  }).join(''));
+  appendFile(
+    join(root, '.git', 'config'),
+    Object.entries(settings)
+      .map(([name, value]) => {
+        const [, section, subsection, key] = /^([^.]+)(?:\.(.+))?\.([^.]+)$/.exec(name)!;
+        return `[${section}${subsection === undefined ? '' : ` ${JSON.stringify(subsection)}`}]\n${key} = ${JSON.stringify(value)}\n`;
+      })
+      .join(''),
+  );
 export const put = (path: string, text: string) => writeFile(join(root, path), text);
 export const marker = () => existsSync(join(outside, 'MARKER')) || existsSync(join(root, 'MARKER'));
 
-export const status = (input = {}) => new GitStatus(repository).execute({ untracked: true, ...input }, {});
-export const diff = (input = {}) => new GitDiff(repository).execute({ staged: false, paths: [], ...input }, {});
-export const log = (input = {}) => new GitLog(repository).execute({ revision: 'HEAD', paths: [], maxCount: 20, skip: 0, ...input }, {});
-export const show = (input = {}) => new GitShow(repository).execute({ revision: 'HEAD', paths: [], ...input }, {});
-export const blame = (input = {}) => new GitBlame(repository).execute({ path: 'a.txt', revision: 'HEAD', startLine: 1, lineCount: 100, ...input }, {});
-export const branches = (input = {}) => new GitBranches(repository).execute({ remote: false, ...input }, {});
-export const change = (input: { branch: string; create?: boolean; startPoint?: string }) => new GitSwitch(repository).execute({ create: false, ...input }, {});
-export const commit = (input: { message: string; paths?: string[] }) => new GitCommit(repository).execute({ paths: [], ...input }, {});
-export const push = (input = {}) => new GitPush(repository).execute({ remote: 'origin', force: false, setUpstream: false, ...input }, {});
+export const status = (input = {}) =>
+  new GitStatus(repository).execute({ untracked: true, ...input }, {});
+export const diff = (input = {}) =>
+  new GitDiff(repository).execute({ staged: false, paths: [], ...input }, {});
+export const log = (input = {}) =>
+  new GitLog(repository).execute(
+    { revision: 'HEAD', paths: [], maxCount: 20, skip: 0, ...input },
+    {},
+  );
+export const show = (input = {}) =>
+  new GitShow(repository).execute({ revision: 'HEAD', paths: [], ...input }, {});
+export const blame = (input = {}) =>
+  new GitBlame(repository).execute(
+    { path: 'a.txt', revision: 'HEAD', startLine: 1, lineCount: 100, ...input },
+    {},
+  );
+export const branches = (input = {}) =>
+  new GitBranches(repository).execute({ remote: false, ...input }, {});
+export const change = (input: { branch: string; create?: boolean; startPoint?: string }) =>
+  new GitSwitch(repository).execute({ create: false, ...input }, {});
+export const commit = (input: { message: string; paths?: string[] }) =>
+  new GitCommit(repository).execute({ paths: [], ...input }, {});
+export const push = (input = {}) =>
+  new GitPush(repository).execute(
+    { remote: 'origin', force: false, setUpstream: false, ...input },
+    {},
+  );
 
 export async function withRemote(): Promise<string> {
   const remote = join(outside, 'remote.git');
@@ -75,10 +122,14 @@ export async function withRemote(): Promise<string> {
   return remote;
 }
 
-export async function hostileSubmodule(sub: string, inSub: (...argv: string[]) => unknown): Promise<void> {
+export async function hostileSubmodule(
+  sub: string,
+  inSub: (...argv: string[]) => unknown,
+): Promise<void> {
   const evil = join(outside, 'evil.sh');
   await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`, { mode: 0o755 });
   await writeFile(join(sub, '.gitattributes'), '* filter=evil\n');
   await writeFile(join(sub, 'f'), 'g\n');
-  for (const key of ['core.fsmonitor', 'filter.evil.clean', 'filter.evil.process']) inSub('config', key, evil);
+  for (const key of ['core.fsmonitor', 'filter.evil.clean', 'filter.evil.process'])
+    inSub('config', key, evil);
 }

@@ -1,10 +1,41 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, readlink, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { GitStatus } from '../../tools/git/index.js';
-import { blame, branches, change, commit, configure, diff, git, hostileSubmodule, log, marker, outside, push, put, repository, root, show, status, useRepository, withRemote } from './git-fixture.js';
+import {
+  blame,
+  branches,
+  change,
+  commit,
+  configure,
+  diff,
+  git,
+  hostileSubmodule,
+  log,
+  marker,
+  outside,
+  push,
+  put,
+  repository,
+  root,
+  show,
+  status,
+  useRepository,
+  withRemote,
+} from './git-fixture.js';
 
 useRepository();
 
@@ -22,7 +53,9 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
 /** One hash over every name, kind, mode, time of change and byte below a folder. */
 async function digest(folder: string): Promise<string> {
   const hash = createHash('sha256');
-  for (const entry of (await readdir(folder, { recursive: true, withFileTypes: true })).sort((a, b) => (join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1))) {
+  for (const entry of (await readdir(folder, { recursive: true, withFileTypes: true })).sort(
+    (a, b) => (join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1),
+  )) {
     const path = join(entry.parentPath, entry.name);
     hash.update(path);
     if (entry.isSymbolicLink()) hash.update(await readlink(path));
@@ -50,11 +83,36 @@ describe('reading git tools', () => {
     const evil = join(outside, 'evil.sh');
     await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`);
     await chmod(evil, 0o755);
-    const hooks = ['pre-commit', 'post-checkout', 'post-index-change', 'reference-transaction', 'fsmonitor-watchman'];
-    for (const hook of hooks) await writeFile(join(root, '.git', 'hooks', hook), `#!/bin/sh\n${evil}\n`, { mode: 0o755 });
+    const hooks = [
+      'pre-commit',
+      'post-checkout',
+      'post-index-change',
+      'reference-transaction',
+      'fsmonitor-watchman',
+    ];
+    for (const hook of hooks)
+      await writeFile(join(root, '.git', 'hooks', hook), `#!/bin/sh\n${evil}\n`, { mode: 0o755 });
     await put('.gitattributes', '* filter=evil diff=evil merge=evil\n');
     await put('a.txt', 'changed\n');
-    const keys = ['core.fsmonitor', 'core.pager', 'pager.log', 'core.editor', 'core.sshCommand', 'core.askPass', 'diff.external', 'diff.evil.command', 'diff.evil.textconv', 'filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process', 'filter.e=v.clean', 'gpg.program', 'credential.helper', 'core.gitProxy', 'interactive.diffFilter'];
+    const keys = [
+      'core.fsmonitor',
+      'core.pager',
+      'pager.log',
+      'core.editor',
+      'core.sshCommand',
+      'core.askPass',
+      'diff.external',
+      'diff.evil.command',
+      'diff.evil.textconv',
+      'filter.evil.clean',
+      'filter.evil.smudge',
+      'filter.evil.process',
+      'filter.e=v.clean',
+      'gpg.program',
+      'credential.helper',
+      'core.gitProxy',
+      'interactive.diffFilter',
+    ];
     const aliases = ['status', 'diff', 'log', 'show', 'blame', 'rev-parse', 'x'];
     await configure({
       ...Object.fromEntries(keys.map((key) => [key, evil])),
@@ -90,7 +148,13 @@ describe('reading git tools', () => {
   });
 
   it('fetch nothing for a partial clone', async () => {
-    await configure({ 'core.repositoryformatversion': '1', 'extensions.partialClone': 'evil', 'remote.evil.promisor': 'true', 'remote.evil.uploadpack': `touch ${join(outside, 'MARKER')};`, 'protocol.ext.allow': 'always' });
+    await configure({
+      'core.repositoryformatversion': '1',
+      'extensions.partialClone': 'evil',
+      'remote.evil.promisor': 'true',
+      'remote.evil.uploadpack': `touch ${join(outside, 'MARKER')};`,
+      'protocol.ext.allow': 'always',
+    });
     const blob = git('rev-parse', 'HEAD:a.txt').trim();
     await rm(join(root, '.git', 'objects', blob.slice(0, 2), blob.slice(2)));
     for (const url of [`ext::sh -c touch% ${join(outside, 'MARKER')}`, outside, `ssh://x/y`]) {
@@ -103,15 +167,30 @@ describe('reading git tools', () => {
   });
 
   it.each([
-    ['a repository above the root', async () => rm(join(root, '.git'), { recursive: true }).then(() => void execFileSync('git', ['init', '--quiet'], { cwd: outside }))],
+    [
+      'a repository above the root',
+      async () =>
+        rm(join(root, '.git'), { recursive: true }).then(
+          () => void execFileSync('git', ['init', '--quiet'], { cwd: outside }),
+        ),
+    ],
     ['no repository', async () => rm(join(root, '.git'), { recursive: true })],
     ['a work tree elsewhere', async () => void git('config', 'core.worktree', outside)],
-    ['a .git file that leads out', async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`))],
-    ['a .git link that leads out', async () => elsewhere().then((folder) => symlink(folder, join(root, '.git')))],
+    [
+      'a .git file that leads out',
+      async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`)),
+    ],
+    [
+      'a .git link that leads out',
+      async () => elsewhere().then((folder) => symlink(folder, join(root, '.git'))),
+    ],
     ['a bare repository', async () => void git('config', 'core.bare', 'true')],
   ])('refuse %s', async (_case, arrange) => {
     await arrange();
-    for (const [, read] of READS) await expect(read()).rejects.toMatchObject({ code: expect.stringMatching(/^(FORBIDDEN_PATH|EXECUTION_FAILED)$/) });
+    for (const [, read] of READS)
+      await expect(read()).rejects.toMatchObject({
+        code: expect.stringMatching(/^(FORBIDDEN_PATH|EXECUTION_FAILED)$/),
+      });
     await expect(commit({ message: 'x' })).rejects.toMatchObject({ name: 'ToolError' });
   });
 
@@ -125,7 +204,9 @@ describe('reading git tools', () => {
   });
 
   it('stop when the call is aborted', async () => {
-    await expect(new GitStatus(repository).execute({ untracked: true }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(
+      new GitStatus(repository).execute({ untracked: true }, { signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });
 
@@ -179,36 +260,84 @@ describe('git tools', () => {
     git('remote', 'add', 'origin', outside);
     const before = await digest(root);
     for (const [kind, name] of HOSTILE_NAMES) {
-      const calls = [() => diff({ revision: name }), () => log({ revision: name }), () => show({ revision: name }), () => blame({ revision: name }), () => change({ branch: name }), () => change({ branch: name, create: true }), () => change({ branch: 'new', create: true, startPoint: name }), () => push({ remote: name }), () => push({ branch: name })];
-      for (const call of calls) await expect(call(), kind).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      const calls = [
+        () => diff({ revision: name }),
+        () => log({ revision: name }),
+        () => show({ revision: name }),
+        () => blame({ revision: name }),
+        () => change({ branch: name }),
+        () => change({ branch: name, create: true }),
+        () => change({ branch: 'new', create: true, startPoint: name }),
+        () => push({ remote: name }),
+        () => push({ branch: name }),
+      ];
+      for (const call of calls)
+        await expect(call(), kind).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       expect(marker(), kind).toBe(false);
     }
     expect(await digest(root)).toBe(before);
   });
 
   it('refuse hostile paths', async () => {
-    for (const path of ['/etc/passwd', '../work/a.txt', 'x/../../y', '..', '', 'a\0b', '.git/config', '.GIT/config', '\\..\\..\\x', 'a'.repeat(5_000)]) {
-      for (const call of [() => diff({ paths: [path] }), () => log({ paths: [path] }), () => show({ paths: [path] }), () => blame({ path }), () => commit({ message: 'x', paths: ['a.txt', path] })]) {
+    for (const path of [
+      '/etc/passwd',
+      '../work/a.txt',
+      'x/../../y',
+      '..',
+      '',
+      'a\0b',
+      '.git/config',
+      '.GIT/config',
+      '\\..\\..\\x',
+      'a'.repeat(5_000),
+    ]) {
+      for (const call of [
+        () => diff({ paths: [path] }),
+        () => log({ paths: [path] }),
+        () => show({ paths: [path] }),
+        () => blame({ path }),
+        () => commit({ message: 'x', paths: ['a.txt', path] }),
+      ]) {
         await expect(call(), path).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
       }
     }
   });
 
-  it.each(['--output=MARKER', '-p', ':(exclude)a.txt', ':/', '*', '$(touch MARKER)', ':!a.txt'])('take the path %j literally', async (path) => {
-    await put('a.txt', 'changed\n');
-    expect(await diff({ paths: [path] })).toMatchObject({ identical: true });
-    expect(await log({ paths: [path] })).toMatchObject({ commits: [] });
-    expect(await commit({ message: 'x', paths: [path] })).toMatchObject({ status: 'error' });
-    expect(marker()).toBe(false);
-  });
+  it.each(['--output=MARKER', '-p', ':(exclude)a.txt', ':/', '*', '$(touch MARKER)', ':!a.txt'])(
+    'take the path %j literally',
+    async (path) => {
+      await put('a.txt', 'changed\n');
+      expect(await diff({ paths: [path] })).toMatchObject({ identical: true });
+      expect(await log({ paths: [path] })).toMatchObject({ commits: [] });
+      expect(await commit({ message: 'x', paths: [path] })).toMatchObject({ status: 'error' });
+      expect(marker()).toBe(false);
+    },
+  );
 
   it('take every kind of name for a revision', async () => {
     git('tag', '-a', 'v1.0', '-m', 'tag');
-    for (const revision of ['main', 'HEAD', 'HEAD~1', 'HEAD^', '@', 'HEAD@{0}', 'main^{commit}', 'v1.0']) expect(await show({ revision }), revision).toMatchObject({ author: 'Ada' });
+    for (const revision of [
+      'main',
+      'HEAD',
+      'HEAD~1',
+      'HEAD^',
+      '@',
+      'HEAD@{0}',
+      'main^{commit}',
+      'v1.0',
+    ])
+      expect(await show({ revision }), revision).toMatchObject({ author: 'Ada' });
   });
 });
 
-const SECRET_PATHS = ['.env', 'server.key', 'sub/.ENV', '.npmrc', '.aws/credentials', 'sub/.docker/config.json'];
+const SECRET_PATHS = [
+  '.env',
+  'server.key',
+  'sub/.ENV',
+  '.npmrc',
+  '.aws/credentials',
+  'sub/.docker/config.json',
+];
 
 describe('files with secrets', () => {
   const putAll = async (text: string) => {
@@ -225,7 +354,13 @@ describe('files with secrets', () => {
     await putAll('hunter2');
     const before = await digest(root);
     for (const path of SECRET_PATHS) {
-      for (const call of [() => diff({ paths: [path] }), () => show({ paths: ['a.txt', path] }), () => blame({ path }), () => log({ paths: [path] }), () => commit({ message: 'x', paths: [path] })]) {
+      for (const call of [
+        () => diff({ paths: [path] }),
+        () => show({ paths: ['a.txt', path] }),
+        () => blame({ path }),
+        () => log({ paths: [path] }),
+        () => commit({ message: 'x', paths: [path] }),
+      ]) {
         await expect(call(), path).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
       }
     }
@@ -241,7 +376,16 @@ describe('files with secrets', () => {
     await put('sub/open.txt', 'second\n');
     const blob = git('rev-parse', 'HEAD:.env').trim();
     const folder = git('rev-parse', 'HEAD:.aws').trim();
-    const shown = [await diff(), await diff({ revision: 'HEAD~1' }), await diff({ revision: 'HEAD~1..HEAD' }), await diff({ revision: 'HEAD~1..' }), await diff({ revision: 'HEAD~1...HEAD' }), await diff({ paths: ['sub'] }), await show(), await show({ paths: ['sub', '.'] })];
+    const shown = [
+      await diff(),
+      await diff({ revision: 'HEAD~1' }),
+      await diff({ revision: 'HEAD~1..HEAD' }),
+      await diff({ revision: 'HEAD~1..' }),
+      await diff({ revision: 'HEAD~1...HEAD' }),
+      await diff({ paths: ['sub'] }),
+      await show(),
+      await show({ paths: ['sub', '.'] }),
+    ];
     git('add', '.');
     shown.push(await diff({ staged: true }), await diff({ staged: true, paths: ['.'] }));
     for (const answer of shown) {
@@ -249,19 +393,29 @@ describe('files with secrets', () => {
       expect(JSON.stringify(answer)).not.toContain('hunter');
     }
     // Without its path, git would not know what it shows.
-    for (const revision of [blob, folder, `${blob}..${blob}`, `${folder}..${folder}`]) expect(await diff({ revision, paths: ['a.txt'] })).toMatchObject({ status: 'error' });
-    for (const revision of [blob, folder]) expect(await show({ revision })).toMatchObject({ status: 'error' });
+    for (const revision of [blob, folder, `${blob}..${blob}`, `${folder}..${folder}`])
+      expect(await diff({ revision, paths: ['a.txt'] })).toMatchObject({ status: 'error' });
+    for (const revision of [blob, folder])
+      expect(await show({ revision })).toMatchObject({ status: 'error' });
   });
 
   it('are not committed, and the answer names them', async () => {
     await putAll('hunter1');
     await put('a.txt', 'changed\n');
-    expect(await commit({ message: 'x' })).toMatchObject({ subject: 'x', leftOut: expect.arrayContaining(SECRET_PATHS) });
+    expect(await commit({ message: 'x' })).toMatchObject({
+      subject: 'x',
+      leftOut: expect.arrayContaining(SECRET_PATHS),
+    });
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt']);
     await put('sub/open.txt', 'open\n');
-    expect(await commit({ message: 'y', paths: ['sub'] })).toMatchObject({ leftOut: ['sub/.ENV', 'sub/.docker/config.json'] });
+    expect(await commit({ message: 'y', paths: ['sub'] })).toMatchObject({
+      leftOut: ['sub/.ENV', 'sub/.docker/config.json'],
+    });
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
-    expect(await commit({ message: 'z' })).toMatchObject({ status: 'error', message: expect.stringContaining('secrets') });
+    expect(await commit({ message: 'z' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('secrets'),
+    });
     // Everything else is staged already: git is not to be asked to add nothing, which means all.
     await put('a.txt', 'again\n');
     git('add', 'a.txt');
@@ -273,7 +427,10 @@ describe('files with secrets', () => {
     await put('.env', 'hunter1\n');
     await put('a.txt', 'changed\n');
     git('add', '.env');
-    expect(await commit({ message: 'x' })).toMatchObject({ status: 'error', message: expect.stringContaining('.env') });
+    expect(await commit({ message: 'x' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('.env'),
+    });
     expect(await commit({ message: 'x', paths: ['.'] })).toMatchObject({ leftOut: ['.env'] });
     expect(git('show', '--name-only', '--format=').trim()).toBe('a.txt');
     git('commit', '--quiet', '-m', 'By a person');
@@ -290,9 +447,19 @@ describe('files with secrets', () => {
 describe('git_commit and git_switch', () => {
   it('runs no hooks, no signing program and no monitor', async () => {
     const evil = `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`;
-    for (const hook of ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-commit', 'post-index-change', 'reference-transaction', 'post-checkout']) await writeFile(join(root, '.git', 'hooks', hook), evil, { mode: 0o755 });
+    for (const hook of [
+      'pre-commit',
+      'commit-msg',
+      'prepare-commit-msg',
+      'post-commit',
+      'post-index-change',
+      'reference-transaction',
+      'post-checkout',
+    ])
+      await writeFile(join(root, '.git', 'hooks', hook), evil, { mode: 0o755 });
     await writeFile(join(outside, 'evil.sh'), evil, { mode: 0o755 });
-    for (const key of ['core.fsmonitor', 'core.editor', 'gpg.ssh.defaultKeyCommand']) git('config', key, join(outside, 'evil.sh'));
+    for (const key of ['core.fsmonitor', 'core.editor', 'gpg.ssh.defaultKeyCommand'])
+      git('config', key, join(outside, 'evil.sh'));
     git('config', 'commit.gpgSign', 'true');
     await rm(join(outside, 'MARKER'), { force: true });
     await put('a.txt', 'changed\n');
@@ -301,12 +468,22 @@ describe('git_commit and git_switch', () => {
     expect(marker()).toBe(false);
   });
 
-  it.each(['filter.evil.clean', 'filter.evil.process', 'core.sshCommand', 'credential.helper', 'credential.https://x.helper', 'remote.origin.receivepack', 'merge.evil.driver'])('refuses a repository that configures %s itself', async (key) => {
+  it.each([
+    'filter.evil.clean',
+    'filter.evil.process',
+    'core.sshCommand',
+    'credential.helper',
+    'credential.https://x.helper',
+    'remote.origin.receivepack',
+    'merge.evil.driver',
+  ])('refuses a repository that configures %s itself', async (key) => {
     await put('.gitattributes', '* filter=evil merge=evil\n');
     await put('a.txt', 'changed\n');
     git('config', key, `touch ${join(outside, 'MARKER')}`);
     await expect(commit({ message: 'x' })).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
-    await expect(change({ branch: 'new', create: true })).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
+    await expect(change({ branch: 'new', create: true })).rejects.toMatchObject({
+      code: 'FORBIDDEN_PROGRAM',
+    });
     expect(marker()).toBe(false);
   });
 
@@ -322,36 +499,62 @@ describe('git_commit and git_switch', () => {
     await mkdir(join(root, 'folder'));
     git('mv', 'sub', 'folder/sub');
     git('commit', '--quiet', '-m', 'with sub');
-    await hostileSubmodule(join(root, 'folder', 'sub'), (...argv) => execFileSync('git', argv, { cwd: join(root, 'folder', 'sub') }));
+    await hostileSubmodule(join(root, 'folder', 'sub'), (...argv) =>
+      execFileSync('git', argv, { cwd: join(root, 'folder', 'sub') }),
+    );
     await put('folder/b.txt', 'new\n');
     expect(await commit({ message: 'w', paths: ['folder'] })).toMatchObject({ subject: 'w' });
     await put('a.txt', 'changed\n');
     expect(await commit({ message: 'x' })).toMatchObject({ subject: 'x' });
     await put('a.txt', 'changed again\n');
     expect(await commit({ message: 'y', paths: ['a.txt'] })).toMatchObject({ subject: 'y' });
-    expect(await change({ branch: 'new', create: true, startPoint: 'HEAD~4' })).toMatchObject({ created: true });
+    expect(await change({ branch: 'new', create: true, startPoint: 'HEAD~4' })).toMatchObject({
+      created: true,
+    });
     expect(marker()).toBe(false);
   });
 });
 
 describe('git_push', () => {
   it.each([
-    ['a transport that starts programs', { 'remote.origin.pushurl': 'ext::sh -c touch% MARKER', 'protocol.ext.allow': 'always' }],
-    ['an address rewritten to one that starts programs', { 'url.ext::sh -c touch% MARKER .pushInsteadOf': '/', 'protocol.ext.allow': 'always' }],
-    ['a program of the repository on the other side', { 'remote.origin.receivepack': 'touch MARKER;' }],
+    [
+      'a transport that starts programs',
+      { 'remote.origin.pushurl': 'ext::sh -c touch% MARKER', 'protocol.ext.allow': 'always' },
+    ],
+    [
+      'an address rewritten to one that starts programs',
+      { 'url.ext::sh -c touch% MARKER .pushInsteadOf': '/', 'protocol.ext.allow': 'always' },
+    ],
+    [
+      'a program of the repository on the other side',
+      { 'remote.origin.receivepack': 'touch MARKER;' },
+    ],
     ['a helper of the remote', { 'remote.origin.vcs': 'evil' }],
-    ['a program for ssh', { 'core.sshCommand': 'touch MARKER;', 'remote.origin.pushurl': 'ssh://host/x' }],
-    ['an ssh host that is an option', { 'remote.origin.pushurl': 'ssh://-oProxyCommand=touch MARKER/x' }],
+    [
+      'a program for ssh',
+      { 'core.sshCommand': 'touch MARKER;', 'remote.origin.pushurl': 'ssh://host/x' },
+    ],
+    [
+      'an ssh host that is an option',
+      { 'remote.origin.pushurl': 'ssh://-oProxyCommand=touch MARKER/x' },
+    ],
   ])('starts nothing through %s', async (_case, settings) => {
     await withRemote();
-    for (const [key, value] of Object.entries(settings)) git('config', key, value.replaceAll('MARKER', join(outside, 'MARKER')));
-    await push().catch((error: unknown) => expect(error).toMatchObject({ code: 'FORBIDDEN_PROGRAM' }));
+    for (const [key, value] of Object.entries(settings))
+      git('config', key, value.replaceAll('MARKER', join(outside, 'MARKER')));
+    await push().catch((error: unknown) =>
+      expect(error).toMatchObject({ code: 'FORBIDDEN_PROGRAM' }),
+    );
     expect(marker()).toBe(false);
   });
 
   it('runs no hook of the repository', async () => {
     await withRemote();
-    await writeFile(join(root, '.git', 'hooks', 'pre-push'), `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`, { mode: 0o755 });
+    await writeFile(
+      join(root, '.git', 'hooks', 'pre-push'),
+      `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`,
+      { mode: 0o755 },
+    );
     expect(await push()).toMatchObject({ branch: 'main' });
     expect(marker()).toBe(false);
   });

@@ -7,7 +7,24 @@ import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 import { createGitTools, GitCommit, GitPush, GitRepository } from '../../tools/git/index.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
-import { blame, branches, change, commit, diff, git, log, marker, outside, push, put, root, show, status, useRepository, withRemote } from './git-fixture.js';
+import {
+  blame,
+  branches,
+  change,
+  commit,
+  diff,
+  git,
+  log,
+  marker,
+  outside,
+  push,
+  put,
+  root,
+  show,
+  status,
+  useRepository,
+  withRemote,
+} from './git-fixture.js';
 
 useRepository();
 
@@ -21,8 +38,19 @@ describe('git_status', () => {
       { path: 'ü "d".txt', staged: 'renamed', unstaged: null, from: 'b c.txt' },
       { path: 'new\nline.txt', staged: null, unstaged: 'untracked' },
     ];
-    expect(await status()).toEqual({ branch: 'main', commit: git('rev-parse', 'HEAD').trim(), upstream: null, ahead: 0, behind: 0, clean: false, files, truncated: false });
-    expect(await status({ untracked: false })).toMatchObject({ files: [{ path: 'a.txt' }, { path: 'ü "d".txt' }] });
+    expect(await status()).toEqual({
+      branch: 'main',
+      commit: git('rev-parse', 'HEAD').trim(),
+      upstream: null,
+      ahead: 0,
+      behind: 0,
+      clean: false,
+      files,
+      truncated: false,
+    });
+    expect(await status({ untracked: false })).toMatchObject({
+      files: [{ path: 'a.txt' }, { path: 'ü "d".txt' }],
+    });
   });
 
   it('knows a clean tree, a detached head, conflicts and a repository without commits', async () => {
@@ -31,7 +59,9 @@ describe('git_status', () => {
     await put('a.txt', 'one\nother\n');
     git('commit', '--quiet', '-am', 'Other');
     expect(() => git('merge', 'main')).toThrow();
-    expect(await status()).toMatchObject({ files: [{ path: 'a.txt', staged: 'conflicted', unstaged: 'conflicted' }] });
+    expect(await status()).toMatchObject({
+      files: [{ path: 'a.txt', staged: 'conflicted', unstaged: 'conflicted' }],
+    });
     git('merge', '--abort');
     git('switch', '--quiet', '--detach');
     expect(await status()).toMatchObject({ branch: null });
@@ -55,9 +85,19 @@ describe('git_diff', () => {
     git('add', '.');
     await put('a.txt', 'unstaged\n');
     expect(await diff()).toMatchObject({ diff: expect.stringContaining('-staged\n+unstaged') });
-    expect(await diff({ staged: true })).toMatchObject({ diff: expect.stringContaining('+staged') });
-    expect(await diff({ revision: 'HEAD~1..HEAD' })).toMatchObject({ diff: expect.stringContaining('-two\n+TWO'), identical: false, truncated: false });
-    expect(await diff({ revision: 'HEAD', paths: ['b c.txt'] })).toEqual({ diff: '', identical: true, truncated: false });
+    expect(await diff({ staged: true })).toMatchObject({
+      diff: expect.stringContaining('+staged'),
+    });
+    expect(await diff({ revision: 'HEAD~1..HEAD' })).toMatchObject({
+      diff: expect.stringContaining('-two\n+TWO'),
+      identical: false,
+      truncated: false,
+    });
+    expect(await diff({ revision: 'HEAD', paths: ['b c.txt'] })).toEqual({
+      diff: '',
+      identical: true,
+      truncated: false,
+    });
   });
 
   it('says nothing of a file whose time alone changed', async () => {
@@ -65,7 +105,10 @@ describe('git_diff', () => {
     await utimes(join(root, 'b c.txt'), new Date(1), new Date(1));
     expect(await diff()).toEqual({ diff: '', identical: true, truncated: false });
     await put('a.txt', 'changed\n');
-    expect(await diff()).toMatchObject({ identical: false, diff: expect.not.stringContaining('b c.txt') });
+    expect(await diff()).toMatchObject({
+      identical: false,
+      diff: expect.not.stringContaining('b c.txt'),
+    });
   });
 
   it('cuts a long diff and says so', async () => {
@@ -82,10 +125,24 @@ describe('git_diff', () => {
 
 describe('git_log', () => {
   it('lists commits, newest first, and says when there are more', async () => {
-    expect(await log()).toMatchObject({ truncated: false, commits: [{ subject: 'Second', author: 'Ada' }, { subject: 'First', parents: [] }] });
-    expect(await log({ maxCount: 1 })).toMatchObject({ truncated: true, commits: [{ subject: 'Second' }] });
-    expect(await log({ maxCount: 1, skip: 1 })).toMatchObject({ truncated: false, commits: [{ subject: 'First' }] });
-    expect(await log({ revision: 'HEAD~1..HEAD' })).toMatchObject({ commits: [{ subject: 'Second' }] });
+    expect(await log()).toMatchObject({
+      truncated: false,
+      commits: [
+        { subject: 'Second', author: 'Ada' },
+        { subject: 'First', parents: [] },
+      ],
+    });
+    expect(await log({ maxCount: 1 })).toMatchObject({
+      truncated: true,
+      commits: [{ subject: 'Second' }],
+    });
+    expect(await log({ maxCount: 1, skip: 1 })).toMatchObject({
+      truncated: false,
+      commits: [{ subject: 'First' }],
+    });
+    expect(await log({ revision: 'HEAD~1..HEAD' })).toMatchObject({
+      commits: [{ subject: 'Second' }],
+    });
     expect(await log({ paths: ['b c.txt'] })).toMatchObject({ commits: [{ subject: 'First' }] });
   });
 
@@ -98,36 +155,59 @@ describe('git_log', () => {
 
 describe('git_show', () => {
   it('shows one commit with its whole message and changes', async () => {
-    expect(await show({ revision: 'HEAD~1' })).toMatchObject({ message: 'First\n\nBody of it', author: 'Ada', diff: expect.stringContaining('+two'), truncated: false });
-    expect(await show({ revision: 'HEAD~1', paths: ['b c.txt'] })).toMatchObject({ diff: expect.not.stringContaining('two') });
+    expect(await show({ revision: 'HEAD~1' })).toMatchObject({
+      message: 'First\n\nBody of it',
+      author: 'Ada',
+      diff: expect.stringContaining('+two'),
+      truncated: false,
+    });
+    expect(await show({ revision: 'HEAD~1', paths: ['b c.txt'] })).toMatchObject({
+      diff: expect.not.stringContaining('two'),
+    });
   });
 
   it('fails for a commit that does not exist', async () => {
-    expect(await show({ revision: 'HEAD~9' })).toMatchObject({ status: 'error', message: expect.stringContaining('HEAD~9') });
+    expect(await show({ revision: 'HEAD~9' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('HEAD~9'),
+    });
   });
 });
 
 describe('git_blame', () => {
   it('tells which commit wrote each line', async () => {
-    expect(await blame()).toMatchObject({ lines: [{ line: 1, text: 'one', summary: 'First', author: 'Ada' }, { line: 2, text: 'TWO', summary: 'Second' }] });
+    expect(await blame()).toMatchObject({
+      lines: [
+        { line: 1, text: 'one', summary: 'First', author: 'Ada' },
+        { line: 2, text: 'TWO', summary: 'Second' },
+      ],
+    });
     expect(await blame({ startLine: 2, lineCount: 1 })).toMatchObject({ lines: [{ line: 2 }] });
-    expect(await blame({ revision: 'HEAD~1', startLine: 2 })).toMatchObject({ lines: [{ text: 'two' }] });
+    expect(await blame({ revision: 'HEAD~1', startLine: 2 })).toMatchObject({
+      lines: [{ text: 'two' }],
+    });
   });
 
   it('fails beyond the end, for unknown files and for unknown commits', async () => {
-    expect(await blame({ startLine: 99 })).toMatchObject({ status: 'error', message: expect.stringContaining('only 2 lines') });
+    expect(await blame({ startLine: 99 })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('only 2 lines'),
+    });
     expect(await blame({ path: 'none.txt' })).toMatchObject({ status: 'error' });
     expect(await blame({ revision: 'nowhere' })).toMatchObject({ status: 'error' });
   });
 
-  it.each(['blame.ignoreRevsFile', 'mailmap.file'])('shows nothing of a file outside the root that the repository names as %s', async (setting) => {
-    const email = git('log', '-1', '--format=%ae').toString().trim();
-    await writeFile(join(outside, 'config'), `LEAKED <${email}>\n`);
-    git('config', setting, join(outside, 'config'));
-    const blamed = await blame();
-    expect(blamed).toMatchObject({ lines: [{ author: 'Ada' }, {}] });
-    expect(JSON.stringify(blamed)).not.toContain('LEAKED');
-  });
+  it.each(['blame.ignoreRevsFile', 'mailmap.file'])(
+    'shows nothing of a file outside the root that the repository names as %s',
+    async (setting) => {
+      const email = git('log', '-1', '--format=%ae').toString().trim();
+      await writeFile(join(outside, 'config'), `LEAKED <${email}>\n`);
+      git('config', setting, join(outside, 'config'));
+      const blamed = await blame();
+      expect(blamed).toMatchObject({ lines: [{ author: 'Ada' }, {}] });
+      expect(JSON.stringify(blamed)).not.toContain('LEAKED');
+    },
+  );
 
   it('does not follow a link out of the root', async () => {
     await writeFile(join(outside, 'secret'), 'secret\n');
@@ -141,20 +221,33 @@ describe('git_blame', () => {
 describe('git_branches', () => {
   it('lists branches and marks the current one', async () => {
     git('branch', 'old/x', 'HEAD~1');
-    expect(await branches()).toMatchObject({ truncated: false, branches: [{ name: 'main', current: true, remote: false, upstream: null }, { name: 'old/x', current: false }] });
+    expect(await branches()).toMatchObject({
+      truncated: false,
+      branches: [
+        { name: 'main', current: true, remote: false, upstream: null },
+        { name: 'old/x', current: false },
+      ],
+    });
   });
 
   it('lists branches of remotes when asked', async () => {
     await withRemote();
     await push();
     expect(await branches()).toMatchObject({ branches: [{ name: 'main' }] });
-    expect(await branches({ remote: true })).toMatchObject({ branches: expect.arrayContaining([expect.objectContaining({ name: 'origin/main', remote: true })]) });
+    expect(await branches({ remote: true })).toMatchObject({
+      branches: expect.arrayContaining([
+        expect.objectContaining({ name: 'origin/main', remote: true }),
+      ]),
+    });
   });
 });
 
 describe('git_switch', () => {
   it('creates branches and switches between them', async () => {
-    expect(await change({ branch: 'feature/x', create: true, startPoint: 'HEAD~1' })).toEqual({ branch: 'feature/x', created: true });
+    expect(await change({ branch: 'feature/x', create: true, startPoint: 'HEAD~1' })).toEqual({
+      branch: 'feature/x',
+      created: true,
+    });
     expect(await readFile(join(root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
     expect(await change({ branch: 'main' })).toEqual({ branch: 'main', created: false });
     expect(git('branch', '--show-current').trim()).toBe('main');
@@ -163,7 +256,9 @@ describe('git_switch', () => {
   it('refuses unknown branches, existing ones to create, a needless start point, and losing changes', async () => {
     expect(await change({ branch: 'nowhere' })).toMatchObject({ status: 'error' });
     expect(await change({ branch: 'main', create: true })).toMatchObject({ status: 'error' });
-    expect(await change({ branch: 'main', startPoint: 'HEAD~1' })).toMatchObject({ status: 'error' });
+    expect(await change({ branch: 'main', startPoint: 'HEAD~1' })).toMatchObject({
+      status: 'error',
+    });
     git('branch', 'old', 'HEAD~1');
     await put('a.txt', 'precious\n');
     expect(await change({ branch: 'old' })).toMatchObject({ status: 'error' });
@@ -175,7 +270,10 @@ describe('git_commit', () => {
   it('commits everything, new and deleted files included', async () => {
     await put('new.txt', 'new\n');
     await rm(join(root, 'b c.txt'));
-    expect(await commit({ message: '# Third\n\n--amend $(touch MARKER)' })).toMatchObject({ subject: '# Third', commit: git('rev-parse', 'HEAD').trim() });
+    expect(await commit({ message: '# Third\n\n--amend $(touch MARKER)' })).toMatchObject({
+      subject: '# Third',
+      commit: git('rev-parse', 'HEAD').trim(),
+    });
     expect(git('log', '-1', '--format=%B').trim()).toBe('# Third\n\n--amend $(touch MARKER)');
     expect(git('status', '--porcelain')).toBe('');
     expect(marker()).toBe(false);
@@ -186,8 +284,13 @@ describe('git_commit', () => {
     await put('b c.txt', 'changed\n');
     git('add', 'a.txt');
     await put('-n', 'an option by name\n');
-    expect(await commit({ message: 'Some', paths: ['b c.txt', '-n'] })).toMatchObject({ subject: 'Some' });
-    expect(git('show', '--name-only', '--format=').trim().split('\n').sort()).toEqual(['-n', 'b c.txt']);
+    expect(await commit({ message: 'Some', paths: ['b c.txt', '-n'] })).toMatchObject({
+      subject: 'Some',
+    });
+    expect(git('show', '--name-only', '--format=').trim().split('\n').sort()).toEqual([
+      '-n',
+      'b c.txt',
+    ]);
     expect(git('status', '--porcelain')).toBe('M  a.txt\n');
   });
 
@@ -195,8 +298,11 @@ describe('git_commit', () => {
     const before = git('rev-parse', 'HEAD');
     expect(await commit({ message: 'Nothing' })).toMatchObject({ status: 'error' });
     await put('a.txt', 'changed\n');
-    for (const message of [' \n ', 'a\0b']) expect(await commit({ message })).toMatchObject({ status: 'error' });
-    expect(await commit({ message: 'x', paths: ['a.txt', 'none.txt'] })).toMatchObject({ status: 'error' });
+    for (const message of [' \n ', 'a\0b'])
+      expect(await commit({ message })).toMatchObject({ status: 'error' });
+    expect(await commit({ message: 'x', paths: ['a.txt', 'none.txt'] })).toMatchObject({
+      status: 'error',
+    });
     expect(git('rev-parse', 'HEAD')).toBe(before);
     expect(git('status', '--porcelain')).toBe(' M a.txt\n');
   });
@@ -206,7 +312,9 @@ describe('git_commit', () => {
     await put('d/e/f.txt', 'new\n');
     git('rm', '--quiet', '--cached', 'b c.txt');
     await rm(join(root, 'b c.txt'));
-    expect(await commit({ message: 'x', paths: ['./d/', 'b c.txt'] })).toMatchObject({ subject: 'x' });
+    expect(await commit({ message: 'x', paths: ['./d/', 'b c.txt'] })).toMatchObject({
+      subject: 'x',
+    });
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'd/e/f.txt']);
   });
 
@@ -220,19 +328,26 @@ describe('git_commit', () => {
     await put('a.txt', 'one\nother\n');
     git('commit', '--quiet', '-am', 'Other');
     expect(() => git('merge', 'main')).toThrow();
-    expect(await commit({ message: 'x' })).toMatchObject({ status: 'error', message: expect.stringContaining('conflict') });
+    expect(await commit({ message: 'x' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('conflict'),
+    });
   });
 
   it('asks for an identity before it stages anything', async () => {
     await put('a.txt', 'changed\n');
     const anonymous = new GitRepository(new ProgramWall({ root }));
-    expect(await new GitCommit(anonymous).execute({ message: 'x', paths: [] }, {})).toMatchObject({ status: 'error', message: expect.stringContaining('user.email') });
+    expect(await new GitCommit(anonymous).execute({ message: 'x', paths: [] }, {})).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('user.email'),
+    });
     expect(git('status', '--porcelain')).toBe(' M a.txt\n');
   });
 });
 
 describe('git_push', () => {
-  const tip = (remote: string, branch: string) => execFileSync('git', ['rev-parse', branch], { cwd: remote, encoding: 'utf8' });
+  const tip = (remote: string, branch: string) =>
+    execFileSync('git', ['rev-parse', branch], { cwd: remote, encoding: 'utf8' });
 
   it('pushes the current or a named branch to a configured remote', async () => {
     const remote = await withRemote();
@@ -249,21 +364,35 @@ describe('git_push', () => {
     git('reset', '--quiet', '--hard', 'HEAD~1');
     await put('a.txt', 'another way\n');
     await commit({ message: 'Another' });
-    expect(await push()).toMatchObject({ status: 'error', message: expect.not.stringContaining(outside) });
+    expect(await push()).toMatchObject({
+      status: 'error',
+      message: expect.not.stringContaining(outside),
+    });
     expect(await push({ force: true })).toMatchObject({ forced: true });
     expect(tip(remote, 'main')).toBe(git('rev-parse', 'main'));
   });
 
   it('is critical with force and high without', () => {
     const entry = entryOf(findDefinitions(GitPush)[0]!);
-    const dangerFor = (force: boolean) => entry.definition.dangerFor?.({ remote: 'origin', force, setUpstream: false });
-    expect([entry.dangerLevel, dangerFor(false), dangerFor(true)]).toEqual([DangerLevel.HIGH, DangerLevel.HIGH, DangerLevel.CRITICAL]);
+    const dangerFor = (force: boolean) =>
+      entry.definition.dangerFor?.({ remote: 'origin', force, setUpstream: false });
+    expect([entry.dangerLevel, dangerFor(false), dangerFor(true)]).toEqual([
+      DangerLevel.HIGH,
+      DangerLevel.HIGH,
+      DangerLevel.CRITICAL,
+    ]);
   });
 
   it('refuses remotes that are not configured, unknown branches and a detached head', async () => {
-    expect(await push()).toMatchObject({ status: 'error', message: expect.stringContaining('it has none') });
+    expect(await push()).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('it has none'),
+    });
     await withRemote();
-    expect(await push({ remote: 'elsewhere' })).toMatchObject({ status: 'error', message: expect.stringContaining('origin') });
+    expect(await push({ remote: 'elsewhere' })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('origin'),
+    });
     expect(await push({ branch: 'nowhere' })).toMatchObject({ status: 'error' });
     git('switch', '--quiet', '--detach');
     expect(await push()).toMatchObject({ status: 'error' });
@@ -274,7 +403,10 @@ describe('git_push', () => {
     for (const scheme of ['git', 'https']) {
       git('remote', 'set-url', 'origin', `${scheme}://user:hunter2@127.0.0.1:1/x.git`);
       const answer = await push();
-      expect(answer).toMatchObject({ status: 'error', message: expect.stringContaining('127.0.0.1') });
+      expect(answer).toMatchObject({
+        status: 'error',
+        message: expect.stringContaining('127.0.0.1'),
+      });
       expect(JSON.stringify(answer)).not.toContain('hunter2');
     }
   });
@@ -282,9 +414,26 @@ describe('git_push', () => {
 
 describe('createGitTools', () => {
   it('returns every tool once, in a fixed order, with honest axes', () => {
-    const entries = createGitTools(new ProgramWall({ root })).flatMap((each) => findDefinitions(each)).map(entryOf);
-    expect(entries.map(({ name }) => name)).toEqual(['git_status', 'git_diff', 'git_log', 'git_show', 'git_blame', 'git_branches', 'git_switch', 'git_commit', 'git_push']);
-    expect(entries.map(({ accessMode }) => accessMode)).toEqual([...Array.from({ length: 6 }, () => 'readonly'), 'write', 'write', 'write']);
+    const entries = createGitTools(new ProgramWall({ root }))
+      .flatMap((each) => findDefinitions(each))
+      .map(entryOf);
+    expect(entries.map(({ name }) => name)).toEqual([
+      'git_status',
+      'git_diff',
+      'git_log',
+      'git_show',
+      'git_blame',
+      'git_branches',
+      'git_switch',
+      'git_commit',
+      'git_push',
+    ]);
+    expect(entries.map(({ accessMode }) => accessMode)).toEqual([
+      ...Array.from({ length: 6 }, () => 'readonly'),
+      'write',
+      'write',
+      'write',
+    ]);
     for (const entry of entries) expect(entry.category).toBe('git');
   });
 });

@@ -1,17 +1,33 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { createNoteTools, NoteAdd, NoteDelete, NoteList, NoteSearch } from '../../tools/notes/index.js';
+import {
+  createNoteTools,
+  NoteAdd,
+  NoteDelete,
+  NoteList,
+  NoteSearch,
+} from '../../tools/notes/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 
 let root: string;
 let file: string;
 let time: number;
 let tools: ReturnType<typeof createNoteTools>;
-const failed = (message: string): unknown => expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
+const failed = (message: string): unknown =>
+  expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
 const add = (text: string, tags: string[] = []) => tools[0].execute({ text, tags }, {});
 const list = (tag?: string, limit = 50) => tools[1].execute({ tag, limit });
 const search = (query: string, limit = 20) => tools[2].execute({ query, limit });
@@ -27,8 +43,14 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for notes', () => {
   it('come in a stable order, and each works without arguments', () => {
-    expect(tools.flatMap((one) => findDefinitions(one)).map(({ name }) => name)).toEqual(['note_add', 'note_list', 'note_search', 'note_delete']);
-    for (const Tool of [NoteAdd, NoteList, NoteSearch, NoteDelete]) expect(new Tool()).toBeInstanceOf(Tool);
+    expect(tools.flatMap((one) => findDefinitions(one)).map(({ name }) => name)).toEqual([
+      'note_add',
+      'note_list',
+      'note_search',
+      'note_delete',
+    ]);
+    for (const Tool of [NoteAdd, NoteList, NoteSearch, NoteDelete])
+      expect(new Tool()).toBeInstanceOf(Tool);
   });
 
   it('make nothing by reading', async () => {
@@ -38,17 +60,26 @@ describe('the tools for notes', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it.each(['', 'not json', '[]', '{"version":2,"nextId":1,"notes":[]}', '{"version":1,"nextId":1,"notes":[{"id":1}]}'])('leave a damaged file as it is: %j', async (text) => {
+  it.each([
+    '',
+    'not json',
+    '[]',
+    '{"version":2,"nextId":1,"notes":[]}',
+    '{"version":1,"nextId":1,"notes":[{"id":1}]}',
+  ])('leave a damaged file as it is: %j', async (text) => {
     mkdirSync(join(root, '.tooldex'));
     writeFileSync(file, text);
-    for (const call of [add('x'), list(), search('x'), remove('note-1')]) expect(await call).toEqual(failed('Repair or move the file'));
+    for (const call of [add('x'), list(), search('x'), remove('note-1')])
+      expect(await call).toEqual(failed('Repair or move the file'));
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   it('refuse a notes folder that leads out of the root', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'tooldex-'));
     symlinkSync(outside, join(root, '.tooldex'));
-    const code = await Promise.resolve(add('x')).catch((error: unknown) => (isToolError(error) ? error.code : error));
+    const code = await Promise.resolve(add('x')).catch((error: unknown) =>
+      isToolError(error) ? error.code : error,
+    );
     expect(code).toBe('FORBIDDEN_PATH');
     expect(readdirSync(outside)).toEqual([]);
     rmSync(outside, { recursive: true });
@@ -57,19 +88,35 @@ describe('the tools for notes', () => {
 
 describe('note_add', () => {
   it('keeps a note with number, tags and time', async () => {
-    expect(await add('The release is on Friday', ['release', 'release', 'plan'])).toEqual({ id: 'note-1', text: 'The release is on Friday', tags: ['release', 'plan'], created: '2025-01-01T00:00:01.000Z' });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 1, nextId: 2, notes: [{ id: 'note-1' }] });
+    expect(await add('The release is on Friday', ['release', 'release', 'plan'])).toEqual({
+      id: 'note-1',
+      text: 'The release is on Friday',
+      tags: ['release', 'plan'],
+      created: '2025-01-01T00:00:01.000Z',
+    });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+      version: 1,
+      nextId: 2,
+      notes: [{ id: 'note-1' }],
+    });
   });
 
   it('loses none of many notes added at once', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(`n${index}`)));
     const listed = await list();
-    expect('notes' in listed && listed.notes.map(({ id }) => id)).toEqual(Array.from({ length: 30 }, (_, index) => `note-${30 - index}`));
+    expect('notes' in listed && listed.notes.map(({ id }) => id)).toEqual(
+      Array.from({ length: 30 }, (_, index) => `note-${30 - index}`),
+    );
   });
 
   it('refuses more notes than it keeps, and goes on after one is deleted', async () => {
     mkdirSync(join(root, '.tooldex'));
-    const notes = Array.from({ length: 1_000 }, (_, index) => ({ id: `note-${index + 1}`, text: 'x', tags: [], created: '' }));
+    const notes = Array.from({ length: 1_000 }, (_, index) => ({
+      id: `note-${index + 1}`,
+      text: 'x',
+      tags: [],
+      created: '',
+    }));
     writeFileSync(file, JSON.stringify({ version: 1, nextId: 1_001, notes }));
     await expect(add('one more')).rejects.toThrow('Expected fewer than 1000 notes');
     await remove('note-5');
@@ -77,7 +124,9 @@ describe('note_add', () => {
   });
 
   it('adds nothing for a call that is no longer wanted', async () => {
-    await expect(tools[0].execute({ text: 'x', tags: [] }, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+    await expect(
+      tools[0].execute({ text: 'x', tags: [] }, { signal: AbortSignal.abort() }),
+    ).rejects.toThrow('aborted');
     expect(existsSync(file)).toBe(false);
   });
 });
@@ -87,8 +136,16 @@ describe('note_list', () => {
     await add('a', ['x']);
     await add('b');
     await add('c', ['x']);
-    expect(await list('x')).toMatchObject({ notes: [{ text: 'c' }, { text: 'a' }], total: 2, truncated: false });
-    expect(await list(undefined, 1)).toMatchObject({ notes: [{ text: 'c' }], total: 3, truncated: true });
+    expect(await list('x')).toMatchObject({
+      notes: [{ text: 'c' }, { text: 'a' }],
+      total: 2,
+      truncated: false,
+    });
+    expect(await list(undefined, 1)).toMatchObject({
+      notes: [{ text: 'c' }],
+      total: 3,
+      truncated: true,
+    });
   });
 });
 
@@ -96,8 +153,15 @@ describe('note_search', () => {
   it('finds notes with every word, in text or tags, whatever the case', async () => {
     await add('The API limit is 100', ['Backend']);
     await add('The limit of patience');
-    expect(await search('  LIMIT  backend ')).toMatchObject({ notes: [{ id: 'note-1' }], total: 1 });
-    expect(await search('limit', 1)).toMatchObject({ notes: [{ id: 'note-2' }], total: 2, truncated: true });
+    expect(await search('  LIMIT  backend ')).toMatchObject({
+      notes: [{ id: 'note-1' }],
+      total: 1,
+    });
+    expect(await search('limit', 1)).toMatchObject({
+      notes: [{ id: 'note-2' }],
+      total: 2,
+      truncated: true,
+    });
     expect(await search('.*')).toMatchObject({ total: 0 });
   });
 });

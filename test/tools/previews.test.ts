@@ -27,30 +27,71 @@ const shownOf = async (name: string, input: object) => (await pendingOf(name, in
 describe('the bundled tools that can change something', () => {
   it('all have a preview', () => {
     const registry = executor.registry;
-    expect([...registry.getWriteTools()].filter((name) => registry.require(name).preview === undefined)).toEqual([]);
+    expect(
+      [...registry.getWriteTools()].filter((name) => registry.require(name).preview === undefined),
+    ).toEqual([]);
     expect(registry.getWriteTools().size).toBeGreaterThan(8);
   });
 
   it('show the change of a file as a diff, and what is deleted and moved', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
-    expect(await shownOf('edit_file', { path: 'a.txt', find: 'two', replace: 'three' })).toMatchObject({ summary: expect.stringMatching(/^Changes a\.txt \(SHA-256 [0-9a-f]{12}…\), 8 to 10 bytes$/) as string, diff: expect.stringContaining('-two\n+three\n') as string, reversible: false });
-    expect(await shownOf('edit_file', { path: 'a.txt', find: 'four', replace: 'three' })).toEqual({ summary: 'Changes nothing: a.txt does not have the text' });
-    expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({ summary: 'Creates b.txt (4 bytes)', diff: expect.stringContaining('+new\n') as string });
-    expect(await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true })).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
-    expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({ summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, changed 20/) as string, reversible: false });
-    expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({ summary: expect.stringMatching(/^Moves a\.txt \(file, 8 bytes, changed 20[^)]*\) to c\.txt$/) as string, reversible: true });
+    expect(
+      await shownOf('edit_file', { path: 'a.txt', find: 'two', replace: 'three' }),
+    ).toMatchObject({
+      summary: expect.stringMatching(
+        /^Changes a\.txt \(SHA-256 [0-9a-f]{12}…\), 8 to 10 bytes$/,
+      ) as string,
+      diff: expect.stringContaining('-two\n+three\n') as string,
+      reversible: false,
+    });
+    expect(await shownOf('edit_file', { path: 'a.txt', find: 'four', replace: 'three' })).toEqual({
+      summary: 'Changes nothing: a.txt does not have the text',
+    });
+    expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({
+      summary: 'Creates b.txt (4 bytes)',
+      diff: expect.stringContaining('+new\n') as string,
+    });
+    expect(
+      await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true }),
+    ).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
+    expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({
+      summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, changed 20/) as string,
+      reversible: false,
+    });
+    expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({
+      summary: expect.stringMatching(
+        /^Moves a\.txt \(file, 8 bytes, changed 20[^)]*\) to c\.txt$/,
+      ) as string,
+      reversible: true,
+    });
   });
 
   it('show nothing of files that they may not read', async () => {
     writeFileSync(join(root, '.env'), 'KEY=secret-value');
-    const pending = await pendingOf('write_file', { path: '.env', content: 'KEY=1', overwrite: true });
+    const pending = await pendingOf('write_file', {
+      path: '.env',
+      content: 'KEY=1',
+      overwrite: true,
+    });
     expect(JSON.stringify(pending)).not.toContain('secret-value');
     expect(pending.noPreview).toBe('its preview failed');
   });
 
   it('show programs, requests and notes', async () => {
-    expect(await shownOf('run_shell', { command: 'echo hi' })).toMatchObject({ summary: 'Runs in .: sh -c "echo hi"' });
-    expect(await shownOf('http_request', { url: 'https://api.example.org/x', method: 'POST', body: 'abc' })).toEqual({ summary: 'POST https://api.example.org/x with 3 bytes', recipients: ['api.example.org'], reversible: false });
+    expect(await shownOf('run_shell', { command: 'echo hi' })).toMatchObject({
+      summary: 'Runs in .: sh -c "echo hi"',
+    });
+    expect(
+      await shownOf('http_request', {
+        url: 'https://api.example.org/x',
+        method: 'POST',
+        body: 'abc',
+      }),
+    ).toEqual({
+      summary: 'POST https://api.example.org/x with 3 bytes',
+      recipients: ['api.example.org'],
+      reversible: false,
+    });
     expect(await shownOf('note_add', { text: 'Buy milk' })).toMatchObject({ diff: 'Buy milk' });
   });
 
@@ -58,7 +99,13 @@ describe('the bundled tools that can change something', () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
-    expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({ summary: expect.stringMatching(/^Commits 1 files, as they are now \([0-9a-f]{12}…\), as "Add a"$/) as string, diff: 'A a.txt', reversible: true });
+    expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
+      summary: expect.stringMatching(
+        /^Commits 1 files, as they are now \([0-9a-f]{12}…\), as "Add a"$/,
+      ) as string,
+      diff: 'A a.txt',
+      reversible: true,
+    });
     writeFileSync(join(root, 'b.txt'), 'two');
     expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
   });
@@ -66,14 +113,25 @@ describe('the bundled tools that can change something', () => {
   it('ask again when what is committed has changed, though the list of files has not', async () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
-    for (const [key, value] of [['user.name', 'Ada'], ['user.email', 'ada@example.org']] as const) git('config', key, value);
+    for (const [key, value] of [
+      ['user.name', 'Ada'],
+      ['user.email', 'ada@example.org'],
+    ] as const)
+      git('config', key, value);
     writeFileSync(join(root, 'a.txt'), 'one');
     const commit = { message: 'Add a' };
     const approval = await executor.approve(await pendingOf('git_commit', commit));
     writeFileSync(join(root, 'a.txt'), 'two');
     const again = await executor.execute(call('git_commit', commit), { approval });
-    expect(again).toMatchObject({ status: 'approval_required', pending: { preview: { diff: 'A a.txt' } } });
-    expect(await executor.execute(call('git_commit', commit), { approval: await executor.approve((again as { readonly pending: PendingApproval }).pending) })).toMatchObject({ status: 'ok' });
+    expect(again).toMatchObject({
+      status: 'approval_required',
+      pending: { preview: { diff: 'A a.txt' } },
+    });
+    expect(
+      await executor.execute(call('git_commit', commit), {
+        approval: await executor.approve((again as { readonly pending: PendingApproval }).pending),
+      }),
+    ).toMatchObject({ status: 'ok' });
   });
 
   it('show where a push goes, whatever the remote is called, and ask again when that changed', async () => {
@@ -81,10 +139,15 @@ describe('the bundled tools that can change something', () => {
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
     const pending = await pendingOf('git_push', {});
-    expect(pending.preview).toMatchObject({ recipients: ['origin (https://git.example.org/ada/project.git)'] });
+    expect(pending.preview).toMatchObject({
+      recipients: ['origin (https://git.example.org/ada/project.git)'],
+    });
     const approval = await executor.approve(pending);
     git('remote', 'set-url', '--push', 'origin', 'https://git.evil.example/project.git');
-    expect(await executor.execute(call('git_push', {}), { approval })).toMatchObject({ status: 'approval_required', pending: { preview: { recipients: ['origin (https://git.evil.example/project.git)'] } } });
+    expect(await executor.execute(call('git_push', {}), { approval })).toMatchObject({
+      status: 'approval_required',
+      pending: { preview: { recipients: ['origin (https://git.evil.example/project.git)'] } },
+    });
   });
 
   it('ask again when the file has changed between the approval and the run', async () => {
@@ -93,10 +156,17 @@ describe('the bundled tools that can change something', () => {
     const approval = await executor.approve(await pendingOf('edit_file', edit));
     writeFileSync(join(root, 'a.txt'), 'one\nsecret plan\n');
     const again = await executor.execute(call('edit_file', edit), { approval });
-    expect(again).toMatchObject({ status: 'approval_required', pending: { preview: { diff: expect.stringContaining(' secret plan') as string } } });
+    expect(again).toMatchObject({
+      status: 'approval_required',
+      pending: { preview: { diff: expect.stringContaining(' secret plan') as string } },
+    });
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\nsecret plan\n');
     const { pending } = again as { readonly pending: PendingApproval };
-    expect(await executor.execute(call('edit_file', edit), { approval: await executor.approve(pending) })).toMatchObject({ status: 'ok' });
+    expect(
+      await executor.execute(call('edit_file', edit), {
+        approval: await executor.approve(pending),
+      }),
+    ).toMatchObject({ status: 'ok' });
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('two\nsecret plan\n');
   });
 });

@@ -22,32 +22,53 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const program = (name: string, argv: string[] = [], more = {}) => new RunProgram(wall).execute({ program: name, arguments: argv, cwd: '.', ...more }, {});
-const shell = (command: string, more = {}) => new RunShell(wall).execute({ command, cwd: '.', ...more }, {});
+const program = (name: string, argv: string[] = [], more = {}) =>
+  new RunProgram(wall).execute({ program: name, arguments: argv, cwd: '.', ...more }, {});
+const shell = (command: string, more = {}) =>
+  new RunShell(wall).execute({ command, cwd: '.', ...more }, {});
 
 describe('run_program', () => {
   it('runs an allowed program with its arguments, input and folder', async () => {
     await mkdir(join(root, 'sub'));
-    const code = 'console.log(process.argv.slice(1).join("|"), process.cwd()); process.stdin.pipe(process.stdout)';
-    expect(await program('node', ['-e', code, '$HOME', '*', 'a b'], { cwd: 'sub', input: 'in' })).toEqual({ exitCode: 0, stdout: `$HOME|*|a b ${join(root, 'sub')}\nin`, stderr: '', truncated: false, timedOut: false });
+    const code =
+      'console.log(process.argv.slice(1).join("|"), process.cwd()); process.stdin.pipe(process.stdout)';
+    expect(
+      await program('node', ['-e', code, '$HOME', '*', 'a b'], { cwd: 'sub', input: 'in' }),
+    ).toEqual({
+      exitCode: 0,
+      stdout: `$HOME|*|a b ${join(root, 'sub')}\nin`,
+      stderr: '',
+      truncated: false,
+      timedOut: false,
+    });
   });
 
-  it.each(['sh', 'bash', 'git', 'touch', '/bin/sh', 'env'])('refuses %s, which nobody allowed', async (name) => {
-    await expect(program(name, ['-c', 'touch MARKER'])).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
-    expect(existsSync(join(root, 'MARKER'))).toBe(false);
-  });
+  it.each(['sh', 'bash', 'git', 'touch', '/bin/sh', 'env'])(
+    'refuses %s, which nobody allowed',
+    async (name) => {
+      await expect(program(name, ['-c', 'touch MARKER'])).rejects.toMatchObject({
+        code: 'FORBIDDEN_PROGRAM',
+      });
+      expect(existsSync(join(root, 'MARKER'))).toBe(false);
+    },
+  );
 
   it('stops a program at the time it was given', async () => {
-    expect(await program('node', ['-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 300 })).toMatchObject({ timedOut: true, exitCode: null });
+    expect(
+      await program('node', ['-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 300 }),
+    ).toMatchObject({ timedOut: true, exitCode: null });
   });
 
   it('refuses a folder outside the root', async () => {
-    await expect(program('node', ['--version'], { cwd: '../..' })).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
+    await expect(program('node', ['--version'], { cwd: '../..' })).rejects.toMatchObject({
+      code: 'FORBIDDEN_PATH',
+    });
   });
 
   it('raises its danger by what its arguments say, and never lowers it', () => {
     const { dangerFor } = entryOf(findDefinitions(RunProgram)[0]!).definition;
-    const danger = (name: string, argv: string[]) => dangerFor?.({ program: name, arguments: argv, cwd: '.' });
+    const danger = (name: string, argv: string[]) =>
+      dangerFor?.({ program: name, arguments: argv, cwd: '.' });
     expect(danger('rm', ['-rf', '/'])).toBe(DangerLevel.CRITICAL);
     expect(danger('git', ['push', '-f'])).toBe(DangerLevel.CRITICAL);
     expect(danger('node', ['build.js'])).toBe(DangerLevel.HIGH);
@@ -56,7 +77,9 @@ describe('run_program', () => {
 
 describe('run_shell', () => {
   it('runs pipes, variables and redirections below the root', async () => {
-    expect(await shell('X=b; printf "a\\n$X\\n" > out.txt; cat out.txt | wc -l; exit 3')).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });
+    expect(
+      await shell('X=b; printf "a\\n$X\\n" > out.txt; cat out.txt | wc -l; exit 3'),
+    ).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });
   });
 
   it('takes a command that starts with a hyphen for a command', async () => {
@@ -69,11 +92,17 @@ describe('run_shell', () => {
   });
 
   it('does not wait for what it started in the background', async () => {
-    expect(await shell('sleep 300 & echo started')).toMatchObject({ stdout: 'started\n', timedOut: false });
+    expect(await shell('sleep 300 & echo started')).toMatchObject({
+      stdout: 'started\n',
+      timedOut: false,
+    });
   });
 
   it('stops at the time it was given and returns what was written', async () => {
-    expect(await shell('echo first; sleep 300', { timeoutMs: 1_000 })).toMatchObject({ timedOut: true, stdout: 'first\n' });
+    expect(await shell('echo first; sleep 300', { timeoutMs: 1_000 })).toMatchObject({
+      timedOut: true,
+      stdout: 'first\n',
+    });
   });
 
   it('refuses a folder outside the root', async () => {
@@ -84,14 +113,33 @@ describe('run_shell', () => {
     const entry = entryOf(findDefinitions(RunShell)[0]!);
     expect(entry.definition.requiresConsent).toBe(true);
     const danger = (command: string) => entry.definition.dangerFor?.({ command, cwd: '.' });
-    expect([danger('ls'), danger('sudo ls'), danger('curl x | sh'), danger('echo x > /etc/passwd')]).toEqual([DangerLevel.HIGH, DangerLevel.CRITICAL, DangerLevel.CRITICAL, DangerLevel.CRITICAL]);
+    expect([
+      danger('ls'),
+      danger('sudo ls'),
+      danger('curl x | sh'),
+      danger('echo x > /etc/passwd'),
+    ]).toEqual([
+      DangerLevel.HIGH,
+      DangerLevel.CRITICAL,
+      DangerLevel.CRITICAL,
+      DangerLevel.CRITICAL,
+    ]);
   });
 });
 
 describe('createShellTools', () => {
   it('returns both tools, also without arguments, as executing ones of high danger', () => {
-    const entries = createShellTools().flatMap((each) => findDefinitions(each)).map(entryOf);
-    expect(entries.map(({ name, accessMode, dangerLevel, executionCategory }) => [name, accessMode, dangerLevel, executionCategory])).toEqual([
+    const entries = createShellTools()
+      .flatMap((each) => findDefinitions(each))
+      .map(entryOf);
+    expect(
+      entries.map(({ name, accessMode, dangerLevel, executionCategory }) => [
+        name,
+        accessMode,
+        dangerLevel,
+        executionCategory,
+      ]),
+    ).toEqual([
       ['run_program', 'execute', 'high', 'execute'],
       ['run_shell', 'execute', 'high', 'execute'],
     ]);

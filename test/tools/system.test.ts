@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
-import { createSystemTools, DiskUsage, EnvironmentVariables, SystemInfo } from '../../tools/system/index.js';
+import {
+  createSystemTools,
+  DiskUsage,
+  EnvironmentVariables,
+  SystemInfo,
+} from '../../tools/system/index.js';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -12,22 +17,39 @@ afterEach(() => {
 describe('system_info', () => {
   it('describes the machine', () => {
     const info = new SystemInfo().execute();
-    expect(info).toMatchObject({ platform: process.platform, architecture: process.arch, nodeVersion: process.versions.node });
+    expect(info).toMatchObject({
+      platform: process.platform,
+      architecture: process.arch,
+      nodeVersion: process.versions.node,
+    });
     expect(info.cpuCount).toBeGreaterThan(0);
     expect(info.memoryTotalBytes).toBeGreaterThan(info.memoryFreeBytes);
   });
 
   it('says nothing of whose machine it is', () => {
-    expect(Object.keys(new SystemInfo().execute()).sort()).toEqual(['architecture', 'cpuCount', 'cpuModel', 'memoryFreeBytes', 'memoryTotalBytes', 'nodeVersion', 'platform', 'release']);
+    expect(Object.keys(new SystemInfo().execute()).sort()).toEqual([
+      'architecture',
+      'cpuCount',
+      'cpuModel',
+      'memoryFreeBytes',
+      'memoryTotalBytes',
+      'nodeVersion',
+      'platform',
+      'release',
+    ]);
     const values = Object.values(new SystemInfo().execute());
-    for (const personal of [hostname(), userInfo().username]) expect(values).not.toContain(personal);
+    for (const personal of [hostname(), userInfo().username])
+      expect(values).not.toContain(personal);
   });
 });
 
 describe('disk_usage', () => {
   it('tells how full the disk of the root is', async () => {
     const usage = await new DiskUsage(tmpdir()).execute();
-    expect(usage).toMatchObject({ totalBytes: expect.any(Number), usedPercent: expect.any(Number) });
+    expect(usage).toMatchObject({
+      totalBytes: expect.any(Number),
+      usedPercent: expect.any(Number),
+    });
     if (!('totalBytes' in usage)) throw new Error('expected an answer');
     expect(usage.usedBytes).toBeLessThanOrEqual(usage.totalBytes);
     expect(usage.usedPercent).toBeLessThanOrEqual(100);
@@ -51,8 +73,14 @@ describe('environment_variables', () => {
 
   it('finds names by a part of them, in any case', () => {
     vi.stubEnv('TOOLDEX_SECRET_KEY', 'x');
-    expect(new EnvironmentVariables().execute({ contains: 'tooldex_secret' })).toEqual({ names: ['TOOLDEX_SECRET_KEY'], truncated: false });
-    expect(new EnvironmentVariables().execute({ contains: '.*' })).toEqual({ names: [], truncated: false });
+    expect(new EnvironmentVariables().execute({ contains: 'tooldex_secret' })).toEqual({
+      names: ['TOOLDEX_SECRET_KEY'],
+      truncated: false,
+    });
+    expect(new EnvironmentVariables().execute({ contains: '.*' })).toEqual({
+      names: [],
+      truncated: false,
+    });
   });
 
   it('says when there were too many', () => {
@@ -64,8 +92,14 @@ describe('environment_variables', () => {
 
 describe('createSystemTools', () => {
   it('returns every tool once, all of them only reading', () => {
-    const entries = createSystemTools({ root: tmpdir() }).flatMap((each) => findDefinitions(each)).map(entryOf);
-    expect(entries.map(({ name }) => name)).toEqual(['system_info', 'disk_usage', 'environment_variables']);
+    const entries = createSystemTools({ root: tmpdir() })
+      .flatMap((each) => findDefinitions(each))
+      .map(entryOf);
+    expect(entries.map(({ name }) => name)).toEqual([
+      'system_info',
+      'disk_usage',
+      'environment_variables',
+    ]);
     for (const entry of entries) expect(entry.accessMode).toBe('readonly');
     expect(createSystemTools()).toHaveLength(3);
   });

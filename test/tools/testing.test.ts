@@ -21,8 +21,10 @@ const put = async (path: string, text = '') => {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await writeFile(join(root, path), text);
 };
-const run = (input = {}) => new RunTests(new ProgramWall({ root })).execute({ lines: 60, ...input }, {});
-const list = (input = {}) => new ListTests(new FileWall(root)).execute({ contains: '', limit: 500, ...input }, {});
+const run = (input = {}) =>
+  new RunTests(new ProgramWall({ root })).execute({ lines: 60, ...input }, {});
+const list = (input = {}) =>
+  new ListTests(new FileWall(root)).execute({ contains: '', limit: 500, ...input }, {});
 
 const PASSING = "require('node:test')('adds', () => {});";
 const FAILING = "require('node:test')('adds', () => { throw new Error('one is not two'); });";
@@ -31,7 +33,12 @@ describe('run_tests', () => {
   it('runs the test script of package.json and hands it the filter', async () => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
     await put('show.js', 'console.log("args", JSON.stringify(process.argv.slice(2)))');
-    expect(await run()).toMatchObject({ passed: true, exitCode: 0, command: 'npm test', timedOut: false });
+    expect(await run()).toMatchObject({
+      passed: true,
+      exitCode: 0,
+      command: 'npm test',
+      timedOut: false,
+    });
     const filtered = await run({ filter: 'src/a b.test.js' });
     expect(filtered).toMatchObject({ passed: true, command: 'npm test -- src/a b.test.js' });
     expect(filtered.lastLines).toContain('args ["src/a b.test.js"]');
@@ -39,7 +46,10 @@ describe('run_tests', () => {
 
   it('tells that tests failed, with the last lines', async () => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
-    await put('show.js', 'for (let i = 0; i < 500; i++) console.log("line", i); console.log("1 failed"); process.exitCode = 1;');
+    await put(
+      'show.js',
+      'for (let i = 0; i < 500; i++) console.log("line", i); console.log("1 failed"); process.exitCode = 1;',
+    );
     const result = await run({ lines: 3 });
     expect(result).toMatchObject({ passed: false, exitCode: 1, truncated: true });
     expect(result.lastLines).toHaveLength(3);
@@ -86,7 +96,10 @@ describe('run_tests', () => {
   it('follows no link of package.json out of the root, and one inside', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'tooldex-'));
     try {
-      await writeFile(join(elsewhere, 'package.json'), JSON.stringify({ scripts: { test: 'node -e 0' } }));
+      await writeFile(
+        join(elsewhere, 'package.json'),
+        JSON.stringify({ scripts: { test: 'node -e 0' } }),
+      );
       await symlink(join(elsewhere, 'package.json'), join(root, 'package.json'));
       await expect(run()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
     } finally {
@@ -99,17 +112,40 @@ describe('run_tests', () => {
   });
 
   it('stops when the call is aborted', async () => {
-    await expect(new RunTests(new ProgramWall({ root })).execute({ lines: 1 }, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(
+      new RunTests(new ProgramWall({ root })).execute(
+        { lines: 1 },
+        { signal: AbortSignal.abort() },
+      ),
+    ).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });
 
 describe('list_tests', () => {
   it('finds tests of many languages by name and skips what others wrote', async () => {
-    const tests = ['a.test.ts', 'deep/er/b.spec.jsx', 'go/c_test.go', 'py/test_d.py', 'py/e_test.py', 'x/FTest.java'];
-    const others = ['a.ts', 'test.md', 'node_modules/p/a.test.js', 'deep/node_modules/q/b.test.js', '.git/x.test.js', 'latest.ts', 'test_x.txt'];
+    const tests = [
+      'a.test.ts',
+      'deep/er/b.spec.jsx',
+      'go/c_test.go',
+      'py/test_d.py',
+      'py/e_test.py',
+      'x/FTest.java',
+    ];
+    const others = [
+      'a.ts',
+      'test.md',
+      'node_modules/p/a.test.js',
+      'deep/node_modules/q/b.test.js',
+      '.git/x.test.js',
+      'latest.ts',
+      'test_x.txt',
+    ];
     for (const path of [...tests, ...others]) await put(path);
     expect(await list()).toEqual({ tests: [...tests].sort(), truncated: false });
-    expect(await list({ contains: 'PY/' })).toEqual({ tests: ['py/e_test.py', 'py/test_d.py'], truncated: false });
+    expect(await list({ contains: 'PY/' })).toEqual({
+      tests: ['py/e_test.py', 'py/test_d.py'],
+      truncated: false,
+    });
     expect(await list({ limit: 2 })).toMatchObject({ truncated: true });
   });
 
@@ -128,13 +164,23 @@ describe('list_tests', () => {
 
   it('stops when the call is aborted', async () => {
     await put('a.test.ts');
-    await expect(new ListTests(new FileWall(root)).execute({ contains: '', limit: 5 }, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+    await expect(
+      new ListTests(new FileWall(root)).execute(
+        { contains: '', limit: 5 },
+        { signal: AbortSignal.abort() },
+      ),
+    ).rejects.toThrow('aborted');
   });
 });
 
 describe('createTestingTools', () => {
   it('returns both tools, which say honestly that only one of them runs code', () => {
-    const entries = createTestingTools().flatMap((each) => findDefinitions(each)).map(entryOf);
-    expect(entries.map(({ name, accessMode }) => [name, accessMode])).toEqual([['list_tests', 'readonly'], ['run_tests', 'execute']]);
+    const entries = createTestingTools()
+      .flatMap((each) => findDefinitions(each))
+      .map(entryOf);
+    expect(entries.map(({ name, accessMode }) => [name, accessMode])).toEqual([
+      ['list_tests', 'readonly'],
+      ['run_tests', 'execute'],
+    ]);
   });
 });

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { AddDuration, createTimeTools, CurrentTime, DateDifference } from '../../tools/time/index.js';
+import {
+  AddDuration,
+  createTimeTools,
+  CurrentTime,
+  DateDifference,
+} from '../../tools/time/index.js';
 
 const NOON = Date.UTC(2024, 1, 29, 12, 30, 45, 678);
 
@@ -9,7 +14,13 @@ describe('current_time', () => {
   const at = (timeZone: string, now = NOON) => new CurrentTime(() => now).execute({ timeZone });
 
   it('tells the moment in UTC unless told otherwise', () => {
-    expect(new CurrentTime(() => NOON).execute({})).toEqual({ utc: '2024-02-29T12:30:45.678Z', local: '2024-02-29T12:30:45Z', timeZone: 'UTC', weekday: 'Thursday', unixSeconds: 1709209845 });
+    expect(new CurrentTime(() => NOON).execute({})).toEqual({
+      utc: '2024-02-29T12:30:45.678Z',
+      local: '2024-02-29T12:30:45Z',
+      timeZone: 'UTC',
+      weekday: 'Thursday',
+      unixSeconds: 1709209845,
+    });
   });
 
   it.each([
@@ -23,11 +34,17 @@ describe('current_time', () => {
   });
 
   it('knows summer time and midnight', () => {
-    expect(at('Europe/Berlin', Date.UTC(2024, 6, 1, 22))).toMatchObject({ local: '2024-07-02T00:00:00+02:00', weekday: 'Tuesday' });
+    expect(at('Europe/Berlin', Date.UTC(2024, 6, 1, 22))).toMatchObject({
+      local: '2024-07-02T00:00:00+02:00',
+      weekday: 'Tuesday',
+    });
   });
 
   it('fails on a time zone that does not exist', () => {
-    expect(at('Mars/Olympus')).toMatchObject({ status: 'error', message: expect.stringContaining('Mars/Olympus') });
+    expect(at('Mars/Olympus')).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('Mars/Olympus'),
+    });
   });
 
   it('reads the clock of the system by default', () => {
@@ -42,7 +59,31 @@ describe('current_time', () => {
 });
 
 /** What is no date in this library, for both tools that take one. */
-const NO_DATES = ['', 'today', '2024-02-30', '2023-02-29', '2024-13-01', '2024-00-10', '2024-01-00', '0000-01-01', '24-01-01', '2024-1-1', '2024-01-01T10:00', '2024-01-01T10:00:00', '2024-01-01T24:00Z', '2024-01-01T10:60Z', '2024-01-01T10:00:60Z', '2024-01-01 10:00Z', '2024-01-01T10:00+19:00', '2024-01-01T10:00+01:60', '2024-01-01T10:00+0100', '+2024-01-01', ' 2024-01-01', '2024-01-01\n', '٢٠٢٤-٠١-٠١'];
+const NO_DATES = [
+  '',
+  'today',
+  '2024-02-30',
+  '2023-02-29',
+  '2024-13-01',
+  '2024-00-10',
+  '2024-01-00',
+  '0000-01-01',
+  '24-01-01',
+  '2024-1-1',
+  '2024-01-01T10:00',
+  '2024-01-01T10:00:00',
+  '2024-01-01T24:00Z',
+  '2024-01-01T10:60Z',
+  '2024-01-01T10:00:60Z',
+  '2024-01-01 10:00Z',
+  '2024-01-01T10:00+19:00',
+  '2024-01-01T10:00+01:60',
+  '2024-01-01T10:00+0100',
+  '+2024-01-01',
+  ' 2024-01-01',
+  '2024-01-01\n',
+  '٢٠٢٤-٠١-٠١',
+];
 
 describe('add_duration', () => {
   const add = (date: string, amounts: object) => new AddDuration().execute({ date, ...amounts });
@@ -76,12 +117,18 @@ describe('add_duration', () => {
   });
 
   it('fails to add hours to a date without time', () => {
-    expect(add('2024-01-01', { hours: 1 })).toMatchObject({ status: 'error', message: expect.stringContaining('with a time') });
+    expect(add('2024-01-01', { hours: 1 })).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('with a time'),
+    });
   });
 
-  it.each([{ days: 1 }, { years: 400_000_000_000 }, { months: 1 }])('fails on a result after the year 9999: %j', (amounts) => {
-    expect(add('9999-12-31', amounts)).toMatchObject({ status: 'error' });
-  });
+  it.each([{ days: 1 }, { years: 400_000_000_000 }, { months: 1 }])(
+    'fails on a result after the year 9999: %j',
+    (amounts) => {
+      expect(add('9999-12-31', amounts)).toMatchObject({ status: 'error' });
+    },
+  );
 
   it('fails on a result before the year 1', () => {
     expect(add('0001-01-01T00:00:00Z', { seconds: -1 })).toMatchObject({ status: 'error' });
@@ -99,20 +146,39 @@ describe('date_difference', () => {
     ['2024-02-29', '2025-02-28', 365, { ...NOTHING, years: 1 }],
     ['2024-05-05', '2024-05-05', 0, NOTHING],
   ])('counts from %s to %s', (from, to, totalDays, calendar) => {
-    expect(between(from, to)).toEqual({ totalDays, totalHours: totalDays * 24, totalSeconds: totalDays * 86_400, backwards: false, calendar });
+    expect(between(from, to)).toEqual({
+      totalDays,
+      totalHours: totalDays * 24,
+      totalSeconds: totalDays * 86_400,
+      backwards: false,
+      calendar,
+    });
   });
 
   it('counts backwards with negative totals and positive parts', () => {
-    expect(between('2024-03-01', '2024-02-28')).toMatchObject({ totalDays: -2, backwards: true, calendar: { ...NOTHING, days: 2 } });
+    expect(between('2024-03-01', '2024-02-28')).toMatchObject({
+      totalDays: -2,
+      backwards: true,
+      calendar: { ...NOTHING, days: 2 },
+    });
   });
 
   it('compares moments, not the way they are written', () => {
-    expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({ totalSeconds: 0, backwards: false });
-    expect(between('2024-01-01T12:00:00Z', '2024-01-01T12:00:00-01:30')).toMatchObject({ totalSeconds: 5_400, calendar: { ...NOTHING, hours: 1, minutes: 30 } });
+    expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({
+      totalSeconds: 0,
+      backwards: false,
+    });
+    expect(between('2024-01-01T12:00:00Z', '2024-01-01T12:00:00-01:30')).toMatchObject({
+      totalSeconds: 5_400,
+      calendar: { ...NOTHING, hours: 1, minutes: 30 },
+    });
   });
 
   it('counts parts of seconds', () => {
-    expect(between('2024-01-01T00:00:00Z', '2024-01-02T01:02:03.5Z')).toMatchObject({ totalSeconds: 90_123.5, calendar: { ...NOTHING, days: 1, hours: 1, minutes: 2, seconds: 3.5 } });
+    expect(between('2024-01-01T00:00:00Z', '2024-01-02T01:02:03.5Z')).toMatchObject({
+      totalSeconds: 90_123.5,
+      calendar: { ...NOTHING, days: 1, hours: 1, minutes: 2, seconds: 3.5 },
+    });
   });
 
   it('refuses to compare a date with a moment', () => {
@@ -125,16 +191,24 @@ describe('date_difference', () => {
   });
 
   it('finds again what was added', () => {
-    const date = fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true }).map((day) => day.toISOString());
+    const date = fc
+      .date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true })
+      .map((day) => day.toISOString());
     fc.assert(
       fc.property(date, date, (one, other) => {
         const [from, to] = one < other ? [one, other] : [other, one];
         const found = between(from, to);
         if (!('calendar' in found)) throw new Error('expected a difference');
         const { seconds, ...calendar } = found.calendar;
-        const whole = new AddDuration().execute({ date: from, ...calendar, seconds: Math.floor(seconds) });
+        const whole = new AddDuration().execute({
+          date: from,
+          ...calendar,
+          seconds: Math.floor(seconds),
+        });
         if (!('date' in whole)) throw new Error('expected a date');
-        expect(new Date(to).getTime() - new Date(whole.date).getTime()).toBe(Math.round((seconds % 1) * 1_000));
+        expect(new Date(to).getTime() - new Date(whole.date).getTime()).toBe(
+          Math.round((seconds % 1) * 1_000),
+        );
       }),
     );
   });
@@ -143,7 +217,11 @@ describe('date_difference', () => {
 describe('createTimeTools', () => {
   it('returns all tools in a stable order, with the clock it is given', () => {
     const tools = createTimeTools({ now: () => 0 });
-    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual(['current_time', 'add_duration', 'date_difference']);
+    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual([
+      'current_time',
+      'add_duration',
+      'date_difference',
+    ]);
     expect(tools[0].execute({})).toMatchObject({ utc: '1970-01-01T00:00:00.000Z' });
   });
 });

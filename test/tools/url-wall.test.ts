@@ -181,8 +181,18 @@ describe('UrlWall', () => {
     const url = template.replace('PORT', String(server.port));
     const ports = [80, 443, 8080, 8443, server.port];
     // Names answer with a public address first, so that only the URL itself can be the reason; then with the server's.
-    expect(await codeOf(new UrlWall({ ports, resolve: resolverOf(['93.184.215.14']).resolve }).check(url))).toBe('FORBIDDEN_URL');
-    expect(await codeOf(guardedFetch(url, { wall: new UrlWall({ ports, resolve: resolverOf(['127.0.0.1']).resolve }) }))).toBe('FORBIDDEN_URL');
+    expect(
+      await codeOf(
+        new UrlWall({ ports, resolve: resolverOf(['93.184.215.14']).resolve }).check(url),
+      ),
+    ).toBe('FORBIDDEN_URL');
+    expect(
+      await codeOf(
+        guardedFetch(url, {
+          wall: new UrlWall({ ports, resolve: resolverOf(['127.0.0.1']).resolve }),
+        }),
+      ),
+    ).toBe('FORBIDDEN_URL');
     expect(server.connections).toBe(0);
   });
 
@@ -198,7 +208,9 @@ describe('UrlWall', () => {
     const server = await serve();
     const { resolve } = resolverOf(addresses);
     const wall = new UrlWall({ ports: [server.port], resolve });
-    expect(await codeOf(guardedFetch(`http://inwards.example.com:${server.port}/`, { wall }))).toBe('FORBIDDEN_URL');
+    expect(await codeOf(guardedFetch(`http://inwards.example.com:${server.port}/`, { wall }))).toBe(
+      'FORBIDDEN_URL',
+    );
     expect(server.connections).toBe(0);
   });
 
@@ -214,7 +226,9 @@ describe('UrlWall', () => {
 
   it('passes a public address without asking for names', async () => {
     const { asked, resolve } = resolverOf();
-    expect((await new UrlWall({ resolve }).check('https://[2606:4700:4700::1111]/')).addresses).toEqual(['2606:4700:4700::1111']);
+    expect(
+      (await new UrlWall({ resolve }).check('https://[2606:4700:4700::1111]/')).addresses,
+    ).toEqual(['2606:4700:4700::1111']);
     expect(asked).toEqual([]);
   });
 
@@ -226,24 +240,51 @@ describe('UrlWall', () => {
   });
 
   it('tells the origin and nothing else of a refused URL', async () => {
-    const error: unknown = await new UrlWall().check('http://user:pa55@10.0.0.1/path?token=s3cret#f').catch((thrown: unknown) => thrown);
-    expect(isToolError(error, 'FORBIDDEN_URL') && error.details).toEqual({ url: 'http://10.0.0.1' });
+    const error: unknown = await new UrlWall()
+      .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
+      .catch((thrown: unknown) => thrown);
+    expect(isToolError(error, 'FORBIDDEN_URL') && error.details).toEqual({
+      url: 'http://10.0.0.1',
+    });
     expect(String(error)).not.toMatch(/pa55|s3cret|path/);
   });
 
-  it.each(['http://169.254.169.254/', 'http://metadata.google.internal/', 'http://[fd00:ec2::254]/', 'http://100.100.100.200/', 'http://0.0.0.0/', 'http://224.0.0.1/', 'http://[::ffff:127.0.0.1]/', 'file:///etc/passwd', 'http://a:b@localhost/'])('refuses %s even where private addresses are allowed', async (url) => {
+  it.each([
+    'http://169.254.169.254/',
+    'http://metadata.google.internal/',
+    'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/',
+    'http://0.0.0.0/',
+    'http://224.0.0.1/',
+    'http://[::ffff:127.0.0.1]/',
+    'file:///etc/passwd',
+    'http://a:b@localhost/',
+  ])('refuses %s even where private addresses are allowed', async (url) => {
     expect(await codeOf(local.check(url))).toBe('FORBIDDEN_URL');
   });
 
-  it.each(['http://localhost:3000/', 'http://127.0.0.1:22/', 'http://[::1]:9000/', 'http://192.168.1.1/', 'http://nas.local/', 'http://intranet/'])('passes %s where private addresses are allowed', async (url) => {
+  it.each([
+    'http://localhost:3000/',
+    'http://127.0.0.1:22/',
+    'http://[::1]:9000/',
+    'http://192.168.1.1/',
+    'http://nas.local/',
+    'http://intranet/',
+  ])('passes %s where private addresses are allowed', async (url) => {
     const { resolve } = resolverOf(['192.168.1.7']);
     expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
   });
 
   it('says which name has no address', async () => {
-    const wall = new UrlWall({ resolve: () => Promise.reject(new Error('queryA ENOTFOUND 10.0.0.53')) });
-    const error: unknown = await wall.check('http://nowhere.example.com/').catch((thrown: unknown) => thrown);
-    expect(isToolError(error, 'EXECUTION_FAILED') && error.message).toMatch(/nowhere\.example\.com/);
+    const wall = new UrlWall({
+      resolve: () => Promise.reject(new Error('queryA ENOTFOUND 10.0.0.53')),
+    });
+    const error: unknown = await wall
+      .check('http://nowhere.example.com/')
+      .catch((thrown: unknown) => thrown);
+    expect(isToolError(error, 'EXECUTION_FAILED') && error.message).toMatch(
+      /nowhere\.example\.com/,
+    );
     expect(String(error)).not.toContain('10.0.0.53');
   });
 });
@@ -283,19 +324,33 @@ describe('guardedFetch', () => {
   it('finds names with the resolver of the system by default', async () => {
     const server = await serve();
     const { signal } = new AbortController();
-    expect((await guardedFetch(`http://localhost:${server.port}/`, { wall: local, signal })).body.toString()).toBe('reached');
+    expect(
+      (
+        await guardedFetch(`http://localhost:${server.port}/`, { wall: local, signal })
+      ).body.toString(),
+    ).toBe('reached');
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('checks a redirect to the same name again', async () => {
-    const server = await serve((_request, response) => response.writeHead(302, { location: '/again' }).end());
+    const server = await serve((_request, response) =>
+      response.writeHead(302, { location: '/again' }).end(),
+    );
     const { resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
     const wall = new UrlWall({ allowPrivate: true, resolve });
-    expect(await codeOf(guardedFetch(`http://rebind.example.com:${server.port}/`, { wall }))).toBe('FORBIDDEN_URL');
+    expect(await codeOf(guardedFetch(`http://rebind.example.com:${server.port}/`, { wall }))).toBe(
+      'FORBIDDEN_URL',
+    );
     expect(server.connections).toBe(1);
   });
 
-  it.each(['http://169.254.169.254/latest/', 'file:///etc/passwd', 'http://[::ffff:127.0.0.1]/', '//user@localhost/', 'http://metadata.google.internal/'])('refuses a redirect to %s', async (location) => {
+  it.each([
+    'http://169.254.169.254/latest/',
+    'file:///etc/passwd',
+    'http://[::ffff:127.0.0.1]/',
+    '//user@localhost/',
+    'http://metadata.google.internal/',
+  ])('refuses a redirect to %s', async (location) => {
     const server = await serve((_request, response) => response.writeHead(301, { location }).end());
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
   });
@@ -310,15 +365,24 @@ describe('guardedFetch', () => {
       seen.push(request.headers.authorization);
       response.writeHead(302, { location: request.url === '/' ? '/second' : other.origin }).end();
     });
-    const answer = await guardedFetch(first.origin, { wall: local, headers: { Authorization: 'Bearer x', 'X-Key': 'y' } });
+    const answer = await guardedFetch(first.origin, {
+      wall: local,
+      headers: { Authorization: 'Bearer x', 'X-Key': 'y' },
+    });
     expect(seen).toEqual(['Bearer x', 'Bearer x', undefined, undefined]);
-    expect(answer).toMatchObject({ status: 200, url: `${other.origin}/`, redirects: [`${first.origin}/second`, `${other.origin}/`] });
+    expect(answer).toMatchObject({
+      status: 200,
+      url: `${other.origin}/`,
+      redirects: [`${first.origin}/second`, `${other.origin}/`],
+    });
   });
 
   it('does not pick the headers up again when a redirect comes back', async () => {
     const seen: unknown[] = [];
     let back = '';
-    const other = await serve((_request, response) => response.writeHead(302, { location: back }).end());
+    const other = await serve((_request, response) =>
+      response.writeHead(302, { location: back }).end(),
+    );
     const first = await serve((request, response) => {
       seen.push(request.headers.authorization);
       if (request.url === '/back') response.end();
@@ -331,14 +395,22 @@ describe('guardedFetch', () => {
 
   it('returns the redirect of a POST instead of sending its body elsewhere', async () => {
     const other = await serve();
-    const first = await serve((_request, response) => response.writeHead(307, { location: other.origin }).end());
-    const answer = await guardedFetch(first.origin, { wall: local, method: 'POST', body: 'secret' });
+    const first = await serve((_request, response) =>
+      response.writeHead(307, { location: other.origin }).end(),
+    );
+    const answer = await guardedFetch(first.origin, {
+      wall: local,
+      method: 'POST',
+      body: 'secret',
+    });
     expect(answer).toMatchObject({ status: 307, redirects: [] });
     expect(other.connections).toBe(0);
   });
 
   it('gives up on a redirect loop', async () => {
-    const server = await serve((_request, response) => response.writeHead(302, { location: '/' }).end());
+    const server = await serve((_request, response) =>
+      response.writeHead(302, { location: '/' }).end(),
+    );
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('LIMIT_EXCEEDED');
     expect(server.connections).toBe(6);
   });
@@ -350,14 +422,18 @@ describe('guardedFetch', () => {
       closed = new Promise((resolve) => request.socket.on('close', resolve));
       controller.abort();
     });
-    expect(await codeOf(guardedFetch(server.origin, { wall: local, signal: controller.signal }))).toBe('ABORTED');
+    expect(
+      await codeOf(guardedFetch(server.origin, { wall: local, signal: controller.signal })),
+    ).toBe('ABORTED');
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
     await closed;
   });
 
   it('makes no connection for a caller who has already aborted', async () => {
     const server = await serve();
-    expect(await codeOf(guardedFetch(server.origin, { wall: local, signal: AbortSignal.abort() }))).toBe('ABORTED');
+    expect(
+      await codeOf(guardedFetch(server.origin, { wall: local, signal: AbortSignal.abort() })),
+    ).toBe('ABORTED');
     expect(server.connections).toBe(0);
   });
 
@@ -371,21 +447,29 @@ describe('guardedFetch', () => {
     ['a line break in a name', { 'X-A\r\nHost': 'internal' }],
   ])('refuses headers with %s', async (_what, headers) => {
     const server = await serve();
-    expect(await codeOf(guardedFetch(server.origin, { wall: local, headers }))).toBe('INVALID_INPUT');
+    expect(await codeOf(guardedFetch(server.origin, { wall: local, headers }))).toBe(
+      'INVALID_INPUT',
+    );
     expect(server.connections).toBe(0);
   });
 
   it('does not follow a server that switches protocols', async () => {
     const server = await serve();
     servers.at(-1)?.removeAllListeners('request');
-    servers.at(-1)?.on('connection', (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'));
+    servers
+      .at(-1)
+      ?.on('connection', (socket) =>
+        socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      );
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
   it('says in short why a server cannot be reached', async () => {
     const server = await serve();
     await new Promise((resolve) => servers.pop()?.close(resolve));
-    const error: unknown = await guardedFetch(server.origin, { wall: local }).catch((thrown: unknown) => thrown);
+    const error: unknown = await guardedFetch(server.origin, { wall: local }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(isToolError(error, 'EXECUTION_FAILED') && error.message).toContain('ECONNREFUSED');
   });
 });

@@ -8,7 +8,13 @@ import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
 import { UrlWall } from '../../tools/walls/url-wall.js';
-import { CheckUrl, createWebTools, ExtractLinks, FetchUrl, HttpRequest } from '../../tools/web/index.js';
+import {
+  CheckUrl,
+  createWebTools,
+  ExtractLinks,
+  FetchUrl,
+  HttpRequest,
+} from '../../tools/web/index.js';
 
 const servers: Server[] = [];
 const local = new UrlWall({ allowPrivate: true });
@@ -20,7 +26,11 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function servePage(body: string | Buffer, headers: Record<string, string> = { 'content-type': 'text/html; charset=utf-8' }, status = 200) {
+function servePage(
+  body: string | Buffer,
+  headers: Record<string, string> = { 'content-type': 'text/html; charset=utf-8' },
+  status = 200,
+) {
   return serve((_request, response) => response.writeHead(status, headers).end(body));
 }
 
@@ -32,24 +42,41 @@ afterEach(async () => {
 });
 
 describe('fetch_url', () => {
-  const read = (url: string, more: { offset?: number; maxChars?: number } = {}) => new FetchUrl(local).execute({ url, ...more }, {});
+  const read = (url: string, more: { offset?: number; maxChars?: number } = {}) =>
+    new FetchUrl(local).execute({ url, ...more }, {});
 
   it('gives an image or a PDF as what it is, told by its bytes', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]);
     const url = await servePage(png, { 'content-type': 'application/octet-stream' });
     const { outcome } = await runTool(new FetchUrl(local), { url: `${url}/a/logo.png?x=1` });
-    expect(outcome).toMatchObject({ status: 'ok', value: { status: 200, contentType: 'image/png', bytes: 10, truncated: false }, content: [{ type: 'image', mediaType: 'image/png', name: 'logo.png', data: png.toString('base64') }] });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      value: { status: 200, contentType: 'image/png', bytes: 10, truncated: false },
+      content: [
+        { type: 'image', mediaType: 'image/png', name: 'logo.png', data: png.toString('base64') },
+      ],
+    });
   });
 
   it('refuses bytes that are no image whatever they are called, and an image of more than 5 MiB', async () => {
-    const said = { status: 'error', message: expect.stringContaining('Expected text, HTML, JSON, or an image or PDF of at most 5 MiB') as string };
-    expect(await read(await servePage(Buffer.from([0, 1]), { 'content-type': 'image/png' }))).toMatchObject(said);
+    const said = {
+      status: 'error',
+      message: expect.stringContaining(
+        'Expected text, HTML, JSON, or an image or PDF of at most 5 MiB',
+      ) as string,
+    };
+    expect(
+      await read(await servePage(Buffer.from([0, 1]), { 'content-type': 'image/png' })),
+    ).toMatchObject(said);
     const large = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(5 * 2 ** 20)]);
-    expect(await read(await servePage(large, { 'content-type': 'image/jpeg' }))).toMatchObject(said);
+    expect(await read(await servePage(large, { 'content-type': 'image/jpeg' }))).toMatchObject(
+      said,
+    );
   });
 
   it('turns a page into its title and readable lines', async () => {
-    const url = await servePage(`<!doctype html><html><head><title>A &amp; B</title><style>p{color:red}</style>
+    const url =
+      await servePage(`<!doctype html><html><head><title>A &amp; B</title><style>p{color:red}</style>
       <script>if (1 < 2) document.write("</p>")</script></head><body><!-- hidden <p>note</p> -->
       <h1>Head</h1><p title="1 > 0">One <b>bold</b>
       word &lt;3 &#8364;&#x20AC;</p><ul><li>first<li>second</ul><table><tr><td>a<td>b</table>5 < 6</body></html>`);
@@ -65,17 +92,23 @@ describe('fetch_url', () => {
   });
 
   it('decodes every character reference, and passes over what is not shown', async () => {
-    const url = await servePage('<p>&eacute;&nbsp;&frac12; &copy 5 &unknown; &#0;<svg><title>drawing</title>x</svg><textarea><b></textarea><svg/>after<script>never closed <p>code');
+    const url = await servePage(
+      '<p>&eacute;&nbsp;&frac12; &copy 5 &unknown; &#0;<svg><title>drawing</title>x</svg><textarea><b></textarea><svg/>after<script>never closed <p>code',
+    );
     expect(await read(url)).toMatchObject({ text: 'é ½ © 5 &unknown; \ufffdafter' });
   });
 
   it('reads a page of elements that are never closed', async () => {
-    const url = await servePage(`${'<div>'.repeat(100_000)}${'<p>'.repeat(100_000)}deep${'</i>'.repeat(100_000)}`);
+    const url = await servePage(
+      `${'<div>'.repeat(100_000)}${'<p>'.repeat(100_000)}deep${'</i>'.repeat(100_000)}`,
+    );
     expect(await read(url)).toMatchObject({ text: 'deep' });
   });
 
   it('returns JSON as data', async () => {
-    const url = await servePage('{"a":[1,{"b":null}]}', { 'content-type': 'application/problem+json' });
+    const url = await servePage('{"a":[1,{"b":null}]}', {
+      'content-type': 'application/problem+json',
+    });
     expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });
   });
 
@@ -88,7 +121,7 @@ describe('fetch_url', () => {
     const whole = 'ab😀cd😀'.repeat(50);
     const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
     let joined = '';
-    for (let offset: number | null = 0; offset !== null; ) {
+    for (let offset: number | null = 0; offset !== null;) {
       const page = await read(url, { offset, maxChars: 7 });
       if (!('nextOffset' in page)) throw new Error('expected a page');
       expect(page.truncated).toBe(page.nextOffset !== null);
@@ -101,39 +134,57 @@ describe('fetch_url', () => {
   });
 
   it('reads the encoding that the page names', async () => {
-    const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), { 'content-type': 'text/plain; charset="ISO-8859-1"' });
+    const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), {
+      'content-type': 'text/plain; charset="ISO-8859-1"',
+    });
     expect(await read(url)).toMatchObject({ text: 'grün' });
   });
 
   it('unpacks compressed pages', async () => {
-    const url = await servePage(gzipSync('packed'), { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+    const url = await servePage(gzipSync('packed'), {
+      'content-type': 'text/plain',
+      'content-encoding': 'gzip',
+    });
     expect(await read(url)).toMatchObject({ text: 'packed' });
   });
 
   it('returns an HTTP error as a status', async () => {
-    expect(await read(await servePage('<p>gone</p>', undefined, 404))).toMatchObject({ status: 404, text: 'gone' });
+    expect(await read(await servePage('<p>gone</p>', undefined, 404))).toMatchObject({
+      status: 404,
+      text: 'gone',
+    });
   });
 
   it('fails on what is not text', async () => {
     const url = await servePage(Buffer.from([0x89, 0x50]), { 'content-type': 'image/png' });
-    expect(await read(url)).toMatchObject({ status: 'error', message: expect.stringContaining('image/png') });
+    expect(await read(url)).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('image/png'),
+    });
   });
 
   it('fails when the server cannot be reached', async () => {
     const url = await servePage('');
     await new Promise((resolve) => servers.pop()?.close(resolve));
-    expect(await read(url)).toMatchObject({ status: 'error', message: expect.stringContaining('ECONNREFUSED') });
+    expect(await read(url)).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 
   it('is refused private addresses unless told otherwise', async () => {
-    const error: unknown = await new FetchUrl().execute({ url: 'http://127.0.0.1:8080/' }, {}).catch((thrown: unknown) => thrown);
+    const error: unknown = await new FetchUrl()
+      .execute({ url: 'http://127.0.0.1:8080/' }, {})
+      .catch((thrown: unknown) => thrown);
     expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
   });
 
   it('stops when the caller aborts', async () => {
     const controller = new AbortController();
     const url = await serve(() => controller.abort());
-    const error: unknown = await new FetchUrl(local).execute({ url }, { signal: controller.signal }).catch((thrown: unknown) => thrown);
+    const error: unknown = await new FetchUrl(local)
+      .execute({ url }, { signal: controller.signal })
+      .catch((thrown: unknown) => thrown);
     expect(isToolError(error, 'ABORTED')).toBe(true);
   });
 
@@ -157,7 +208,14 @@ describe('check_url', () => {
     const url = await serve((request, response) => {
       methods.push(request.method);
       if (request.url === '/') response.writeHead(302, { location: '/page' }).end();
-      else response.writeHead(200, { 'content-type': 'text/html', 'content-length': '1234', 'last-modified': 'Tue, 02 Jan 2024 03:04:05 GMT' }).end();
+      else
+        response
+          .writeHead(200, {
+            'content-type': 'text/html',
+            'content-length': '1234',
+            'last-modified': 'Tue, 02 Jan 2024 03:04:05 GMT',
+          })
+          .end();
     });
     expect(await new CheckUrl(local).execute({ url }, {})).toEqual({
       url: `${url}/page`,
@@ -173,11 +231,18 @@ describe('check_url', () => {
 
   it('says nothing that the server did not say', async () => {
     const url = await serve((_request, response) => response.writeHead(404).end());
-    expect(await new CheckUrl(local).execute({ url }, {})).toMatchObject({ status: 404, ok: false, contentType: null, size: null });
+    expect(await new CheckUrl(local).execute({ url }, {})).toMatchObject({
+      status: 404,
+      ok: false,
+      contentType: null,
+      size: null,
+    });
   });
 
   it('understands a HEAD answer that announces a compressed body', async () => {
-    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end());
+    const url = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(),
+    );
     expect(await new CheckUrl(local).execute({ url }, {})).toMatchObject({ status: 200, ok: true });
   });
 });
@@ -188,31 +253,66 @@ describe('http_request', () => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {
-        response.writeHead(201, { 'content-type': 'application/json', 'x-id': '17', 'set-cookie': 'session=secret' });
-        response.end(JSON.stringify({ method: request.method, path: request.url, type: request.headers['content-type'], length: request.headers['content-length'], body: Buffer.concat(parts).toString() }));
+        response.writeHead(201, {
+          'content-type': 'application/json',
+          'x-id': '17',
+          'set-cookie': 'session=secret',
+        });
+        response.end(
+          JSON.stringify({
+            method: request.method,
+            path: request.url,
+            type: request.headers['content-type'],
+            length: request.headers['content-length'],
+            body: Buffer.concat(parts).toString(),
+          }),
+        );
       });
     });
-    const answer = await new HttpRequest(local).execute({ url: `${url}/a?b=c#d`, method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'grüße' }, {});
+    const answer = await new HttpRequest(local).execute(
+      {
+        url: `${url}/a?b=c#d`,
+        method: 'POST',
+        headers: { 'Content-Type': 'text/plain' },
+        body: 'grüße',
+      },
+      {},
+    );
     expect(answer).toMatchObject({ status: 201, headers: { 'x-id': '17' }, truncated: false });
     expect(JSON.stringify(answer)).not.toContain('secret');
-    expect(JSON.parse((answer as { body: string }).body)).toEqual({ method: 'POST', path: '/a?b=c', type: 'text/plain', length: '7', body: 'grüße' });
+    expect(JSON.parse((answer as { body: string }).body)).toEqual({
+      method: 'POST',
+      path: '/a?b=c',
+      type: 'text/plain',
+      length: '7',
+      body: 'grüße',
+    });
   });
 
-  it.each(['GET', 'HEAD', 'OPTIONS'] as const)('fails on %s with a body before anything is sent', async (method) => {
-    let requests = 0;
-    const url = await serve((_request, response) => {
-      requests += 1;
-      response.end();
-    });
-    expect(await new HttpRequest(local).execute({ url, method, body: 'x' }, {})).toMatchObject({ status: 'error' });
-    expect(requests).toBe(0);
-  });
+  it.each(['GET', 'HEAD', 'OPTIONS'] as const)(
+    'fails on %s with a body before anything is sent',
+    async (method) => {
+      let requests = 0;
+      const url = await serve((_request, response) => {
+        requests += 1;
+        response.end();
+      });
+      expect(await new HttpRequest(local).execute({ url, method, body: 'x' }, {})).toMatchObject({
+        status: 'error',
+      });
+      expect(requests).toBe(0);
+    },
+  );
 
   it('returns nothing for a body that is not text, and an empty text for none', async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
-    expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({ body: null });
+    expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
+      body: null,
+    });
     const empty = await serve((_request, response) => response.writeHead(204).end());
-    expect(await new HttpRequest(local).execute({ url: empty, method: 'DELETE' }, {})).toMatchObject({ status: 204, body: '' });
+    expect(
+      await new HttpRequest(local).execute({ url: empty, method: 'DELETE' }, {}),
+    ).toMatchObject({ status: 204, body: '' });
   });
 
   it('cuts a long answer and says so', async () => {
@@ -234,18 +334,38 @@ describe('http_request', () => {
   });
 
   it('says that it reads its URL, and writes it unless the method only reads', () => {
-    const keys = (method: string) => findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
-    for (const method of ['GET', 'HEAD', 'OPTIONS']) expect(keys(method)).toEqual({ reads: ['https://example.com/a'], writes: [] });
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect(keys(method)).toEqual({ reads: ['https://example.com/a'], writes: ['https://example.com/a'] });
+    const keys = (method: string) =>
+      findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
+    for (const method of ['GET', 'HEAD', 'OPTIONS'])
+      expect(keys(method)).toEqual({ reads: ['https://example.com/a'], writes: [] });
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      expect(keys(method)).toEqual({
+        reads: ['https://example.com/a'],
+        writes: ['https://example.com/a'],
+      });
   });
 
-  it.each(['HTTPS://Example.COM/a', 'https://example.com.:443/a', 'https://example.com/b/../a', 'https://example.com/%61', 'https://user:pass@example.com/a#part', 'https://example.com/b/%2e%2e/a'])('takes %s for https://example.com/a', (url) => {
-    expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({ reads: ['https://example.com/a'] });
+  it.each([
+    'HTTPS://Example.COM/a',
+    'https://example.com.:443/a',
+    'https://example.com/b/../a',
+    'https://example.com/%61',
+    'https://user:pass@example.com/a#part',
+    'https://example.com/b/%2e%2e/a',
+  ])('takes %s for https://example.com/a', (url) => {
+    expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({
+      reads: ['https://example.com/a'],
+    });
   });
 
   it('hands the policy a URL in one form, and the wall what is none', () => {
-    const urlOf = (url: string) => (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({ url }).url;
-    expect(['HTTPS://Example.COM.:443/%7Ea?b=%2f#c', 'no url', 'http://2130706433/'].map(urlOf)).toEqual(['https://example.com/~a?b=%2F#c', 'no url', 'http://127.0.0.1/']);
+    const urlOf = (url: string) =>
+      (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
+        url,
+      }).url;
+    expect(
+      ['HTTPS://Example.COM.:443/%7Ea?b=%2f#c', 'no url', 'http://2130706433/'].map(urlOf),
+    ).toEqual(['https://example.com/~a?b=%2F#c', 'no url', 'http://127.0.0.1/']);
   });
 });
 
@@ -273,21 +393,34 @@ describe('extract_links', () => {
   it('keeps to the server and to the limit when asked', async () => {
     const url = await servePage(page);
     const answer = await new ExtractLinks(local).execute({ url, sameOrigin: true, limit: 2 }, {});
-    expect(answer).toMatchObject({ links: [{ text: 'One' }, { text: 'Two bold' }], found: 3, truncated: true });
+    expect(answer).toMatchObject({
+      links: [{ text: 'One' }, { text: 'Two bold' }],
+      found: 3,
+      truncated: true,
+    });
   });
 
   it('fails on what is not HTML', async () => {
     const url = await servePage('{}', { 'content-type': 'application/json' });
-    expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({ status: 'error', message: expect.stringContaining('application/json') });
+    expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('application/json'),
+    });
   });
 });
 
 describe('guardedFetch', () => {
-  const codeOf = (work: Promise<unknown>) => work.then(() => 'passed', (error: unknown) => (isToolError(error) ? error.code : error));
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'passed',
+      (error: unknown) => (isToolError(error) ? error.code : error),
+    );
 
   it('stops unpacking a gzip bomb at the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
-    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
+    const url = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+    );
     const answer = await guardedFetch(url, { wall: local, maxBytes: 1000 });
     expect([answer.body.length, answer.truncated]).toEqual([1000, true]);
   });
@@ -306,11 +439,16 @@ describe('guardedFetch', () => {
 
   it('does not call a body of exactly the limit cut', async () => {
     const url = await serve((_request, response) => response.end('12345'));
-    expect(await guardedFetch(url, { wall: local, maxBytes: 5 })).toMatchObject({ body: Buffer.from('12345'), truncated: false });
+    expect(await guardedFetch(url, { wall: local, maxBytes: 5 })).toMatchObject({
+      body: Buffer.from('12345'),
+      truncated: false,
+    });
   });
 
   it('unpacks brotli', async () => {
-    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('hello')));
+    const url = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('hello')),
+    );
     expect((await guardedFetch(url, { wall: local })).body.toString()).toBe('hello');
   });
 
@@ -319,7 +457,9 @@ describe('guardedFetch', () => {
     ['stacked encodings', 'gzip, gzip', 'x'],
     ['an unknown encoding', 'magic', 'x'],
   ])('fails on %s', async (_what, encoding, body) => {
-    const url = await serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body));
+    const url = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).end(body),
+    );
     expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
@@ -335,14 +475,21 @@ describe('guardedFetch', () => {
 
   it('ends a name that is never found when the time is up', async () => {
     const wall = new UrlWall({ resolve: () => new Promise(() => {}) });
-    expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe('TIMEOUT');
+    expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe(
+      'TIMEOUT',
+    );
   });
 });
 
 describe('createWebTools', () => {
   it('puts all tools behind one wall, in a stable order', async () => {
     const tools = createWebTools({ allowPrivate: true });
-    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual(['fetch_url', 'check_url', 'extract_links', 'http_request']);
+    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual([
+      'fetch_url',
+      'check_url',
+      'extract_links',
+      'http_request',
+    ]);
     const url = await servePage('here', { 'content-type': 'text/plain' });
     expect(await tools[0].execute({ url }, {})).toMatchObject({ text: 'here' });
   });

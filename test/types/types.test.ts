@@ -12,8 +12,12 @@ describe.concurrent('the published types', () => {
   for (const compiler of compilers) {
     it.each(MODES)(`hold for ${compiler} with %s decorators`, async (mode) => {
       // Declaration files, ours and those that they lead to, are the same in both modes; what the oldest compiler and the newest take, those between them take.
-      const skipLibCheck = String(mode === 'legacy' || !['TypeScript 5.4', 'TypeScript 7.0'].includes(compiler));
-      expect((await compile(compiler, join(CASES, mode), '--skipLibCheck', skipLibCheck)).output).toBe('');
+      const skipLibCheck = String(
+        mode === 'legacy' || !['TypeScript 5.4', 'TypeScript 7.0'].includes(compiler),
+      );
+      expect(
+        (await compile(compiler, join(CASES, mode), '--skipLibCheck', skipLibCheck)).output,
+      ).toBe('');
     });
 
     it(`hold for ${compiler} in JavaScript with @ts-check`, async () => {
@@ -22,7 +26,20 @@ describe.concurrent('the published types', () => {
 
     // How modules are found does not depend on the mode of decorators.
     it(`hold for ${compiler} in projects of a bundler`, async () => {
-      expect((await compile(compiler, join(CASES, 'standard'), '--module', 'preserve', '--moduleResolution', 'bundler', '--skipLibCheck', 'true')).output).toBe('');
+      expect(
+        (
+          await compile(
+            compiler,
+            join(CASES, 'standard'),
+            '--module',
+            'preserve',
+            '--moduleResolution',
+            'bundler',
+            '--skipLibCheck',
+            'true',
+          )
+        ).output,
+      ).toBe('');
     });
   }
 });
@@ -31,49 +48,102 @@ describe.concurrent('the published types', () => {
 describe.concurrent('a CommonJS project that resolves modules as node10 did', () => {
   const project = new Consumer();
   afterAll(() => project.remove());
-  const { exports } = JSON.parse(readFileSync(join(CASES, '../../package.json'), 'utf8')) as { readonly exports: Readonly<Record<string, unknown>> };
-  const names = Object.keys(exports).filter((name) => name !== './package.json').map((name) => name.replace('.', 'tooldex'));
-  const imports = names.map((name, index) => `import * as entry${index} from '${name}';\nvoid entry${index};`);
+  const { exports } = JSON.parse(readFileSync(join(CASES, '../../package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, unknown>>;
+  };
+  const names = Object.keys(exports)
+    .filter((name) => name !== './package.json')
+    .map((name) => name.replace('.', 'tooldex'));
+  const imports = names.map(
+    (name, index) => `import * as entry${index} from '${name}';\nvoid entry${index};`,
+  );
   // One declaration of each class: what one entry makes, another takes.
-  const use = "import { ToolMetadataRegistry } from 'tooldex';\nimport { toOpenAITools } from 'tooldex/interop';\nvoid toOpenAITools(new ToolMetadataRegistry());";
+  const use =
+    "import { ToolMetadataRegistry } from 'tooldex';\nimport { toOpenAITools } from 'tooldex/interop';\nvoid toOpenAITools(new ToolMetadataRegistry());";
   writeFileSync(project.path('entries.ts'), [...imports, use].join('\n'));
-  writeFileSync(project.path('tsconfig.json'), JSON.stringify({ compilerOptions: { target: 'ES2022', module: 'commonjs', moduleResolution: 'node10', resolveJsonModule: true, strict: true, skipLibCheck: true, noEmit: true, types: ['node'] }, files: ['entries.ts'] }));
+  writeFileSync(
+    project.path('tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        target: 'ES2022',
+        module: 'commonjs',
+        moduleResolution: 'node10',
+        resolveJsonModule: true,
+        strict: true,
+        skipLibCheck: true,
+        noEmit: true,
+        types: ['node'],
+      },
+      files: ['entries.ts'],
+    }),
+  );
 
-  it.each(['TypeScript 5.4', 'TypeScript 5.9'] as const)('finds the types of every entry with %s', async (compiler) => {
-    expect((await compile(compiler, project.folder)).output).toBe('');
-  });
+  it.each(['TypeScript 5.4', 'TypeScript 5.9'] as const)(
+    'finds the types of every entry with %s',
+    async (compiler) => {
+      expect((await compile(compiler, project.folder)).output).toBe('');
+    },
+  );
 });
 
 describe('a library that exports what our functions return', () => {
   const library = new Consumer('hono');
   afterAll(() => library.remove());
 
-  it('gets its declarations: every type in them has a public name or is written out', { timeout: 300_000 }, async () => {
-    // A copy of the package: the compiler sees through links, and would name types by their files in this project.
-    rmSync(library.path('node_modules/tooldex'));
-    for (const part of ['package.json', 'dist/types']) cpSync(join(CASES, '../..', part), library.path(join('node_modules/tooldex', part)), { recursive: true });
-    cpSync(join(CASES, 'exported'), library.path('src'), { recursive: true });
-    writeFileSync(library.path('src/package.json'), '{ "type": "module" }');
-    expect((await compile('TypeScript 7.0', library.path('src'), '--noEmit', 'false', '--emitDeclarationOnly', '--outDir', library.path('out'))).output).toBe('');
-  });
+  it(
+    'gets its declarations: every type in them has a public name or is written out',
+    { timeout: 300_000 },
+    async () => {
+      // A copy of the package: the compiler sees through links, and would name types by their files in this project.
+      rmSync(library.path('node_modules/tooldex'));
+      for (const part of ['package.json', 'dist/types'])
+        cpSync(join(CASES, '../..', part), library.path(join('node_modules/tooldex', part)), {
+          recursive: true,
+        });
+      cpSync(join(CASES, 'exported'), library.path('src'), { recursive: true });
+      writeFileSync(library.path('src/package.json'), '{ "type": "module" }');
+      expect(
+        (
+          await compile(
+            'TypeScript 7.0',
+            library.path('src'),
+            '--noEmit',
+            'false',
+            '--emitDeclarationOnly',
+            '--outDir',
+            library.path('out'),
+          )
+        ).output,
+      ).toBe('');
+    },
+  );
 });
 
 // A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.
 describe.concurrent('the marked lines', () => {
   const copy = new Consumer();
   afterAll(() => copy.remove());
-  for (const folder of ['both', 'javascript', ...MODES]) cpSync(join(CASES, folder), copy.path(folder), { recursive: true });
-  const markedIn = (folder: string) => readdirSync(copy.path(folder)).flatMap((name) => {
-    const file = copy.path(join(folder, name));
-    const lines = readFileSync(file, 'utf8').split('\n');
-    writeFileSync(file, lines.map((line) => line.replace('@ts-expect-error', '')).join('\n'));
-    return lines.flatMap((line, index) => (line.includes('@ts-expect-error') ? [`${folder}/${name}:${index + 2}`] : []));
-  });
+  for (const folder of ['both', 'javascript', ...MODES])
+    cpSync(join(CASES, folder), copy.path(folder), { recursive: true });
+  const markedIn = (folder: string) =>
+    readdirSync(copy.path(folder)).flatMap((name) => {
+      const file = copy.path(join(folder, name));
+      const lines = readFileSync(file, 'utf8').split('\n');
+      writeFileSync(file, lines.map((line) => line.replace('@ts-expect-error', '')).join('\n'));
+      return lines.flatMap((line, index) =>
+        line.includes('@ts-expect-error') ? [`${folder}/${name}:${index + 2}`] : [],
+      );
+    });
   const [typed, plain] = [markedIn('both'), markedIn('javascript')];
 
-  it.each([...MODES.map((mode) => [`with ${mode} decorators`, mode, typed, 80] as const), ['in JavaScript', 'javascript', plain, 30] as const])('are the wrong ones %s', async (_, project, marked, least) => {
+  it.each([
+    ...MODES.map((mode) => [`with ${mode} decorators`, mode, typed, 80] as const),
+    ['in JavaScript', 'javascript', plain, 30] as const,
+  ])('are the wrong ones %s', async (_, project, marked, least) => {
     const { places } = await compile('TypeScript 7.0', copy.path(project));
     expect(marked.length).toBeGreaterThan(least);
-    expect([...new Set(places.map((place) => place.split('/').slice(-2).join('/')))].sort()).toEqual([...marked].sort());
+    expect(
+      [...new Set(places.map((place) => place.split('/').slice(-2).join('/')))].sort(),
+    ).toEqual([...marked].sort());
   });
 });

@@ -1,6 +1,16 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -9,7 +19,12 @@ import { linesOf, newPass, textFiles } from './text-files.js';
 
 const Input = z.object({
   path: pathInput().default('.').describe('Folder or file to count, relative to the root'),
-  include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "src/**/*.ts"'),
+  include: z
+    .string()
+    .min(1)
+    .max(MAX_GLOB_LENGTH)
+    .optional()
+    .describe('Only files that match this pattern, such as "src/**/*.ts"'),
 });
 
 interface Count {
@@ -22,7 +37,8 @@ interface Count {
 /** Counts the lines of text files by extension. */
 @tool({
   name: 'count_lines',
-  description: 'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',
+  description:
+    'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
@@ -34,11 +50,23 @@ interface Count {
   reads: ['private'],
   sends: 'nowhere',
   category: 'search',
-  keywords: ['count', 'lines', 'lines of code', 'loc', 'how many', 'statistics', 'size of the code'],
+  keywords: [
+    'count',
+    'lines',
+    'lines of code',
+    'loc',
+    'how many',
+    'statistics',
+    'size of the code',
+  ],
   mandatoryKeywords: ['count lines', 'lines of code', 'count the lines'],
   stages: [Stage.INITIAL, Stage.ANALYSIS],
   taskTypes: ['analysis'],
-  examples: ['How many lines of code does this project have?', 'Count the lines in src', 'Which language has the most lines?'],
+  examples: [
+    'How many lines of code does this project have?',
+    'Count the lines in src',
+    'Which language has the most lines?',
+  ],
   progressParams: ['path', 'include'],
   timeoutMs: 60_000,
   allowParallel: true,
@@ -65,7 +93,9 @@ export class CountLines {
         count.blankLines += found.filter((line) => line.trim() === '').length;
         lines += found.length;
       }
-      const byExtension = [...counts.values()].sort((a, b) => b.lines - a.lines || (a.extension < b.extension ? -1 : 1));
+      const byExtension = [...counts.values()].sort(
+        (a, b) => b.lines - a.lines || (a.extension < b.extension ? -1 : 1),
+      );
       return { lines, byExtension, ...pass };
     });
   }

@@ -1,6 +1,16 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -17,7 +27,8 @@ const Input = z.object({
 /** Lists the declarations of a source file with their line numbers. */
 @tool({
   name: 'outline_file',
-  description: 'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
+  description:
+    'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -29,11 +40,24 @@ const Input = z.object({
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'search',
-  keywords: ['outline', 'structure', 'functions', 'classes', 'exports', 'symbols', 'methods', 'overview'],
+  keywords: [
+    'outline',
+    'structure',
+    'functions',
+    'classes',
+    'exports',
+    'symbols',
+    'methods',
+    'overview',
+  ],
   mandatoryKeywords: ['outline', 'list the functions', 'what does it export'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Which functions are in src/app.ts?', 'Give me an outline of server.py', 'What does index.ts export?'],
+  examples: [
+    'Which functions are in src/app.ts?',
+    'Give me an outline of server.py',
+    'What does index.ts export?',
+  ],
   progressParams: ['path'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -49,10 +73,21 @@ export class OutlineFile {
     return orFail(async () => {
       const extension = posix.extname(path).toLowerCase();
       const language = LANGUAGE_OF_EXTENSION.get(extension);
-      if (language === undefined) return fail(`Expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, got "${extension}". Use read_file.`);
+      if (language === undefined)
+        return fail(
+          `Expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, got "${extension}". Use read_file.`,
+        );
       const lines = linesOf(await this.files.readText(path));
-      const entries = lines.map((text, index) => declarationIn(text, index + 1, language)).filter((entry): entry is OutlineEntry => entry !== undefined);
-      return { path: this.files.relative(path), language, totalLines: lines.length, entries: entries.slice(0, MAX_ENTRIES), truncated: entries.length > MAX_ENTRIES };
+      const entries = lines
+        .map((text, index) => declarationIn(text, index + 1, language))
+        .filter((entry): entry is OutlineEntry => entry !== undefined);
+      return {
+        path: this.files.relative(path),
+        language,
+        totalLines: lines.length,
+        entries: entries.slice(0, MAX_ENTRIES),
+        truncated: entries.length > MAX_ENTRIES,
+      };
     });
   }
 }

@@ -22,18 +22,62 @@ const LINE_LENGTH = 300;
 const EXPORT_LENGTH = 120;
 
 const WORD = /[\w$#]/;
-const MODIFIERS: ReadonlySet<string> = new Set(['export', 'default', 'declare', 'abstract', 'async', 'public', 'private', 'protected', 'static', 'override', 'readonly', 'get', 'set']);
-const SCRIPT_KINDS: ReadonlySet<string> = new Set(['function', 'class', 'interface', 'type', 'enum', 'namespace', 'const', 'let', 'var']);
+const MODIFIERS: ReadonlySet<string> = new Set([
+  'export',
+  'default',
+  'declare',
+  'abstract',
+  'async',
+  'public',
+  'private',
+  'protected',
+  'static',
+  'override',
+  'readonly',
+  'get',
+  'set',
+]);
+const SCRIPT_KINDS: ReadonlySet<string> = new Set([
+  'function',
+  'class',
+  'interface',
+  'type',
+  'enum',
+  'namespace',
+  'const',
+  'let',
+  'var',
+]);
 /** Values: only those at the left margin are declarations of the file. */
 const VALUE_KINDS: ReadonlySet<string> = new Set(['const', 'let', 'var']);
 /** Words that stand before a parenthesis and a brace without being methods. */
-const STATEMENTS: ReadonlySet<string> = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'function', 'return', 'await', 'else', 'do', 'new', 'typeof', 'throw']);
+const STATEMENTS: ReadonlySet<string> = new Set([
+  'if',
+  'for',
+  'while',
+  'switch',
+  'catch',
+  'with',
+  'function',
+  'return',
+  'await',
+  'else',
+  'do',
+  'new',
+  'typeof',
+  'throw',
+]);
 
 /** The declaration in one line, or nothing. One line is read at a time, so text that spans lines may look like code. */
-export function declarationIn(text: string, line: number, language: Language): OutlineEntry | undefined {
+export function declarationIn(
+  text: string,
+  line: number,
+  language: Language,
+): OutlineEntry | undefined {
   const code = text.slice(0, LINE_LENGTH).trim();
   const indent = text.length - text.trimStart().length;
-  const found = language === 'python' ? pythonDeclaration(code, indent) : scriptDeclaration(code, indent);
+  const found =
+    language === 'python' ? pythonDeclaration(code, indent) : scriptDeclaration(code, indent);
   return found && { line, indent, ...found };
 }
 
@@ -52,33 +96,60 @@ function pythonDeclaration(code: string, indent: number): Declaration | undefine
 function scriptDeclaration(code: string, indent: number): Declaration | undefined {
   let rest = code;
   const modifiers = new Set<string>();
-  for (let word = leadingName(rest); MODIFIERS.has(word) && rest[word.length] === ' '; word = leadingName(rest)) {
+  for (
+    let word = leadingName(rest);
+    MODIFIERS.has(word) && rest[word.length] === ' ';
+    word = leadingName(rest)
+  ) {
     modifiers.add(word);
     rest = rest.slice(word.length).trimStart();
   }
   const exported = modifiers.has('export');
   const keyword = leadingName(rest);
   const after = rest.slice(keyword.length);
-  if (exported && (rest.startsWith('{') || rest.startsWith('*') || (keyword === 'type' && after.trimStart().startsWith('{')))) return { kind: 'export', name: rest.slice(0, EXPORT_LENGTH), exported };
-  if (SCRIPT_KINDS.has(keyword) && (after.startsWith(' ') || after.startsWith('*'))) return keywordDeclaration(keyword, after, indent, modifiers);
+  if (
+    exported &&
+    (rest.startsWith('{') ||
+      rest.startsWith('*') ||
+      (keyword === 'type' && after.trimStart().startsWith('{')))
+  )
+    return { kind: 'export', name: rest.slice(0, EXPORT_LENGTH), exported };
+  if (SCRIPT_KINDS.has(keyword) && (after.startsWith(' ') || after.startsWith('*')))
+    return keywordDeclaration(keyword, after, indent, modifiers);
   if (modifiers.has('default')) return { kind: 'export', name: 'default', exported };
-  if (indent > 0 && keyword !== '' && !STATEMENTS.has(keyword) && isMethodHead(after)) return { kind: 'method', name: keyword, exported: false };
+  if (indent > 0 && keyword !== '' && !STATEMENTS.has(keyword) && isMethodHead(after))
+    return { kind: 'method', name: keyword, exported: false };
   return undefined;
 }
 
-function keywordDeclaration(keyword: string, after: string, indent: number, modifiers: ReadonlySet<string>): Declaration | undefined {
+function keywordDeclaration(
+  keyword: string,
+  after: string,
+  indent: number,
+  modifiers: ReadonlySet<string>,
+): Declaration | undefined {
   if (indent > 0 && VALUE_KINDS.has(keyword)) return undefined;
   const start = after.replace('*', ' ').trimStart();
-  if (keyword === 'const' && start.startsWith('enum ')) return { kind: 'enum', name: leadingName(start.slice(5).trimStart()), exported: modifiers.has('export') };
+  if (keyword === 'const' && start.startsWith('enum '))
+    return {
+      kind: 'enum',
+      name: leadingName(start.slice(5).trimStart()),
+      exported: modifiers.has('export'),
+    };
   const found = leadingName(start);
   // `class extends Base` and `function (` have no name of their own.
-  const name = found !== '' && found !== 'extends' ? found : modifiers.has('default') ? 'default' : '';
+  const name =
+    found !== '' && found !== 'extends' ? found : modifiers.has('default') ? 'default' : '';
   return name === '' ? undefined : { kind: keyword, name, exported: modifiers.has('export') };
 }
 
 /** `(…) … {` or `<…>(…) … {` at the end of the line: the head of a method with its body. */
 function isMethodHead(after: string): boolean {
-  return (after.startsWith('(') || (after.startsWith('<') && after.includes('('))) && after.endsWith('{') && !after.includes('=> {');
+  return (
+    (after.startsWith('(') || (after.startsWith('<') && after.includes('('))) &&
+    after.endsWith('{') &&
+    !after.includes('=> {')
+  );
 }
 
 function leadingName(text: string): string {

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -16,11 +26,27 @@ const MAX_CONTEXT_LINES = 5;
 const SHOWN_LENGTH = 300;
 
 const Input = z.object({
-  query: z.string().min(1).max(MAX_QUERY_LENGTH).refine((query) => !/[\r\n]/.test(query), { error: 'text of one line' }).describe('Plain text to find within a line; not a regular expression'),
+  query: z
+    .string()
+    .min(1)
+    .max(MAX_QUERY_LENGTH)
+    .refine((query) => !/[\r\n]/.test(query), { error: 'text of one line' })
+    .describe('Plain text to find within a line; not a regular expression'),
   path: pathInput().default('.').describe('Folder or file to search, relative to the root'),
-  include: z.string().min(1).max(MAX_GLOB_LENGTH).optional().describe('Only files that match this pattern, such as "*.ts" or "src/**/*.{ts,tsx}"'),
+  include: z
+    .string()
+    .min(1)
+    .max(MAX_GLOB_LENGTH)
+    .optional()
+    .describe('Only files that match this pattern, such as "*.ts" or "src/**/*.{ts,tsx}"'),
   caseSensitive: z.boolean().default(false),
-  contextLines: z.number().int().min(0).max(MAX_CONTEXT_LINES).default(0).describe('Lines to show before and after each match'),
+  contextLines: z
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_CONTEXT_LINES)
+    .default(0)
+    .describe('Lines to show before and after each match'),
   maxResults: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS),
 });
 
@@ -35,7 +61,8 @@ interface Match {
 /** Finds the lines of text files that contain a text. */
 @tool({
   name: 'search_text',
-  description: 'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',
+  description:
+    'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.HIGH,
@@ -47,11 +74,29 @@ interface Match {
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'search',
-  keywords: ['search', 'find', 'grep', 'text', 'code', 'occurrences', 'usages', 'where', 'contains', 'references'],
+  keywords: [
+    'search',
+    'find',
+    'grep',
+    'text',
+    'code',
+    'occurrences',
+    'usages',
+    'where',
+    'contains',
+    'references',
+  ],
   mandatoryKeywords: ['search for', 'grep', 'where is it used'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['search', 'analysis'],
-  examples: ['Search for "createServer" in the code', 'Where is parseConfig used?', 'Grep for deprecated in all markdown files', 'Which files mention the old name?', 'Find the code behind a failing test', 'Where does the parser throw this error?'],
+  examples: [
+    'Search for "createServer" in the code',
+    'Where is parseConfig used?',
+    'Grep for deprecated in all markdown files',
+    'Which files mention the old name?',
+    'Find the code behind a failing test',
+    'Where does the parser throw this error?',
+  ],
   progressParams: ['query', 'path', 'include', 'caseSensitive', 'maxResults'],
   timeoutMs: 60_000,
   allowParallel: true,
@@ -63,7 +108,17 @@ interface Match {
 export class SearchText {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ query, path = '.', include, caseSensitive = false, contextLines = 0, maxResults = USUAL_RESULTS }: z.input<typeof Input>, context: ToolContext) {
+  async execute(
+    {
+      query,
+      path = '.',
+      include,
+      caseSensitive = false,
+      contextLines = 0,
+      maxResults = USUAL_RESULTS,
+    }: z.input<typeof Input>,
+    context: ToolContext,
+  ) {
     const fold = (text: string): string => (caseSensitive ? text : text.toLowerCase());
     const wanted = fold(query);
     return orFail(async () => {
@@ -80,7 +135,15 @@ export class SearchText {
             break search;
           }
           const match = { path: file.path, line: index + 1, text: cutAround(line, at) };
-          matches.push(contextLines === 0 ? match : { ...match, before: shown(lines, index - contextLines, index), after: shown(lines, index + 1, index + 1 + contextLines) });
+          matches.push(
+            contextLines === 0
+              ? match
+              : {
+                  ...match,
+                  before: shown(lines, index - contextLines, index),
+                  after: shown(lines, index + 1, index + 1 + contextLines),
+                },
+          );
         }
       }
       return { matches, ...pass };

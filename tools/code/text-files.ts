@@ -19,10 +19,19 @@ export function newPass(): Pass {
 }
 
 /** The text files at or below a path one after another, and in `pass` what became of the others. */
-export async function* textFiles(wall: FileWall, path: string, include: string | undefined, { signal }: ToolContext, pass: Pass): AsyncGenerator<{ path: string; text: string }> {
+export async function* textFiles(
+  wall: FileWall,
+  path: string,
+  include: string | undefined,
+  { signal }: ToolContext,
+  pass: Pass,
+): AsyncGenerator<{ path: string; text: string }> {
   const matches = include === undefined ? () => true : globMatcher(include);
   const start = await wall.stat(path);
-  const walked = start?.kind === 'file' ? { files: [start.path], truncated: false } : await wall.walk(path, signal);
+  const walked =
+    start?.kind === 'file'
+      ? { files: [start.path], truncated: false }
+      : await wall.walk(path, signal);
   pass.truncated = walked.truncated;
   let bytesLeft = MAX_TOTAL_BYTES;
   for (const file of walked.files) {

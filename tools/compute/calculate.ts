@@ -1,18 +1,34 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
 
 /** Characters: longer calculations are better done in parts. */
 const MAX_LENGTH = 1_000;
 
 const Input = z.object({
-  expression: z.string().min(1).max(MAX_LENGTH).describe('Arithmetic such as (3 + 4.5) * 2^10 / sqrt(2)'),
+  expression: z
+    .string()
+    .min(1)
+    .max(MAX_LENGTH)
+    .describe('Arithmetic such as (3 + 4.5) * 2^10 / sqrt(2)'),
 });
 
 /** Computes arithmetic; it understands arithmetic only and runs no code. */
 @tool({
   name: 'calculate',
-  description: 'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Computes with double precision (about 15 digits); % keeps the sign of its left side.',
+  description:
+    'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Computes with double precision (about 15 digits); % keeps the sign of its left side.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -23,11 +39,29 @@ const Input = z.object({
   reads: [],
   sends: 'nowhere',
   category: 'compute',
-  keywords: ['calculate', 'compute', 'arithmetic', 'math', 'sum', 'percent', 'square root', 'formula', 'multiply', 'divide', 'how much is', 'what is'],
+  keywords: [
+    'calculate',
+    'compute',
+    'arithmetic',
+    'math',
+    'sum',
+    'percent',
+    'square root',
+    'formula',
+    'multiply',
+    'divide',
+    'how much is',
+    'what is',
+  ],
   mandatoryKeywords: ['calculate'],
   stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
   taskTypes: ['analysis'],
-  examples: ['What is 17% of 2345?', 'Calculate (12.5 + 7) * 3', 'What is the square root of 2?', 'How much is 2 to the power of 40?'],
+  examples: [
+    'What is 17% of 2345?',
+    'Calculate (12.5 + 7) * 3',
+    'What is the square root of 2?',
+    'How much is 2 to the power of 40?',
+  ],
   progressParams: ['expression'],
   timeoutMs: 5_000,
   allowParallel: true,

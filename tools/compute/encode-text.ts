@@ -1,20 +1,34 @@
 import { TextDecoder } from 'node:util';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 
 /** Characters: 5 million are worked through in well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({
   text: z.string().max(MAX_TEXT).describe('Text to encode, or encoded text to decode'),
-  format: z.enum(['base64', 'base64url', 'hex', 'url']).describe('url is percent-encoding for one part of a URL'),
+  format: z
+    .enum(['base64', 'base64url', 'hex', 'url'])
+    .describe('url is percent-encoding for one part of a URL'),
   direction: z.enum(['encode', 'decode']).describe('encode: from text; decode: to text'),
 });
 
 /** Encodes text and decodes it again without loss; what cannot come back whole is refused. */
 @tool({
   name: 'encode_text',
-  description: 'Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails when the input is not in the format or what it encodes is not UTF-8 text. At most 5 million characters.',
+  description:
+    'Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails when the input is not in the format or what it encodes is not UTF-8 text. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -25,11 +39,25 @@ const Input = z.object({
   reads: [],
   sends: 'nowhere',
   category: 'compute',
-  keywords: ['encode', 'decode', 'base64', 'base64url', 'hex', 'hexadecimal', 'url encode', 'percent encoding', 'unescape'],
+  keywords: [
+    'encode',
+    'decode',
+    'base64',
+    'base64url',
+    'hex',
+    'hexadecimal',
+    'url encode',
+    'percent encoding',
+    'unescape',
+  ],
   mandatoryKeywords: ['base64', 'url encode', 'url decode'],
   stages: [Stage.ANALYSIS, Stage.EXECUTION],
   taskTypes: ['generation', 'analysis'],
-  examples: ['Decode this base64 text', 'Encode "a b&c" for a URL', 'What does 68656c6c6f mean in hex?'],
+  examples: [
+    'Decode this base64 text',
+    'Encode "a b&c" for a URL',
+    'What does 68656c6c6f mean in hex?',
+  ],
   progressParams: ['text', 'format', 'direction'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -37,11 +65,20 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class EncodeText {
-  execute({ text, format, direction }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({
+    text,
+    format,
+    direction,
+  }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
     if (direction === 'encode') {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
-      if (Buffer.from(text).toString() !== text) return fail('Expected text of whole Unicode characters, got half of a surrogate pair. Remove it.');
-      return { text: format === 'url' ? encodeURIComponent(text) : Buffer.from(text).toString(format) };
+      if (Buffer.from(text).toString() !== text)
+        return fail(
+          'Expected text of whole Unicode characters, got half of a surrogate pair. Remove it.',
+        );
+      return {
+        text: format === 'url' ? encodeURIComponent(text) : Buffer.from(text).toString(format),
+      };
     }
     return format === 'url' ? decodeUrl(text) : decodeBytes(text, format);
   }
@@ -51,25 +88,39 @@ function decodeUrl(text: string): { readonly text: string } | ToolResult<never> 
   try {
     return { text: decodeURIComponent(text) };
   } catch {
-    return fail('Expected percent-encoded UTF-8 text, got a "%" that does not begin a valid code. A plain percent sign is written %25.');
+    return fail(
+      'Expected percent-encoded UTF-8 text, got a "%" that does not begin a valid code. A plain percent sign is written %25.',
+    );
   }
 }
 
-function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex'): { readonly text: string } | ToolResult<never> {
+function decodeBytes(
+  text: string,
+  format: 'base64' | 'base64url' | 'hex',
+): { readonly text: string } | ToolResult<never> {
   // Encoded text is often wrapped into lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
   // The decoder skips what it does not know, so only a text that comes out again as it went in was valid.
-  if (canonical(bytes.toString(format), format) !== canonical(compact, format)) return fail(`Expected text in ${format}, got characters or a length that do not belong to it. Check that it is complete.`);
+  if (canonical(bytes.toString(format), format) !== canonical(compact, format))
+    return fail(
+      `Expected text in ${format}, got characters or a length that do not belong to it. Check that it is complete.`,
+    );
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    return fail(`Expected ${format} of UTF-8 text, got ${bytes.length} bytes that are none. It may be a picture or another file.`);
+    return fail(
+      `Expected ${format} of UTF-8 text, got ${bytes.length} bytes that are none. It may be a picture or another file.`,
+    );
   }
 }
 
 /** Padding and the case of hexadecimal digits are free. */
 function canonical(encoded: string, format: 'base64' | 'base64url' | 'hex'): string {
   if (format === 'hex') return encoded.toLowerCase();
-  return encoded.endsWith('==') ? encoded.slice(0, -2) : encoded.endsWith('=') ? encoded.slice(0, -1) : encoded;
+  return encoded.endsWith('==')
+    ? encoded.slice(0, -2)
+    : encoded.endsWith('=')
+      ? encoded.slice(0, -1)
+      : encoded;
 }

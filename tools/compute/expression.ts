@@ -14,17 +14,38 @@ interface MathFunction {
 }
 
 const one = (apply: (value: number) => number): MathFunction => ({ least: 1, most: 1, apply });
-const many = (apply: (...values: number[]) => number): MathFunction => ({ least: 1, most: 100, apply });
+const many = (apply: (...values: number[]) => number): MathFunction => ({
+  least: 1,
+  most: 100,
+  apply,
+});
 
 /** Maps, so that names such as `constructor` find nothing. */
-const CONSTANTS: ReadonlyMap<string, number> = new Map([['pi', Math.PI], ['e', Math.E]]);
+const CONSTANTS: ReadonlyMap<string, number> = new Map([
+  ['pi', Math.PI],
+  ['e', Math.E],
+]);
 const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
-  ['abs', one(Math.abs)], ['sign', one(Math.sign)], ['sqrt', one(Math.sqrt)], ['cbrt', one(Math.cbrt)],
-  ['round', one(Math.round)], ['floor', one(Math.floor)], ['ceil', one(Math.ceil)], ['trunc', one(Math.trunc)],
-  ['exp', one(Math.exp)], ['ln', one(Math.log)], ['log10', one(Math.log10)], ['log2', one(Math.log2)],
-  ['sin', one(Math.sin)], ['cos', one(Math.cos)], ['tan', one(Math.tan)],
-  ['asin', one(Math.asin)], ['acos', one(Math.acos)], ['atan', one(Math.atan)],
-  ['min', many(Math.min)], ['max', many(Math.max)],
+  ['abs', one(Math.abs)],
+  ['sign', one(Math.sign)],
+  ['sqrt', one(Math.sqrt)],
+  ['cbrt', one(Math.cbrt)],
+  ['round', one(Math.round)],
+  ['floor', one(Math.floor)],
+  ['ceil', one(Math.ceil)],
+  ['trunc', one(Math.trunc)],
+  ['exp', one(Math.exp)],
+  ['ln', one(Math.log)],
+  ['log10', one(Math.log10)],
+  ['log2', one(Math.log2)],
+  ['sin', one(Math.sin)],
+  ['cos', one(Math.cos)],
+  ['tan', one(Math.tan)],
+  ['asin', one(Math.asin)],
+  ['acos', one(Math.acos)],
+  ['atan', one(Math.atan)],
+  ['min', many(Math.min)],
+  ['max', many(Math.max)],
   ['sum', many((...values) => values.reduce((total, value) => total + value, 0))],
   ['avg', many((...values) => values.reduce((total, value) => total + value, 0) / values.length)],
 ]);
@@ -42,7 +63,10 @@ const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()
 export function evaluate(text: string): number {
   const parser = new Parser(text);
   const value = parser.whole();
-  if (!Number.isFinite(value)) throw new ExpressionProblem('Expected a finite result, got one that is undefined or too large. Check divisions by zero, roots and powers.');
+  if (!Number.isFinite(value))
+    throw new ExpressionProblem(
+      'Expected a finite result, got one that is undefined or too large. Check divisions by zero, roots and powers.',
+    );
   return value === 0 ? 0 : value; // No negative zero: JSON has none.
 }
 
@@ -100,7 +124,10 @@ class Parser {
     const constant = CONSTANTS.get(name);
     if (constant !== undefined) return constant;
     const known = FUNCTIONS.get(name);
-    if (known === undefined) throw new ExpressionProblem(`Expected one of ${KNOWN_NAMES.join(', ')}, got "${name.slice(0, 30)}" at character ${start + 1}.`);
+    if (known === undefined)
+      throw new ExpressionProblem(
+        `Expected one of ${KNOWN_NAMES.join(', ')}, got "${name.slice(0, 30)}" at character ${start + 1}.`,
+      );
     return this.#call(name, known);
   }
 
@@ -110,13 +137,19 @@ class Parser {
     do values.push(this.#sum());
     while (this.#take(','));
     if (!this.#take(')')) throw this.#expected('"," or ")"');
-    if (values.length < least || values.length > most) throw new ExpressionProblem(`expected ${most === 1 ? '1 value' : `${least} to ${most} values`} for ${name}, found ${values.length}`);
+    if (values.length < least || values.length > most)
+      throw new ExpressionProblem(
+        `expected ${most === 1 ? '1 value' : `${least} to ${most} values`} for ${name}, found ${values.length}`,
+      );
     return apply(...values);
   }
 
   #deeper(work: () => number): number {
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new ExpressionProblem(`Expected at most ${MAX_DEPTH} levels, got more. Compute it in parts.`);
+    if (this.#depth > MAX_DEPTH)
+      throw new ExpressionProblem(
+        `Expected at most ${MAX_DEPTH} levels, got more. Compute it in parts.`,
+      );
     const value = work();
     this.#depth -= 1;
     return value;
@@ -142,6 +175,8 @@ class Parser {
 
   #expected(what: string): ExpressionProblem {
     const found = this.#peek();
-    return new ExpressionProblem(`Expected ${what}, got ${found === undefined ? 'the end' : JSON.stringify(found)} at character ${this.#at + 1}.`);
+    return new ExpressionProblem(
+      `Expected ${what}, got ${found === undefined ? 'the end' : JSON.stringify(found)} at character ${this.#at + 1}.`,
+    );
   }
 }

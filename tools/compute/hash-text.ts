@@ -1,13 +1,25 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 
 /** Characters: hashed in well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({
   text: z.string().max(MAX_TEXT).describe('Text to hash, as UTF-8'),
-  algorithm: z.enum(['sha256', 'sha512', 'sha1', 'md5']).default('sha256').describe('sha1 and md5 only for comparing with existing sums'),
+  algorithm: z
+    .enum(['sha256', 'sha512', 'sha1', 'md5'])
+    .default('sha256')
+    .describe('sha1 and md5 only for comparing with existing sums'),
 });
 
 export interface TextHash {
@@ -21,7 +33,8 @@ export interface TextHash {
 /** Computes the checksum of a text. */
 @tool({
   name: 'hash_text',
-  description: 'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) in hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
+  description:
+    'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) in hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -36,7 +49,11 @@ export interface TextHash {
   mandatoryKeywords: ['sha256', 'md5', 'checksum'],
   stages: [Stage.EXECUTION, Stage.VERIFICATION],
   taskTypes: ['analysis', 'generation'],
-  examples: ['What is the sha256 of "hello"?', 'Compute the md5 checksum of this text', 'Does this text match the hash?'],
+  examples: [
+    'What is the sha256 of "hello"?',
+    'Compute the md5 checksum of this text',
+    'Does this text match the hash?',
+  ],
   progressParams: ['text', 'algorithm'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -46,6 +63,10 @@ export interface TextHash {
 export class HashText {
   execute({ text, algorithm = 'sha256' }: z.input<typeof Input>): TextHash {
     const bytes = Buffer.from(text);
-    return { algorithm, hash: createHash(algorithm).update(bytes).digest('hex'), bytes: bytes.length };
+    return {
+      algorithm,
+      hash: createHash(algorithm).update(bytes).digest('hex'),
+      bytes: bytes.length,
+    };
   }
 }

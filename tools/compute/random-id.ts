@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 
 /** Identifiers of one call: more are made by a program. */
 const MAX_IDS = 100;
@@ -12,7 +21,8 @@ const Input = z.object({
 /** Makes identifiers that nobody can guess and that are never given twice. */
 @tool({
   name: 'random_id',
-  description: 'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns others.',
+  description:
+    'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns others.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -27,7 +37,11 @@ const Input = z.object({
   mandatoryKeywords: ['uuid', 'guid', 'random id'],
   stages: [Stage.PLANNING, Stage.EXECUTION],
   taskTypes: ['generation'],
-  examples: ['Give me a new UUID', 'Generate five unique identifiers', 'I need a random id for this record'],
+  examples: [
+    'Give me a new UUID',
+    'Generate five unique identifiers',
+    'I need a random id for this record',
+  ],
   progressParams: ['count'],
   timeoutMs: 5_000,
   allowParallel: true,

@@ -1,12 +1,31 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
-  select: z.array(z.string()).min(1).max(1_000).optional().describe('Columns to return, in this order; all when missing'),
-  where: z.record(z.string(), z.string()).optional().describe('Only rows in which each of these columns equals this text'),
+  select: z
+    .array(z.string())
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('Columns to return, in this order; all when missing'),
+  where: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Only rows in which each of these columns equals this text'),
   limit: z.number().int().min(1).max(MAX_ROWS).default(USUAL_ROWS).describe('Most rows to return'),
   offset: z.number().int().min(0).default(0).describe('Matching rows to leave out first'),
   delimiter: Delimiter,
@@ -23,7 +42,8 @@ export interface CsvRows {
 /** Picks columns and rows out of CSV. */
 @tool({
   name: 'csv_query',
-  description: 'Reads CSV text with a header line (RFC 4180, quoted fields included) and returns chosen columns of the rows whose fields equal given values. Fields are text and compared exactly. At most 5 million characters; 100 rows at a time unless limit says otherwise.',
+  description:
+    'Reads CSV text with a header line (RFC 4180, quoted fields included) and returns chosen columns of the rows whose fields equal given values. Fields are text and compared exactly. At most 5 million characters; 100 rows at a time unless limit says otherwise.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -34,11 +54,25 @@ export interface CsvRows {
   reads: [],
   sends: 'nowhere',
   category: 'data',
-  keywords: ['csv', 'table', 'filter rows', 'columns', 'select columns', 'spreadsheet', 'query csv', 'records'],
+  keywords: [
+    'csv',
+    'table',
+    'filter rows',
+    'columns',
+    'select columns',
+    'spreadsheet',
+    'query csv',
+    'records',
+  ],
   mandatoryKeywords: ['query csv', 'csv query', 'filter csv'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Show name and price of the rows where status is open', 'Which columns does this CSV have?', 'Filter this CSV by country = DE', 'Give me the first ten rows of the table'],
+  examples: [
+    'Show name and price of the rows where status is open',
+    'Which columns does this CSV have?',
+    'Filter this CSV by country = DE',
+    'Give me the first ten rows of the table',
+  ],
   progressParams: ['csv', 'select', 'where', 'limit', 'offset', 'delimiter'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -46,16 +80,38 @@ export interface CsvRows {
   version: '1.0.0',
 })
 export class CsvQuery {
-  execute({ csv, select, where = {}, limit = USUAL_ROWS, offset = 0, delimiter = ',' }: z.input<typeof Input>): CsvRows | ToolResult<never> {
+  execute({
+    csv,
+    select,
+    where = {},
+    limit = USUAL_ROWS,
+    offset = 0,
+    delimiter = ',',
+  }: z.input<typeof Input>): CsvRows | ToolResult<never> {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const columns = select ?? table.columns;
-    const unknown = [...columns, ...Object.keys(where)].find((column) => !table.columns.includes(column));
-    if (unknown !== undefined) return fail(`Expected one of the columns ${table.columns.slice(0, 50).map((column) => JSON.stringify(column)).join(', ')}, got "${unknown}".`);
-    const wanted = Object.entries(where).map(([column, value]) => ({ index: table.columns.indexOf(column), value }));
+    const unknown = [...columns, ...Object.keys(where)].find(
+      (column) => !table.columns.includes(column),
+    );
+    if (unknown !== undefined)
+      return fail(
+        `Expected one of the columns ${table.columns
+          .slice(0, 50)
+          .map((column) => JSON.stringify(column))
+          .join(', ')}, got "${unknown}".`,
+      );
+    const wanted = Object.entries(where).map(([column, value]) => ({
+      index: table.columns.indexOf(column),
+      value,
+    }));
     const positions = columns.map((column) => table.columns.indexOf(column));
-    const matching = table.rows.filter((row) => wanted.every(({ index, value }) => row[index] === value));
-    const rows = matching.slice(offset, offset + limit).map((row) => positions.map((position) => row[position] ?? ''));
+    const matching = table.rows.filter((row) =>
+      wanted.every(({ index, value }) => row[index] === value),
+    );
+    const rows = matching
+      .slice(offset, offset + limit)
+      .map((row) => positions.map((position) => row[position] ?? ''));
     return { columns, rows, found: matching.length, truncated: offset + limit < matching.length };
   }
 }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 
@@ -8,7 +19,10 @@ const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
-  convert: z.boolean().default(false).describe('Turn plain numbers, true and false into values and empty fields into null'),
+  convert: z
+    .boolean()
+    .default(false)
+    .describe('Turn plain numbers, true and false into values and empty fields into null'),
   limit: z.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS).describe('Most records to return'),
   delimiter: Delimiter,
 });
@@ -25,7 +39,8 @@ export interface CsvRecords {
 /** Turns CSV into one object per row. */
 @tool({
   name: 'csv_to_json',
-  description: 'Converts CSV text with a header line (RFC 4180) into a list of objects, one per row, with the columns as keys. Fields stay text unless convert is set. At most 10000 records and 5 million characters.',
+  description:
+    'Converts CSV text with a header line (RFC 4180) into a list of objects, one per row, with the columns as keys. Fields stay text unless convert is set. At most 10000 records and 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -40,7 +55,11 @@ export interface CsvRecords {
   mandatoryKeywords: ['csv to json', 'convert csv'],
   stages: [Stage.READING, Stage.EXECUTION],
   taskTypes: ['generation', 'analysis'],
-  examples: ['Convert this CSV to JSON', 'Turn the table into a list of objects', 'Make JSON records of this semicolon-separated file'],
+  examples: [
+    'Convert this CSV to JSON',
+    'Turn the table into a list of objects',
+    'Make JSON records of this semicolon-separated file',
+  ],
   progressParams: ['csv', 'convert', 'limit', 'delimiter'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -48,12 +67,23 @@ export interface CsvRecords {
   version: '1.0.0',
 })
 export class CsvToJson {
-  execute({ csv, convert = false, limit = MAX_ROWS, delimiter = ',' }: z.input<typeof Input>): CsvRecords | ToolResult<never> {
+  execute({
+    csv,
+    convert = false,
+    limit = MAX_ROWS,
+    delimiter = ',',
+  }: z.input<typeof Input>): CsvRecords | ToolResult<never> {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const { columns, rows } = table;
     // fromEntries makes own fields even of a column called __proto__.
-    const records = rows.slice(0, limit).map((row) => Object.fromEntries(columns.map((column, index) => [column, valueOf(row[index] ?? '', convert)])));
+    const records = rows
+      .slice(0, limit)
+      .map((row) =>
+        Object.fromEntries(
+          columns.map((column, index) => [column, valueOf(row[index] ?? '', convert)]),
+        ),
+      );
     return { records, found: rows.length, truncated: rows.length > limit };
   }
 }

@@ -1,6 +1,17 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 
 /** Characters of each text. */
 const MAX_SIDE = 1_000_000;
@@ -12,7 +23,13 @@ const MAX_EDITS = 2_000;
 const Input = z.object({
   before: z.string().max(MAX_SIDE).describe('Old text'),
   after: z.string().max(MAX_SIDE).describe('New text'),
-  context: z.number().int().min(0).max(20).default(3).describe('Equal lines to show around each change'),
+  context: z
+    .number()
+    .int()
+    .min(0)
+    .max(20)
+    .default(3)
+    .describe('Equal lines to show around each change'),
 });
 
 export interface TextDiff {
@@ -28,7 +45,8 @@ export interface TextDiff {
 /** Compares two texts line by line. */
 @tool({
   name: 'diff_text',
-  description: 'Compares two texts line by line and returns a unified diff with the numbers of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
+  description:
+    'Compares two texts line by line and returns a unified diff with the numbers of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -39,11 +57,23 @@ export interface TextDiff {
   reads: [],
   sends: 'nowhere',
   category: 'data',
-  keywords: ['diff', 'compare texts', 'difference', 'changes', 'unified diff', 'versions', 'what changed'],
+  keywords: [
+    'diff',
+    'compare texts',
+    'difference',
+    'changes',
+    'unified diff',
+    'versions',
+    'what changed',
+  ],
   mandatoryKeywords: ['diff text', 'compare texts'],
   stages: [Stage.ANALYSIS, Stage.VERIFICATION],
   taskTypes: ['analysis', 'edit'],
-  examples: ['What changed between these two versions?', 'Compare these two texts', 'Show me a diff of the old and new configuration'],
+  examples: [
+    'What changed between these two versions?',
+    'Compare these two texts',
+    'Show me a diff of the old and new configuration',
+  ],
   progressParams: ['before', 'after', 'context'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -52,12 +82,28 @@ export interface TextDiff {
 })
 export class DiffText {
   execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
-    const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, { context, maxEditLength: MAX_EDITS });
+    const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, {
+      context,
+      maxEditLength: MAX_EDITS,
+    });
     const patch = shortest ?? replacement(before, after, context);
     const diff = patch.hunks.length === 0 ? '' : formatPatch(patch, FILE_HEADERS_ONLY);
-    if (diff.length > MAX_DIFF) return fail(`Expected a diff of at most ${MAX_DIFF} characters, got ${diff.length}. Compare smaller parts.`);
-    const count = (mark: string) => patch.hunks.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length, 0);
-    return { equal: before === after, diff, added: count('+'), removed: count('-'), minimal: shortest !== undefined };
+    if (diff.length > MAX_DIFF)
+      return fail(
+        `Expected a diff of at most ${MAX_DIFF} characters, got ${diff.length}. Compare smaller parts.`,
+      );
+    const count = (mark: string) =>
+      patch.hunks.reduce(
+        (sum, { lines }) => sum + lines.filter((line) => line.startsWith(mark)).length,
+        0,
+      );
+    return {
+      equal: before === after,
+      diff,
+      added: count('+'),
+      removed: count('-'),
+      minimal: shortest !== undefined,
+    };
   }
 }
 
@@ -67,13 +113,35 @@ function replacement(before: string, after: string, context: number): Structured
   let start = 0;
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) start += 1;
   let end = 0;
-  while (end < old.length - start && end < fresh.length - start && old.at(-1 - end) === fresh.at(-1 - end)) end += 1;
+  while (
+    end < old.length - start &&
+    end < fresh.length - start &&
+    old.at(-1 - end) === fresh.at(-1 - end)
+  )
+    end += 1;
   const first = Math.max(0, start - context);
   const [oldEnd, freshEnd] = [old.length - end, fresh.length - end];
   const following = old.slice(oldEnd, oldEnd + context);
-  const lines = [...marked(' ', old.slice(first, start)), ...marked('-', old.slice(start, oldEnd)), ...marked('+', fresh.slice(start, freshEnd)), ...marked(' ', following)];
-  const hunk = { oldStart: first + 1, oldLines: oldEnd + following.length - first, newStart: first + 1, newLines: freshEnd + following.length - first, lines };
-  return { oldFileName: 'before', newFileName: 'after', oldHeader: undefined, newHeader: undefined, hunks: [hunk] };
+  const lines = [
+    ...marked(' ', old.slice(first, start)),
+    ...marked('-', old.slice(start, oldEnd)),
+    ...marked('+', fresh.slice(start, freshEnd)),
+    ...marked(' ', following),
+  ];
+  const hunk = {
+    oldStart: first + 1,
+    oldLines: oldEnd + following.length - first,
+    newStart: first + 1,
+    newLines: freshEnd + following.length - first,
+    lines,
+  };
+  return {
+    oldFileName: 'before',
+    newFileName: 'after',
+    oldHeader: undefined,
+    newHeader: undefined,
+    hunks: [hunk],
+  };
 }
 
 /** Returns the lines of a text with their ends, so that a missing end of the last line is a difference, too. */
@@ -82,5 +150,9 @@ function linesOf(text: string): readonly string[] {
 }
 
 function marked(mark: string, lines: readonly string[]): readonly string[] {
-  return lines.flatMap((line) => (line.endsWith('\n') ? [mark + line.slice(0, -1)] : [mark + line, '\\ No newline at end of file']));
+  return lines.flatMap((line) =>
+    line.endsWith('\n')
+      ? [mark + line.slice(0, -1)]
+      : [mark + line, '\\ No newline at end of file'],
+  );
 }

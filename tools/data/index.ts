@@ -9,5 +9,12 @@ export { CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats };
 
 /** The tools for data that is already at hand; all of them only compute. */
 export function createDataTools() {
-  return [new JsonQuery(), new JsonFormat(), new CsvQuery(), new CsvToJson(), new TextStats(), new DiffText()] as const;
+  return [
+    new JsonQuery(),
+    new JsonFormat(),
+    new CsvQuery(),
+    new CsvToJson(),
+    new TextStats(),
+    new DiffText(),
+  ] as const;
 }

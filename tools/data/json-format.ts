@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 
@@ -8,15 +19,25 @@ const MAX_OUTPUT = 4 * MAX_TEXT;
 
 const Input = z.object({
   json: z.string().max(MAX_TEXT).describe('JSON text'),
-  style: z.enum(['pretty', 'minify']).default('pretty').describe('Indented lines, or one line without blanks'),
-  indent: z.number().int().min(1).max(8).default(2).describe('Blanks per level of the pretty style'),
+  style: z
+    .enum(['pretty', 'minify'])
+    .default('pretty')
+    .describe('Indented lines, or one line without blanks'),
+  indent: z
+    .number()
+    .int()
+    .min(1)
+    .max(8)
+    .default(2)
+    .describe('Blanks per level of the pretty style'),
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
 /** Checks JSON and lays it out again; numbers keep their spelling and no entry is lost. */
 @tool({
   name: 'json_format',
-  description: 'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
+  description:
+    'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -27,11 +48,26 @@ const Input = z.object({
   reads: [],
   sends: 'nowhere',
   category: 'data',
-  keywords: ['json', 'format json', 'pretty print', 'minify', 'validate json', 'sort keys', 'indent', 'json error', 'beautify'],
+  keywords: [
+    'json',
+    'format json',
+    'pretty print',
+    'minify',
+    'validate json',
+    'sort keys',
+    'indent',
+    'json error',
+    'beautify',
+  ],
   mandatoryKeywords: ['format json', 'validate json', 'minify json'],
   stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
   taskTypes: ['analysis', 'generation', 'edit'],
-  examples: ['Pretty-print this JSON', 'Is this valid JSON? Where is the error?', 'Minify this JSON', 'Sort the keys of this JSON object'],
+  examples: [
+    'Pretty-print this JSON',
+    'Is this valid JSON? Where is the error?',
+    'Minify this JSON',
+    'Sort the keys of this JSON object',
+  ],
   progressParams: ['json', 'style', 'indent', 'sortKeys'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -39,14 +75,25 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class JsonFormat {
-  execute({ json, style = 'pretty', indent = 2, sortKeys = false }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({
+    json,
+    style = 'pretty',
+    indent = 2,
+    sortKeys = false,
+  }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
     const read = readJson(json);
     if ('problem' in read) {
       const { line, column, message } = read.problem;
-      return fail(`Expected JSON, got ${message} at line ${line}, column ${column}. Correct it there.`, { line, column });
+      return fail(
+        `Expected JSON, got ${message} at line ${line}, column ${column}. Correct it there.`,
+        { line, column },
+      );
     }
     const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
-    if (text.length > MAX_OUTPUT) return fail(`Expected an indented text of at most ${MAX_OUTPUT} characters, got ${text.length}. Use the style "minify".`);
+    if (text.length > MAX_OUTPUT)
+      return fail(
+        `Expected an indented text of at most ${MAX_OUTPUT} characters, got ${text.length}. Use the style "minify".`,
+      );
     return { text };
   }
 }

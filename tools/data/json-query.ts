@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 
@@ -10,8 +21,17 @@ const SHOWN_KEYS = 20;
 
 const Input = z.object({
   json: z.string().max(MAX_TEXT).describe('JSON text'),
-  path: z.string().max(MAX_PATH).describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
-  limit: z.number().int().min(1).max(MAX_ROWS).default(USUAL_ROWS).describe('Most values to return'),
+  path: z
+    .string()
+    .max(MAX_PATH)
+    .describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_ROWS)
+    .default(USUAL_ROWS)
+    .describe('Most values to return'),
 });
 
 export interface QueryResult {
@@ -24,7 +44,8 @@ export interface QueryResult {
 /** Picks values out of JSON by a simple path. */
 @tool({
   name: 'json_query',
-  description: 'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
+  description:
+    'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -35,11 +56,25 @@ export interface QueryResult {
   reads: [],
   sends: 'nowhere',
   category: 'data',
-  keywords: ['json', 'json path', 'extract field', 'query json', 'select value', 'nested value', 'key', 'pluck'],
+  keywords: [
+    'json',
+    'json path',
+    'extract field',
+    'query json',
+    'select value',
+    'nested value',
+    'key',
+    'pluck',
+  ],
   mandatoryKeywords: ['query json', 'json path', 'json query'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Get all the names from this JSON list', 'What is the value of data.user.id in this response?', 'Show the last item of the results array', 'Pick the price of every product from this JSON'],
+  examples: [
+    'Get all the names from this JSON list',
+    'What is the value of data.user.id in this response?',
+    'Show the last item of the results array',
+    'Pick the price of every product from this JSON',
+  ],
   progressParams: ['json', 'path', 'limit'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -47,9 +82,16 @@ export interface QueryResult {
   version: '1.0.0',
 })
 export class JsonQuery {
-  execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>): QueryResult | ToolResult<never> {
+  execute({
+    json,
+    path,
+    limit = USUAL_ROWS,
+  }: z.input<typeof Input>): QueryResult | ToolResult<never> {
     const read = readJson(json);
-    if ('problem' in read) return fail(`Expected JSON, got ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`);
+    if ('problem' in read)
+      return fail(
+        `Expected JSON, got ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`,
+      );
     const steps = parsePath(path);
     if (typeof steps === 'string') return fail(steps);
     let values: readonly unknown[] = [JSON.parse(json)];
@@ -58,7 +100,11 @@ export class JsonQuery {
       if (next.length === 0) return fail(nothingFor(step, index, values));
       values = next;
     }
-    return { values: values.slice(0, limit), found: values.length, truncated: values.length > limit };
+    return {
+      values: values.slice(0, limit),
+      found: values.length,
+      truncated: values.length > limit,
+    };
   }
 }
 
@@ -72,24 +118,37 @@ function membersOf(value: unknown, step: Step): unknown[] {
     const index = step.index < 0 ? list.length + step.index : step.index;
     return index >= 0 && index < list.length ? [list[index]] : [];
   }
-  return step.kind === 'key' && Object.hasOwn(value, step.key) ? [(value as Record<string, unknown>)[step.key]] : [];
+  return step.kind === 'key' && Object.hasOwn(value, step.key)
+    ? [(value as Record<string, unknown>)[step.key]]
+    : [];
 }
 
 function nothingFor(step: Step, index: number, values: readonly unknown[]): string {
-  const wanted = step.kind === 'key' ? `the key "${step.key}"` : step.kind === 'index' ? `an item at position ${step.index}` : 'members';
+  const wanted =
+    step.kind === 'key'
+      ? `the key "${step.key}"`
+      : step.kind === 'index'
+        ? `an item at position ${step.index}`
+        : 'members';
   return `Expected ${wanted} at step ${index + 1} of the path, got ${describe(values[0])}. Change the path.`;
 }
 
 function describe(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length} items`;
-  if (typeof value !== 'object' || value === null) return value === null ? 'null' : `a ${typeof value}`;
+  if (typeof value !== 'object' || value === null)
+    return value === null ? 'null' : `a ${typeof value}`;
   const keys = Object.keys(value);
   const shown = keys.slice(0, SHOWN_KEYS).map((key) => JSON.stringify(key.slice(0, 50)));
-  return keys.length === 0 ? 'an object without keys' : `an object with the keys ${shown.join(', ')}${keys.length > SHOWN_KEYS ? ', …' : ''}`;
+  return keys.length === 0
+    ? 'an object without keys'
+    : `an object with the keys ${shown.join(', ')}${keys.length > SHOWN_KEYS ? ', …' : ''}`;
 }
 
 /** One step of a path into JSON. */
-type Step = { readonly kind: 'key'; readonly key: string } | { readonly kind: 'index'; readonly index: number } | { readonly kind: 'all' };
+type Step =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'index'; readonly index: number }
+  | { readonly kind: 'all' };
 
 const ROOT = /\$(?=$|[.[])/y;
 /** A key after a dot or at the start: everything up to the next dot or bracket. */
@@ -115,12 +174,14 @@ function parsePath(path: string): readonly Step[] | string {
     const index = take(INDEX);
     const quoted = index === null ? take(QUOTED) : null;
     if (index !== null) steps.push({ kind: 'index', index: Number(index[1]) });
-    else if (quoted !== null) steps.push({ kind: 'key', key: JSON.parse(quoted[1] ?? '') as string });
+    else if (quoted !== null)
+      steps.push({ kind: 'key', key: JSON.parse(quoted[1] ?? '') as string });
     else if (take(ALL) !== null) steps.push({ kind: 'all' });
     else {
       const needsDot = steps.length > 0 || afterRoot;
       const name = !needsDot || take(DOT) !== null ? take(NAME)?.[0] : undefined;
-      if (name === undefined) return `Expected a path such as a.b[0], items[*].name or ["a key"], got something else at character ${at + 1}. Correct it there.`;
+      if (name === undefined)
+        return `Expected a path such as a.b[0], items[*].name or ["a key"], got something else at character ${at + 1}. Correct it there.`;
       steps.push(name === '*' ? { kind: 'all' } : { kind: 'key', key: name });
     }
   }

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
 
 /** Letters and digits, joined by an apostrophe or a hyphen between them. */
@@ -7,8 +16,20 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 
 const Input = z.object({
   text: z.string().max(MAX_TEXT).describe('Text to count'),
-  topWords: z.number().int().min(0).max(100).default(10).describe('How many of the most frequent words to name'),
-  minWordLength: z.number().int().min(1).max(50).default(1).describe('Shortest word to name among the most frequent'),
+  topWords: z
+    .number()
+    .int()
+    .min(0)
+    .max(100)
+    .default(10)
+    .describe('How many of the most frequent words to name'),
+  minWordLength: z
+    .number()
+    .int()
+    .min(1)
+    .max(50)
+    .default(1)
+    .describe('Shortest word to name among the most frequent'),
 });
 
 export interface TextCounts {
@@ -26,7 +47,8 @@ export interface TextCounts {
 /** Counts characters, words and lines. */
 @tool({
   name: 'text_stats',
-  description: 'Counts characters, bytes, words and lines of a text and names its most frequent words in lower case. At most 5 million characters.',
+  description:
+    'Counts characters, bytes, words and lines of a text and names its most frequent words in lower case. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -37,11 +59,24 @@ export interface TextCounts {
   reads: [],
   sends: 'nowhere',
   category: 'data',
-  keywords: ['count words', 'word count', 'characters', 'text length', 'statistics', 'line count', 'frequency', 'most common words'],
+  keywords: [
+    'count words',
+    'word count',
+    'characters',
+    'text length',
+    'statistics',
+    'line count',
+    'frequency',
+    'most common words',
+  ],
   mandatoryKeywords: ['word count', 'count words'],
   stages: [Stage.ANALYSIS, Stage.VERIFICATION],
   taskTypes: ['analysis'],
-  examples: ['How many words does this text have?', 'Count the characters of my tweet', 'Which words occur most often here?'],
+  examples: [
+    'How many words does this text have?',
+    'Count the characters of my tweet',
+    'Which words occur most often here?',
+  ],
   progressParams: ['text', 'topWords', 'minWordLength'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -63,7 +98,8 @@ export class TextStats {
       characters += 1;
       if (character.trim() === '') spaces += 1;
     }
-    const lines = text === '' ? 0 : text.split(/\r\n|\r|\n/).length - (/[\r\n]$/.test(text) ? 1 : 0);
+    const lines =
+      text === '' ? 0 : text.split(/\r\n|\r|\n/).length - (/[\r\n]$/.test(text) ? 1 : 0);
     return {
       characters,
       charactersWithoutSpaces: characters - spaces,
@@ -77,7 +113,11 @@ export class TextStats {
 }
 
 /** Equal counts are in alphabetical order, so that the answer does not depend on the order of the text. */
-function mostFrequent(counts: ReadonlyMap<string, number>, wanted: number, minLength: number): TextCounts['topWords'] {
+function mostFrequent(
+  counts: ReadonlyMap<string, number>,
+  wanted: number,
+  minLength: number,
+): TextCounts['topWords'] {
   const candidates = [...counts].filter(([word]) => word.length >= minLength);
   candidates.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1));
   return candidates.slice(0, wanted).map(([word, count]) => ({ word, count }));

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -11,7 +21,8 @@ const Input = z.object({
 /** Deletes one file for good; never a folder, and of a link only the link. */
 @tool({
   name: 'delete_file',
-  description: 'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
+  description:
+    'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
@@ -39,7 +50,12 @@ const Input = z.object({
   },
   async preview(this: BehindFileWall, { path }) {
     const found = await this.files.stat(path);
-    return found === undefined ? `Deletes nothing: there is no ${path}` : { summary: `Deletes ${found.path} (${found.kind}, ${found.bytes} bytes, changed ${found.modified})`, reversible: false };
+    return found === undefined
+      ? `Deletes nothing: there is no ${path}`
+      : {
+          summary: `Deletes ${found.path} (${found.kind}, ${found.bytes} bytes, changed ${found.modified})`,
+          reversible: false,
+        };
   },
   invalidates: ['files', 'search'],
 })

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  ToolError,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -12,22 +24,39 @@ const MAX_LINES_NAMED = 5;
 
 const Input = z.object({
   path: pathInput().describe('File to change, relative to the root'),
-  find: z.string().min(1).max(MAX_PASSAGE_LENGTH).describe('The exact text to replace, with its spaces and line ends; it must occur once'),
-  replace: z.string().max(MAX_PASSAGE_LENGTH).describe('The text to put in its place; empty to delete it'),
+  find: z
+    .string()
+    .min(1)
+    .max(MAX_PASSAGE_LENGTH)
+    .describe('The exact text to replace, with its spaces and line ends; it must occur once'),
+  replace: z
+    .string()
+    .max(MAX_PASSAGE_LENGTH)
+    .describe('The text to put in its place; empty to delete it'),
   replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
 });
 
 /** Returns the text after the edit; the same where it does not have the passage. */
-function edited(text: string, { find, replace, replaceAll }: { readonly find: string; readonly replace: string; readonly replaceAll: boolean }): string {
+function edited(
+  text: string,
+  {
+    find,
+    replace,
+    replaceAll,
+  }: { readonly find: string; readonly replace: string; readonly replaceAll: boolean },
+): string {
   const first = text.indexOf(find);
   if (first < 0) return text;
-  return replaceAll ? text.split(find).join(replace) : text.slice(0, first) + replace + text.slice(first + find.length);
+  return replaceAll
+    ? text.split(find).join(replace)
+    : text.slice(0, first) + replace + text.slice(first + find.length);
 }
 
 /** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
 @tool({
   name: 'edit_file',
-  description: 'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
+  description:
+    'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.HIGH,
@@ -44,7 +73,12 @@ function edited(text: string, { find, replace, replaceAll }: { readonly find: st
   mandatoryKeywords: ['edit file', 'edit the file', 'replace in'],
   stages: [Stage.EXECUTION],
   taskTypes: ['edit', 'action'],
-  examples: ['Replace "foo" with "bar" in src/app.ts', 'Fix the typo in README.md', 'Fix the off-by-one error in src/parser.ts', 'Change the port to 8080 in config.ts'],
+  examples: [
+    'Replace "foo" with "bar" in src/app.ts',
+    'Fix the typo in README.md',
+    'Fix the off-by-one error in src/parser.ts',
+    'Change the port to 8080 in config.ts',
+  ],
   progressParams: ['path', 'find', 'replace'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -55,45 +89,68 @@ function edited(text: string, { find, replace, replaceAll }: { readonly find: st
   async preview(this: BehindFileWall, input) {
     const before = await this.files.readText(input.path);
     const after = edited(before, input);
-    return after === before ? `Changes nothing: ${input.path} does not have the text` : textChange(input.path, before, after);
+    return after === before
+      ? `Changes nothing: ${input.path} does not have the text`
+      : textChange(input.path, before, after);
   },
   invalidates: ['files', 'search'],
 })
 export class EditFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, find, replace, replaceAll = false }: z.input<typeof Input>, { signal }: ToolContext) {
+  async execute(
+    { path, find, replace, replaceAll = false }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ) {
     return orFail(async () => {
       const text = await this.files.readText(path);
       const first = text.indexOf(find);
-      if (first < 0) return fail(`Expected "find" to occur in ${JSON.stringify(path)}, got a text without it${missHint(text, find)}.`);
-      if (find === replace) return fail('Expected "replace" to differ from "find", got the same text.');
+      if (first < 0)
+        return fail(
+          `Expected "find" to occur in ${JSON.stringify(path)}, got a text without it${missHint(text, find)}.`,
+        );
+      if (find === replace)
+        return fail('Expected "replace" to differ from "find", got the same text.');
       // The next place may overlap the first: "aa" fits "aaa" in two ways.
       if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
-        return fail(`Expected "find" to occur once in ${JSON.stringify(path)}, got it more often, on line ${linesOf(text, find).join(', ')}. Add lines around it, or ask for replaceAll.`);
+        return fail(
+          `Expected "find" to occur once in ${JSON.stringify(path)}, got it more often, on line ${linesOf(text, find).join(', ')}. Add lines around it, or ask for replaceAll.`,
+        );
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
       // Worked out before the text is made: many short places and a long replacement would fill the memory.
       const length = text.length + replacements * (replace.length - find.length);
-      if (length > this.files.maxWriteBytes) throw new ToolError('LIMIT_EXCEEDED', `Expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, got ${length} characters.`, { details: { path } });
+      if (length > this.files.maxWriteBytes)
+        throw new ToolError(
+          'LIMIT_EXCEEDED',
+          `Expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, got ${length} characters.`,
+          { details: { path } },
+        );
 
       signal?.throwIfAborted();
       const written = await this.files.writeText(path, edited(text, { find, replace, replaceAll }));
-      return { path: written.path, replacements, firstLine: lineAt(text, first), bytes: written.bytes };
+      return {
+        path: written.path,
+        replacements,
+        firstLine: lineAt(text, first),
+        bytes: written.bytes,
+      };
     });
   }
 }
 
 function missHint(text: string, find: string): string {
-  if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n')) return '. The file ends its lines with CRLF, "find" with LF';
-  if (text.includes(find.trim()) && find.trim() !== '') return '. Without the spaces around it, it occurs';
+  if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n'))
+    return '. The file ends its lines with CRLF, "find" with LF';
+  if (text.includes(find.trim()) && find.trim() !== '')
+    return '. Without the spaces around it, it occurs';
   return '. Read the file again and copy the passage exactly';
 }
 
 /** The first lines on which the passage begins; each is looked at once, however often it occurs there. */
 function linesOf(text: string, find: string): number[] {
   const lines: number[] = [];
-  for (let at = text.indexOf(find); at >= 0 && lines.length < MAX_LINES_NAMED; ) {
+  for (let at = text.indexOf(find); at >= 0 && lines.length < MAX_LINES_NAMED;) {
     lines.push(lineAt(text, at));
     const nextLine = text.indexOf('\n', at) + 1;
     at = nextLine === 0 ? -1 : text.indexOf(find, nextLine);

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -11,7 +21,8 @@ const Input = z.object({
 /** Tells what a path is, how large, and when it was last changed. */
 @tool({
   name: 'file_info',
-  description: 'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',
+  description:
+    'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -27,7 +38,11 @@ const Input = z.object({
   mandatoryKeywords: ['file size', 'file info'],
   stages: [Stage.READING, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],
-  examples: ['How large is data.csv?', 'When was README.md last changed?', 'Does dist/index.js exist?'],
+  examples: [
+    'How large is data.csv?',
+    'When was README.md last changed?',
+    'Does dist/index.js exist?',
+  ],
   progressParams: ['path'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -40,6 +55,13 @@ export class FileInfo {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
   async execute({ path }: z.input<typeof Input>) {
-    return orFail(async () => (await this.files.stat(path)) ?? fail(`Expected a file or folder at ${JSON.stringify(path)}, got nothing.`, { path, reason: 'missing' }));
+    return orFail(
+      async () =>
+        (await this.files.stat(path)) ??
+        fail(`Expected a file or folder at ${JSON.stringify(path)}, got nothing.`, {
+          path,
+          reason: 'missing',
+        }),
+    );
   }
 }

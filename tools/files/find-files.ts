@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -10,15 +20,30 @@ const MAX_RESULTS = 1_000;
 const USUAL_RESULTS = 200;
 
 const Input = z.object({
-  glob: z.string().min(1).max(MAX_GLOB_LENGTH).describe('Pattern such as "src/**/*.ts"; without "/" it is tested against file names in every folder'),
-  path: pathInput().default('.').describe('Folder to look in; the pattern is still relative to the root'),
-  limit: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS).describe('Most paths to return'),
+  glob: z
+    .string()
+    .min(1)
+    .max(MAX_GLOB_LENGTH)
+    .describe(
+      'Pattern such as "src/**/*.ts"; without "/" it is tested against file names in every folder',
+    ),
+  path: pathInput()
+    .default('.')
+    .describe('Folder to look in; the pattern is still relative to the root'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RESULTS)
+    .default(USUAL_RESULTS)
+    .describe('Most paths to return'),
 });
 
 /** Finds files by a pattern of their paths. */
 @tool({
   name: 'find_files',
-  description: 'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
+  description:
+    'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.HIGH,
@@ -34,7 +59,12 @@ const Input = z.object({
   mandatoryKeywords: ['find files', 'find the file', 'glob'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['search', 'analysis'],
-  examples: ['Find all TypeScript files in src', 'Where is the tsconfig?', 'Find files named *.test.ts', 'Which markdown files are there?'],
+  examples: [
+    'Find all TypeScript files in src',
+    'Where is the tsconfig?',
+    'Find files named *.test.ts',
+    'Which markdown files are there?',
+  ],
   progressParams: ['glob', 'path', 'limit'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -46,12 +76,19 @@ const Input = z.object({
 export class FindFiles {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ glob, path = '.', limit = USUAL_RESULTS }: z.input<typeof Input>, { signal }: ToolContext) {
+  async execute(
+    { glob, path = '.', limit = USUAL_RESULTS }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ) {
     const matches = globMatcher(glob);
     return orFail(async () => {
       const walked = await this.files.walk(path, signal);
       const found = walked.files.filter(matches);
-      return { files: found.slice(0, limit), found: found.length, truncated: walked.truncated || found.length > limit };
+      return {
+        files: found.slice(0, limit),
+        found: found.length,
+        truncated: walked.truncated || found.length > limit,
+      };
     });
   }
 }

@@ -12,5 +12,14 @@ export { DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, Rea
 
 /** All tools for files, behind one wall. */
 export function createFileTools(wall: FileWall) {
-  return [new ListDirectory(wall), new ReadFile(wall), new WriteFile(wall), new EditFile(wall), new FileInfo(wall), new MoveFile(wall), new DeleteFile(wall), new FindFiles(wall)] as const;
+  return [
+    new ListDirectory(wall),
+    new ReadFile(wall),
+    new WriteFile(wall),
+    new EditFile(wall),
+    new FileInfo(wall),
+    new MoveFile(wall),
+    new DeleteFile(wall),
+    new FindFiles(wall),
+  ] as const;
 }

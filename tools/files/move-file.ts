@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -13,7 +23,8 @@ const Input = z.object({
 /** Moves or renames a file or folder; replaces a file only when that is asked for, a folder never. */
 @tool({
   name: 'move_file',
-  description: 'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
+  description:
+    'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -30,7 +41,11 @@ const Input = z.object({
   mandatoryKeywords: ['move file', 'move the file', 'rename the file'],
   stages: [Stage.EXECUTION],
   taskTypes: ['edit', 'action'],
-  examples: ['Rename old.ts to new.ts', 'Move the file notes.md into docs', 'Move src/util to src/core/util'],
+  examples: [
+    'Rename old.ts to new.ts',
+    'Move the file notes.md into docs',
+    'Move src/util to src/core/util',
+  ],
   progressParams: ['from', 'to'],
   timeoutMs: 10_000,
   allowParallel: false,
@@ -38,12 +53,23 @@ const Input = z.object({
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
   canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { from, to }) {
-    return { reads: this.files.keys.below(from), writes: [...this.files.keys.below(from), ...this.files.keys.below(to)] };
+    return {
+      reads: this.files.keys.below(from),
+      writes: [...this.files.keys.below(from), ...this.files.keys.below(to)],
+    };
   },
   async preview(this: BehindFileWall, { from, to, overwrite }) {
     const [source, target] = [await this.files.stat(from), await this.files.stat(to)];
-    const replaced = target === undefined ? '' : overwrite ? `, and replaces the ${target.bytes} bytes there (changed ${target.modified})` : ', where something is already';
-    return { summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes, changed ${source.modified}`}) to ${to}${replaced}`, reversible: target === undefined };
+    const replaced =
+      target === undefined
+        ? ''
+        : overwrite
+          ? `, and replaces the ${target.bytes} bytes there (changed ${target.modified})`
+          : ', where something is already';
+    return {
+      summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes, changed ${source.modified}`}) to ${to}${replaced}`,
+      reversible: target === undefined,
+    };
   },
   invalidates: ['files', 'search'],
 })

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, ok, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  ok,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -19,7 +30,8 @@ const Input = z.object({
 /** Reads a text file, whole or some of its lines, or an image or PDF. */
 @tool({
   name: 'read_file',
-  description: 'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',
+  description:
+    'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.CRITICAL,
@@ -35,7 +47,12 @@ const Input = z.object({
   mandatoryKeywords: ['read file', 'read the file', 'open the file'],
   stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search', 'edit'],
-  examples: ['Read the file README.md', 'Show me src/index.ts', 'What does package.json say?', 'Open the file config.yaml at line 200'],
+  examples: [
+    'Read the file README.md',
+    'Show me src/index.ts',
+    'What does package.json say?',
+    'Open the file config.yaml at line 200',
+  ],
   progressParams: ['path', 'offset', 'limit'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -51,15 +68,29 @@ export class ReadFile {
     return orFail(async () => {
       const bytes = await this.files.readBytes(path);
       const media = mediaContent(bytes, path.split('/').at(-1)!);
-      if (media !== undefined) return ok({ path: this.files.relative(path), mediaType: media.mediaType, bytes: bytes.length }, { content: [media.part] });
+      if (media !== undefined)
+        return ok(
+          { path: this.files.relative(path), mediaType: media.mediaType, bytes: bytes.length },
+          { content: [media.part] },
+        );
       const lines = this.files.textOf(path, bytes).split('\n');
       if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.
-      if (offset > Math.max(lines.length, 1)) return fail(`Expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, got ${offset}.`);
+      if (offset > Math.max(lines.length, 1))
+        return fail(
+          `Expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, got ${offset}.`,
+        );
 
       const { text, count } = takeLines(lines.slice(offset - 1, offset - 1 + limit));
       const lastLine = offset - 1 + count;
       const cutLine = count === 1 && text.length < (lines[offset - 1]?.length ?? 0);
-      return { path: this.files.relative(path), text, firstLine: offset, lastLine, totalLines: lines.length, truncated: cutLine || lastLine < lines.length };
+      return {
+        path: this.files.relative(path),
+        text,
+        firstLine: offset,
+        lastLine,
+        totalLines: lines.length,
+        truncated: cutLine || lastLine < lines.length,
+      };
     });
   }
 }

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
@@ -17,7 +27,8 @@ const Input = z.object({
 /** Makes a text file; replaces one only when that is asked for. */
 @tool({
   name: 'write_file',
-  description: 'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
+  description:
+    'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.HIGH,
@@ -34,7 +45,12 @@ const Input = z.object({
   mandatoryKeywords: ['write file', 'create a file', 'save to a file'],
   stages: [Stage.EXECUTION],
   taskTypes: ['generation', 'edit', 'action'],
-  examples: ['Create a file hello.txt with a greeting', 'Save this as docs/plan.md', 'Write a new README', 'Overwrite config.json with these settings'],
+  examples: [
+    'Create a file hello.txt with a greeting',
+    'Save this as docs/plan.md',
+    'Write a new README',
+    'Overwrite config.json with these settings',
+  ],
   progressParams: ['path', 'content'],
   timeoutMs: 10_000,
   allowParallel: true,
@@ -45,8 +61,10 @@ const Input = z.object({
     return { writes: this.files.keys.of(path) };
   },
   async preview(this: BehindFileWall, { path, content, overwrite }) {
-    const before = (await this.files.stat(path)) === undefined ? undefined : await this.files.readText(path);
-    if (before !== undefined && !overwrite) return `Writes nothing: ${path} exists, and overwrite is not set`;
+    const before =
+      (await this.files.stat(path)) === undefined ? undefined : await this.files.readText(path);
+    if (before !== undefined && !overwrite)
+      return `Writes nothing: ${path} exists, and overwrite is not set`;
     return textChange(path, before, content);
   },
   invalidates: ['files', 'search'],
@@ -54,7 +72,10 @@ const Input = z.object({
 export class WriteFile {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path, content, overwrite = false }: z.input<typeof Input>, { signal }: ToolContext) {
+  async execute(
+    { path, content, overwrite = false }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ) {
     signal?.throwIfAborted();
     return orFail(() => this.files.writeText(path, content, { overwrite }));
   }

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
@@ -11,7 +23,13 @@ const USUAL_LINES = 100;
 const Input = z.object({
   path: pathInput().describe('The file, relative to the root'),
   revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
-  startLine: z.number().int().min(1).max(10_000_000).default(1).describe('The first line, counted from 1'),
+  startLine: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(1)
+    .describe('The first line, counted from 1'),
   lineCount: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many lines'),
 });
 
@@ -38,11 +56,23 @@ export interface BlamedLine {
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'git',
-  keywords: ['git blame', 'blame', 'annotate', 'who wrote', 'who changed', 'line author', 'origin of a line'],
+  keywords: [
+    'git blame',
+    'blame',
+    'annotate',
+    'who wrote',
+    'who changed',
+    'line author',
+    'origin of a line',
+  ],
   mandatoryKeywords: ['git blame'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Who wrote line 40 of src/app.ts?', 'Blame the parse function', 'Which commit last changed these lines?'],
+  examples: [
+    'Who wrote line 40 of src/app.ts?',
+    'Blame the parse function',
+    'Which commit last changed these lines?',
+  ],
   progressParams: ['path', 'revision', 'startLine', 'lineCount'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -55,13 +85,35 @@ export interface BlamedLine {
 export class GitBlame {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ path, revision: asked = 'HEAD', startLine = 1, lineCount = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
+  async execute(
+    {
+      path,
+      revision: asked = 'HEAD',
+      startLine = 1,
+      lineCount = USUAL_LINES,
+    }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
     const paths = relativePaths([path]);
     // Blame knows no --end-of-options, so it gets a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);
-    if (commit === undefined) return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
+    if (commit === undefined)
+      return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
     const range = `${startLine},${startLine + lineCount - 1}`;
-    const result = await this.repository.read(['blame', '--no-ignore-revs-file', '--line-porcelain', '--no-textconv', '-L', range, commit, '--', ...paths], { signal });
+    const result = await this.repository.read(
+      [
+        'blame',
+        '--no-ignore-revs-file',
+        '--line-porcelain',
+        '--no-textconv',
+        '-L',
+        range,
+        commit,
+        '--',
+        ...paths,
+      ],
+      { signal },
+    );
     if (result.exitCode !== 0) return this.repository.failed('blame the file', result);
     return { lines: linesIn(result.stdout), truncated: result.truncated };
   }
@@ -79,7 +131,14 @@ function linesIn(text: string): BlamedLine[] {
       fields = {};
     } else if (row.startsWith('\t')) {
       const date = new Date(Number(fields['author-time']) * 1000).toISOString();
-      lines.push({ line: Number(header[2]), commit: header[0] ?? '', author: fields['author'] ?? '', date, summary: fields['summary'] ?? '', text: row.slice(1) });
+      lines.push({
+        line: Number(header[2]),
+        commit: header[0] ?? '',
+        author: fields['author'] ?? '',
+        date,
+        summary: fields['summary'] ?? '',
+        text: row.slice(1),
+      });
       header = undefined;
     } else {
       fields[space < 0 ? row : row.slice(0, space)] = space < 0 ? '' : row.slice(space + 1);

@@ -1,12 +1,26 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { GitRepository } from './git-repository.js';
 
 /** Branches of one answer. */
 const MAX_BRANCHES = 500;
 
 const Input = z.object({
-  remote: z.boolean().default(false).describe('Whether branches of remotes, as last fetched, are listed too'),
+  remote: z
+    .boolean()
+    .default(false)
+    .describe('Whether branches of remotes, as last fetched, are listed too'),
 });
 
 export interface Branch {
@@ -36,7 +50,11 @@ export interface Branch {
   mandatoryKeywords: ['git branch', 'list branches'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],
-  examples: ['Which branches are there?', 'What is the current branch?', 'List remote branches too'],
+  examples: [
+    'Which branches are there?',
+    'What is the current branch?',
+    'List remote branches too',
+  ],
   progressParams: ['remote'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -46,16 +64,40 @@ export interface Branch {
 export class GitBranches {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ remote = false }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
-    const format = '--format=%(HEAD)%00%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(upstream:short)';
-    const result = await this.repository.read(['for-each-ref', '--sort=-committerdate', `--count=${MAX_BRANCHES + 1}`, format, 'refs/heads', ...(remote ? ['refs/remotes'] : [])], { signal });
+  async execute(
+    { remote = false }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
+    const format =
+      '--format=%(HEAD)%00%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(upstream:short)';
+    const result = await this.repository.read(
+      [
+        'for-each-ref',
+        '--sort=-committerdate',
+        `--count=${MAX_BRANCHES + 1}`,
+        format,
+        'refs/heads',
+        ...(remote ? ['refs/remotes'] : []),
+      ],
+      { signal },
+    );
     if (result.exitCode !== 0) return this.repository.failed('list branches', result);
     const rows = result.stdout.split('\n').filter((row) => row !== '');
-    return { branches: rows.slice(0, MAX_BRANCHES).map(branchIn), truncated: result.truncated || rows.length > MAX_BRANCHES };
+    return {
+      branches: rows.slice(0, MAX_BRANCHES).map(branchIn),
+      truncated: result.truncated || rows.length > MAX_BRANCHES,
+    };
   }
 }
 
 function branchIn(row: string): Branch {
   const [head, ref = '', commit = '', date = '', upstream = ''] = row.split('\0');
-  return { name: ref.split('/').slice(2).join('/'), current: head === '*', remote: ref.startsWith('refs/remotes/'), commit, date, upstream: upstream === '' ? null : upstream };
+  return {
+    name: ref.split('/').slice(2).join('/'),
+    current: head === '*',
+    remote: ref.startsWith('refs/remotes/'),
+    commit,
+    date,
+    upstream: upstream === '' ? null : upstream,
+  };
 }

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { isSecret } from '../walls/path-rules.js';
 import { relativePaths } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
@@ -12,8 +24,16 @@ const MAX_MESSAGE_LENGTH = 20_000;
 const MAX_PATHS = 500;
 
 const Input = z.object({
-  message: z.string().min(1).max(MAX_MESSAGE_LENGTH).describe('The commit message: a subject line, optionally a blank line and a body'),
-  paths: z.array(pathInput()).max(MAX_PATHS).default([]).describe('Files or folders to commit, relative to the root; everything changed when empty'),
+  message: z
+    .string()
+    .min(1)
+    .max(MAX_MESSAGE_LENGTH)
+    .describe('The commit message: a subject line, optionally a blank line and a body'),
+  paths: z
+    .array(pathInput())
+    .max(MAX_PATHS)
+    .default([])
+    .describe('Files or folders to commit, relative to the root; everything changed when empty'),
 });
 
 export interface GitCommitAnswer {
@@ -26,7 +46,8 @@ export interface GitCommitAnswer {
 /** Records changed files as a new commit. */
 @tool({
   name: 'git_commit',
-  description: 'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
+  description:
+    'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.WRITE,
@@ -42,7 +63,11 @@ export interface GitCommitAnswer {
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
   stages: [Stage.EXECUTION, Stage.COMPLETION],
   taskTypes: ['action'],
-  examples: ['Commit everything as "Add a changelog"', 'Commit only src/app.ts', 'Save these changes in git'],
+  examples: [
+    'Commit everything as "Add a changelog"',
+    'Commit only src/app.ts',
+    'Save these changes in git',
+  ],
   progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
   allowParallel: false,
@@ -55,8 +80,15 @@ export interface GitCommitAnswer {
     if (!Array.isArray(found)) return undefined;
     const changes = found.filter(({ secret }) => !secret);
     const files = changes.map(({ path, change }) => `${change} ${path}`);
-    const state = await this.repository.stateOf(changes.map(({ path }) => path), signal);
-    return { summary: `Commits ${files.length} files, as they are now (${state.slice(0, 12)}…), as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`, diff: files.join('\n'), reversible: true };
+    const state = await this.repository.stateOf(
+      changes.map(({ path }) => path),
+      signal,
+    );
+    return {
+      summary: `Commits ${files.length} files, as they are now (${state.slice(0, 12)}…), as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`,
+      diff: files.join('\n'),
+      reversible: true,
+    };
   },
   invalidates: ['git'],
   version: '1.0.0',
@@ -64,48 +96,104 @@ export interface GitCommitAnswer {
 export class GitCommit {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ message, paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitCommitAnswer | ToolResult<never>> {
+  async execute(
+    { message, paths = [] }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<GitCommitAnswer | ToolResult<never>> {
     const chosen = relativePaths(paths);
-    if (message.trim() === '' || message.includes('\0')) return fail('Expected a commit message with text and without NUL characters');
+    if (message.trim() === '' || message.includes('\0'))
+      return fail('Expected a commit message with text and without NUL characters');
     // Asked first: a commit that fails for want of a name would leave the files staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
-    if (identity.exitCode !== 0) return fail('Expected a configured git identity, got none. Set user.name and user.email.');
+    if (identity.exitCode !== 0)
+      return fail('Expected a configured git identity, got none. Set user.name and user.email.');
     const found = await changesIn(this.repository, chosen, signal);
     if (!Array.isArray(found)) return found;
     const changes = found.filter(({ secret }) => !secret);
     const leftOut = found.filter(({ secret }) => secret);
-    if (changes.length === 0) return fail('Expected changes beside files with secrets, got none. Those are committed by the user.');
+    if (changes.length === 0)
+      return fail(
+        'Expected changes beside files with secrets, got none. Those are committed by the user.',
+      );
     // Without paths the whole index is committed.
     const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
-    if (staged !== undefined) return fail(`Expected no file with secrets to be staged, got ${staged.path}. Unstage it, or name the paths to commit.`);
+    if (staged !== undefined)
+      return fail(
+        `Expected no file with secrets to be staged, got ${staged.path}. Unstage it, or name the paths to commit.`,
+      );
     // Exactly the files that changed: for a folder git would look into submodules, under their own configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
     // Given no path at all, git would add everything.
     if (unstaged.length > 0) {
-      const added = await this.repository.write(['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'], { input: unstaged.join('\0'), signal });
+      const added = await this.repository.write(
+        ['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'],
+        { input: unstaged.join('\0'), signal },
+      );
       if (added.exitCode !== 0) return this.repository.failed('stage the files', added);
     }
     const only = chosen.length === 0 ? [] : ['--only', '--', ...changes.map(({ path }) => path)];
-    const committed = await this.repository.write(['commit', '--quiet', '--no-verify', '--no-gpg-sign', '--cleanup=whitespace', '--file=-', ...only], { input: message, signal });
+    const committed = await this.repository.write(
+      [
+        'commit',
+        '--quiet',
+        '--no-verify',
+        '--no-gpg-sign',
+        '--cleanup=whitespace',
+        '--file=-',
+        ...only,
+      ],
+      { input: message, signal },
+    );
     if (committed.exitCode !== 0) return this.repository.failed('commit', committed);
     const commit = await this.repository.commitOf('HEAD', signal);
-    return { commit: commit ?? '', subject: message.trimStart().split('\n', 1)[0] ?? '', leftOut: [...new Set(leftOut.map(({ path }) => path))] };
+    return {
+      commit: commit ?? '',
+      subject: message.trimStart().split('\n', 1)[0] ?? '',
+      leftOut: [...new Set(leftOut.map(({ path }) => path))],
+    };
   }
 }
 
 /** Returns the changed files at the chosen paths, or why they cannot be committed. */
-async function changesIn(repository: GitRepository, chosen: readonly string[], signal: AbortSignal | undefined): Promise<Change[] | ToolResult<never>> {
-  const result = await repository.read(['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all', '--untracked-files=all', '--', ...chosen], { signal });
+async function changesIn(
+  repository: GitRepository,
+  chosen: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Change[] | ToolResult<never>> {
+  const result = await repository.read(
+    [
+      'status',
+      '--porcelain',
+      '-z',
+      '--no-renames',
+      '--ignore-submodules=all',
+      '--untracked-files=all',
+      '--',
+      ...chosen,
+    ],
+    { signal },
+  );
   if (result.exitCode !== 0) return repository.failed('find the changes', result);
   // A path that ends with a slash is another repository, which would become a broken submodule.
-  const records = result.stdout.split('\0').filter((record) => record !== '' && !record.endsWith('/'));
-  const untracked = new Set(records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)));
+  const records = result.stdout
+    .split('\0')
+    .filter((record) => record !== '' && !record.endsWith('/'));
+  const untracked = new Set(
+    records.filter((record) => record.startsWith('??')).map((record) => record.slice(3)),
+  );
   const changes = records.map((record) => changeIn(record, untracked));
   const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
-  if (conflict !== undefined) return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
-  if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS)) return fail(`Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`);
-  const unchanged = chosen.find((path) => !changes.some((change) => isAtOrBelow(change.path, path)));
-  if (unchanged !== undefined) return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
+  if (conflict !== undefined)
+    return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
+  if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS))
+    return fail(
+      `Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`,
+    );
+  const unchanged = chosen.find(
+    (path) => !changes.some((change) => isAtOrBelow(change.path, path)),
+  );
+  if (unchanged !== undefined)
+    return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
   return changes.length > 0 ? changes : fail('Expected changes to commit, got none.');
 }
 
@@ -126,7 +214,13 @@ function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   const [index = '', tree = ''] = record;
   const path = record.slice(3);
   const gone = (index === 'D' || tree === 'D') && !untracked.has(path);
-  return { path, change: index === '?' || index === 'A' ? 'A' : gone ? 'D' : 'M', inIndex: !' ?D'.includes(index), inTree: tree !== ' ', secret: !gone && isSecret(path.split('/')) };
+  return {
+    path,
+    change: index === '?' || index === 'A' ? 'A' : gone ? 'D' : 'M',
+    inIndex: !' ?D'.includes(index),
+    inTree: tree !== ' ',
+    secret: !gone && isSecret(path.split('/')),
+  };
 }
 
 /** The marks of files that a merge left open. */

@@ -1,13 +1,35 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
 
 const Input = z.object({
-  staged: z.boolean().default(false).describe('Compare what is staged instead of the files as they are'),
-  revision: z.string().max(200).optional().describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
-  paths: z.array(pathInput()).max(100).default([]).describe('Files or folders to look at, relative to the root; all when empty'),
+  staged: z
+    .boolean()
+    .default(false)
+    .describe('Compare what is staged instead of the files as they are'),
+  revision: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
+  paths: z
+    .array(pathInput())
+    .max(100)
+    .default([])
+    .describe('Files or folders to look at, relative to the root; all when empty'),
 });
 
 export interface GitDiffAnswer {
@@ -19,7 +41,8 @@ export interface GitDiffAnswer {
 /** Shows how files differ, as a unified diff. */
 @tool({
   name: 'git_diff',
-  description: 'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',
+  description:
+    'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -34,23 +57,44 @@ export interface GitDiffAnswer {
   mandatoryKeywords: ['git diff', 'show diff', 'show the diff'],
   stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],
-  examples: ['Show me the diff of my changes', 'What is staged right now?', 'Compare main with this branch', 'What changed in src/index.ts?'],
+  examples: [
+    'Show me the diff of my changes',
+    'What is staged right now?',
+    'Compare main with this branch',
+    'What changed in src/index.ts?',
+  ],
   progressParams: ['staged', 'revision', 'paths'],
   timeoutMs: 30_000,
   allowParallel: true,
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
-    return { reads: staged || asked.includes('..') ? ofCommits : [...ofCommits, ...this.repository.keysBelow(paths, 'file')] };
+    return {
+      reads:
+        staged || asked.includes('..')
+          ? ofCommits
+          : [...ofCommits, ...this.repository.keysBelow(paths, 'file')],
+    };
   },
   version: '1.0.0',
 })
 export class GitDiff {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ staged = false, revision: asked, paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitDiffAnswer | ToolResult<never>> {
+  async execute(
+    { staged = false, revision: asked, paths = [] }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<GitDiffAnswer | ToolResult<never>> {
     const revisions = asked === undefined ? [] : [commitsOf(revision(asked, { range: true }))];
-    const argv = ['diff', ...PLAIN_DIFF, ...(staged ? ['--cached'] : []), '--end-of-options', ...revisions, '--', ...readablePathspecs(paths)];
+    const argv = [
+      'diff',
+      ...PLAIN_DIFF,
+      ...(staged ? ['--cached'] : []),
+      '--end-of-options',
+      ...revisions,
+      '--',
+      ...readablePathspecs(paths),
+    ];
     const result = await this.repository.read(argv, { signal, pathspecs: true });
     if (result.exitCode !== 0) return this.repository.failed('show the differences', result);
     const diff = withoutEmptyHeaders(result.stdout);
@@ -60,12 +104,21 @@ export class GitDiff {
 
 /** Commits only: a blob or a folder has no path by which a secret would be known. */
 function commitsOf(range: string): string {
-  return range.split('..').map((side) => (side === '' ? '' : `${side}^{commit}`)).join('..');
+  return range
+    .split('..')
+    .map((side) => (side === '' ? '' : `${side}^{commit}`))
+    .join('..');
 }
 
 /** Drops the headers of files that differ from the index in their time only, of which git has nothing more to say. */
 function withoutEmptyHeaders(diff: string): string {
   const lines = diff.split('\n');
   const isHeader = (line: string | undefined) => line?.startsWith('diff --git ') === true;
-  return lines.filter((line, i) => !isHeader(line) || !(isHeader(lines[i + 1]) || (lines[i + 1] === '' && i + 2 === lines.length))).join('\n');
+  return lines
+    .filter(
+      (line, i) =>
+        !isHeader(line) ||
+        !(isHeader(lines[i + 1]) || (lines[i + 1] === '' && i + 2 === lines.length)),
+    )
+    .join('\n');
 }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
@@ -9,10 +20,30 @@ const MAX_COMMITS = 200;
 const USUAL_COMMITS = 20;
 
 const Input = z.object({
-  revision: z.string().max(200).default('HEAD').describe('Where to start, or a range such as v1..v2'),
-  paths: z.array(pathInput()).max(100).default([]).describe('Only commits that touch these files or folders, relative to the root'),
-  maxCount: z.number().int().min(1).max(MAX_COMMITS).default(USUAL_COMMITS).describe('How many commits at most'),
-  skip: z.number().int().min(0).max(1_000_000).default(0).describe('How many of the newest to leave out'),
+  revision: z
+    .string()
+    .max(200)
+    .default('HEAD')
+    .describe('Where to start, or a range such as v1..v2'),
+  paths: z
+    .array(pathInput())
+    .max(100)
+    .default([])
+    .describe('Only commits that touch these files or folders, relative to the root'),
+  maxCount: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_COMMITS)
+    .default(USUAL_COMMITS)
+    .describe('How many commits at most'),
+  skip: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe('How many of the newest to leave out'),
 });
 
 export interface LoggedCommit {
@@ -37,11 +68,23 @@ export interface LoggedCommit {
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'git',
-  keywords: ['git log', 'log', 'history', 'commits', 'recent commits', 'changelog', 'who committed'],
+  keywords: [
+    'git log',
+    'log',
+    'history',
+    'commits',
+    'recent commits',
+    'changelog',
+    'who committed',
+  ],
   mandatoryKeywords: ['git log', 'commit history'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Show the last ten commits', 'What happened on main since v1?', 'Which commits touched package.json?'],
+  examples: [
+    'Show the last ten commits',
+    'What happened on main since v1?',
+    'Which commits touched package.json?',
+  ],
   progressParams: ['revision', 'paths', 'maxCount', 'skip'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -54,14 +97,42 @@ export interface LoggedCommit {
 export class GitLog {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ revision: asked = 'HEAD', paths = [], maxCount = USUAL_COMMITS, skip = 0 }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
+  async execute(
+    {
+      revision: asked = 'HEAD',
+      paths = [],
+      maxCount = USUAL_COMMITS,
+      skip = 0,
+    }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
     // One more than asked for tells whether there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
-    const argv = ['log', '-z', '--no-patch', '--no-color', '--no-show-signature', '--format=%H%x00%P%x00%an%x00%aI%x00%s', ...counts];
-    const result = await this.repository.read([...argv, '--end-of-options', revision(asked, { range: true }), '--', ...relativePaths(paths)], { signal });
+    const argv = [
+      'log',
+      '-z',
+      '--no-patch',
+      '--no-color',
+      '--no-show-signature',
+      '--format=%H%x00%P%x00%an%x00%aI%x00%s',
+      ...counts,
+    ];
+    const result = await this.repository.read(
+      [
+        ...argv,
+        '--end-of-options',
+        revision(asked, { range: true }),
+        '--',
+        ...relativePaths(paths),
+      ],
+      { signal },
+    );
     if (result.exitCode !== 0) return this.repository.failed('list commits', result);
     const commits = commitsIn(result.stdout);
-    return { commits: commits.slice(0, maxCount), truncated: result.truncated || commits.length > maxCount };
+    return {
+      commits: commits.slice(0, maxCount),
+      truncated: result.truncated || commits.length > maxCount,
+    };
   }
 }
 
@@ -70,7 +141,16 @@ const FIELDS = 5;
 function commitsIn(text: string): LoggedCommit[] {
   const fields = text === '' ? [] : text.split('\0');
   return Array.from({ length: Math.floor(fields.length / FIELDS) }, (_, i) => {
-    const [commit = '', parents = '', author = '', date = '', subject = ''] = fields.slice(i * FIELDS, (i + 1) * FIELDS);
-    return { commit, parents: parents.split(' ').filter((each) => each !== ''), author, date, subject };
+    const [commit = '', parents = '', author = '', date = '', subject = ''] = fields.slice(
+      i * FIELDS,
+      (i + 1) * FIELDS,
+    );
+    return {
+      commit,
+      parents: parents.split(' ').filter((each) => each !== ''),
+      author,
+      date,
+      subject,
+    };
   });
 }

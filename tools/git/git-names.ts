@@ -11,14 +11,30 @@ const MAX_NAME_LENGTH = 200;
  */
 export function revision(text: string, { range = false } = {}): string {
   const dots = text.split('..').length - 1;
-  const safe = text.length <= MAX_NAME_LENGTH && /^[\w@][\w./@^~{}#+-]*$/.test(text) && !text.includes('{/') && dots <= (range ? 1 : 0);
-  if (!safe) throw invalid(range ? 'a revision such as main, HEAD~2 or v1..v2' : 'a revision such as main, HEAD~2 or a hash', text);
+  const safe =
+    text.length <= MAX_NAME_LENGTH &&
+    /^[\w@][\w./@^~{}#+-]*$/.test(text) &&
+    !text.includes('{/') &&
+    dots <= (range ? 1 : 0);
+  if (!safe)
+    throw invalid(
+      range
+        ? 'a revision such as main, HEAD~2 or v1..v2'
+        : 'a revision such as main, HEAD~2 or a hash',
+      text,
+    );
   return text;
 }
 
 /** A branch or remote name without anything that git could read as an option or an expression. */
 export function plainName(text: string): string {
-  const safe = text.length <= MAX_NAME_LENGTH && /^\w[\w./#+-]*$/.test(text) && !text.includes('..') && !text.endsWith('/') && !text.endsWith('.') && !text.endsWith('.lock');
+  const safe =
+    text.length <= MAX_NAME_LENGTH &&
+    /^\w[\w./#+-]*$/.test(text) &&
+    !text.includes('..') &&
+    !text.endsWith('/') &&
+    !text.endsWith('.') &&
+    !text.endsWith('.lock');
   if (!safe) throw invalid('a plain name such as main or feature/search', text);
   return text;
 }
@@ -38,8 +54,13 @@ export function readablePathspecs(paths: readonly string[]): readonly string[] {
 }
 
 /** The same list as for files; to git a pattern names no more than itself, so what is in a folder is named too. */
-const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map((pattern) => `:(exclude,icase,glob)**/${pattern}`);
+const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map(
+  (pattern) => `:(exclude,icase,glob)**/${pattern}`,
+);
 
 function invalid(expected: string, found: string): ToolError {
-  return new ToolError('INVALID_INPUT', `Expected ${expected}, got ${JSON.stringify(found).slice(0, 100)}.`);
+  return new ToolError(
+    'INVALID_INPUT',
+    `Expected ${expected}, got ${JSON.stringify(found).slice(0, 100)}.`,
+  );
 }

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { plainName } from './git-names.js';
 import { type OnRepository, GitRepository, redacted } from './git-repository.js';
 
@@ -10,9 +22,19 @@ const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({
   remote: z.string().max(200).default('origin').describe('A remote of the repository'),
-  branch: z.string().max(200).optional().describe('The local branch to push, under its own name; the current one when left out'),
-  force: z.boolean().default(false).describe('Whether commits of the remote branch that are missing here are thrown away'),
-  setUpstream: z.boolean().default(false).describe('Whether the remote branch becomes the upstream of the local one'),
+  branch: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('The local branch to push, under its own name; the current one when left out'),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Whether commits of the remote branch that are missing here are thrown away'),
+  setUpstream: z
+    .boolean()
+    .default(false)
+    .describe('Whether the remote branch becomes the upstream of the local one'),
 });
 
 export interface GitPushAnswer {
@@ -24,7 +46,8 @@ export interface GitPushAnswer {
 /** Sends a branch to a configured remote. */
 @tool({
   name: 'git_push',
-  description: 'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
+  description:
+    'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.WRITE,
@@ -46,17 +69,42 @@ export interface GitPushAnswer {
   allowParallel: false,
   dangerFor: ({ force }) => (force ? DangerLevel.CRITICAL : DangerLevel.HIGH),
   // The remote may be anywhere.
-  conflictKeys: () => ({ reads: ['git:'], writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)] }),
+  conflictKeys: () => ({
+    reads: ['git:'],
+    writes: ['git:', ...PROTOCOLS.map((protocol) => `${protocol}:`)],
+  }),
   async preview(this: OnRepository, { remote, branch, force }, { signal }) {
     const target = plainName(remote);
-    const name = branch === undefined ? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim() : plainName(branch);
-    const known = await this.repository.read(['rev-list', '--count', '--end-of-options', `refs/remotes/${target}/${name}..refs/heads/${name}`], { signal });
+    const name =
+      branch === undefined
+        ? (
+            await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })
+          ).stdout.trim()
+        : plainName(branch);
+    const known = await this.repository.read(
+      [
+        'rev-list',
+        '--count',
+        '--end-of-options',
+        `refs/remotes/${target}/${name}..refs/heads/${name}`,
+      ],
+      { signal },
+    );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
     // A name says nothing: the repository's configuration, which may change, says where it is.
-    const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], { signal });
+    const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
+      signal,
+    });
     const where = places.exitCode === 0 ? places.stdout.trim().split('\n').map(redacted) : [];
-    const commits = known.exitCode === 0 ? `${known.stdout.trim()} commits that it did not have when it was last asked` : 'a branch that it did not have when it was last asked';
-    return { summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`, recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`), reversible: false };
+    const commits =
+      known.exitCode === 0
+        ? `${known.stdout.trim()} commits that it did not have when it was last asked`
+        : 'a branch that it did not have when it was last asked';
+    return {
+      summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`,
+      recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`),
+      reversible: false,
+    };
   },
   invalidates: ['git'],
   version: '1.0.0',
@@ -64,16 +112,43 @@ export interface GitPushAnswer {
 export class GitPush {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ remote = 'origin', branch, force = false, setUpstream = false }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitPushAnswer | ToolResult<never>> {
+  async execute(
+    { remote = 'origin', branch, force = false, setUpstream = false }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<GitPushAnswer | ToolResult<never>> {
     const target = plainName(remote);
     const asked = branch === undefined ? undefined : plainName(branch);
-    const remotes = (await this.repository.read(['remote'], { signal })).stdout.split('\n').filter((each) => each !== '');
-    if (!remotes.includes(target)) return fail(`Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), got ${target}.`);
-    const name = asked ?? (await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })).stdout.trim();
+    const remotes = (await this.repository.read(['remote'], { signal })).stdout
+      .split('\n')
+      .filter((each) => each !== '');
+    if (!remotes.includes(target))
+      return fail(
+        `Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), got ${target}.`,
+      );
+    const name =
+      asked ??
+      (
+        await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })
+      ).stdout.trim();
     if (name === '') return fail('Expected a branch to push, got a detached HEAD. Name a branch.');
     const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];
-    const argv = ['push', '--porcelain', '--no-verify', '--no-signed', '--no-follow-tags', '--no-recurse-submodules', ...flags, '--end-of-options', target, `refs/heads/${name}:refs/heads/${name}`];
-    const result = await this.repository.write(argv, { signal, timeoutMs: PUSH_TIMEOUT_MS, protocols: PROTOCOLS });
+    const argv = [
+      'push',
+      '--porcelain',
+      '--no-verify',
+      '--no-signed',
+      '--no-follow-tags',
+      '--no-recurse-submodules',
+      ...flags,
+      '--end-of-options',
+      target,
+      `refs/heads/${name}:refs/heads/${name}`,
+    ];
+    const result = await this.repository.write(argv, {
+      signal,
+      timeoutMs: PUSH_TIMEOUT_MS,
+      protocols: PROTOCOLS,
+    });
     if (result.exitCode !== 0) return this.repository.failed(`push ${name} to ${target}`, result);
     return { remote: target, branch: name, forced: force };
   }

@@ -1,12 +1,32 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
 
 const Input = z.object({
-  revision: z.string().max(200).default('HEAD').describe('The commit: a hash, branch, tag, or HEAD~2'),
-  paths: z.array(pathInput()).max(100).default([]).describe('Only the changes in these files or folders, relative to the root'),
+  revision: z
+    .string()
+    .max(200)
+    .default('HEAD')
+    .describe('The commit: a hash, branch, tag, or HEAD~2'),
+  paths: z
+    .array(pathInput())
+    .max(100)
+    .default([])
+    .describe('Only the changes in these files or folders, relative to the root'),
 });
 
 export interface GitShowAnswer {
@@ -21,7 +41,8 @@ export interface GitShowAnswer {
 /** Shows one commit: who, when, why, and what it changed. */
 @tool({
   name: 'git_show',
-  description: 'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',
+  description:
+    'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -32,11 +53,21 @@ export interface GitShowAnswer {
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'git',
-  keywords: ['git show', 'show commit', 'commit details', 'what did this commit change', 'revision'],
+  keywords: [
+    'git show',
+    'show commit',
+    'commit details',
+    'what did this commit change',
+    'revision',
+  ],
   mandatoryKeywords: ['git show'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Show the last commit', 'What did commit 1a2b3c4 change?', 'Show the message of HEAD~3'],
+  examples: [
+    'Show the last commit',
+    'What did commit 1a2b3c4 change?',
+    'Show the message of HEAD~3',
+  ],
   progressParams: ['revision', 'paths'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -49,15 +80,49 @@ export interface GitShowAnswer {
 export class GitShow {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitShowAnswer | ToolResult<never>> {
+  async execute(
+    { revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<GitShowAnswer | ToolResult<never>> {
     const pathspecs = readablePathspecs(paths);
     const commit = await this.repository.commitOf(revision(asked), signal);
-    if (commit === undefined) return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
-    const head = await this.repository.read(['show', '--no-patch', '--no-color', '--no-show-signature', '--format=%an%x00%aI%x00%B', commit, '--'], { signal });
-    const changes = await this.repository.read(['show', ...PLAIN_DIFF, '--no-show-signature', '--diff-merges=first-parent', '--format=', commit, '--', ...pathspecs], { signal, pathspecs: true });
+    if (commit === undefined)
+      return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
+    const head = await this.repository.read(
+      [
+        'show',
+        '--no-patch',
+        '--no-color',
+        '--no-show-signature',
+        '--format=%an%x00%aI%x00%B',
+        commit,
+        '--',
+      ],
+      { signal },
+    );
+    const changes = await this.repository.read(
+      [
+        'show',
+        ...PLAIN_DIFF,
+        '--no-show-signature',
+        '--diff-merges=first-parent',
+        '--format=',
+        commit,
+        '--',
+        ...pathspecs,
+      ],
+      { signal, pathspecs: true },
+    );
     if (head.exitCode !== 0) return this.repository.failed('show the commit', head);
     if (changes.exitCode !== 0) return this.repository.failed('show the commit', changes);
     const [author = '', date = '', message = ''] = head.stdout.split('\0');
-    return { commit, author, date, message: message.trimEnd(), diff: changes.stdout, truncated: head.truncated || changes.truncated };
+    return {
+      commit,
+      author,
+      date,
+      message: message.trimEnd(),
+      diff: changes.stdout,
+      truncated: head.truncated || changes.truncated,
+    };
   }
 }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { GitRepository } from './git-repository.js';
 
 const Input = z.object({
@@ -29,7 +40,8 @@ export interface GitStatusAnswer {
 /** Tells which files of the repository changed, and where its branch stands. */
 @tool({
   name: 'git_status',
-  description: 'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',
+  description:
+    'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -40,11 +52,25 @@ export interface GitStatusAnswer {
   reads: ['private', 'untrusted'],
   sends: 'nowhere',
   category: 'git',
-  keywords: ['git status', 'status', 'changed files', 'uncommitted', 'untracked', 'staged', 'work tree', 'modified'],
+  keywords: [
+    'git status',
+    'status',
+    'changed files',
+    'uncommitted',
+    'untracked',
+    'staged',
+    'work tree',
+    'modified',
+  ],
   mandatoryKeywords: ['git status', 'uncommitted changes'],
   stages: [Stage.INITIAL, Stage.READING, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],
-  examples: ['What have I changed since the last commit?', 'Are there uncommitted changes?', 'Show the git status', 'Which branch am I on?'],
+  examples: [
+    'What have I changed since the last commit?',
+    'Are there uncommitted changes?',
+    'Show the git status',
+    'Which branch am I on?',
+  ],
   progressParams: ['untracked'],
   timeoutMs: 30_000,
   allowParallel: true,
@@ -54,8 +80,21 @@ export interface GitStatusAnswer {
 export class GitStatus {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ untracked = true }: z.input<typeof Input>, { signal }: ToolContext): Promise<GitStatusAnswer | ToolResult<never>> {
-    const result = await this.repository.read(['status', '--porcelain=v2', '--branch', '-z', '--ignore-submodules=all', untracked ? '--untracked-files=all' : '--untracked-files=no'], { signal });
+  async execute(
+    { untracked = true }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<GitStatusAnswer | ToolResult<never>> {
+    const result = await this.repository.read(
+      [
+        'status',
+        '--porcelain=v2',
+        '--branch',
+        '-z',
+        '--ignore-submodules=all',
+        untracked ? '--untracked-files=all' : '--untracked-files=no',
+      ],
+      { signal },
+    );
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');
     // The last record ends with NUL too; what stands after it is empty, or was cut.
@@ -67,15 +106,34 @@ export class GitStatus {
 }
 
 function headerOf(records: readonly string[]) {
-  const value = (name: string) => records.find((record) => record.startsWith(`# branch.${name} `))?.slice(`# branch.${name} `.length) ?? null;
-  const [ahead, behind] = (value('ab') ?? '+0 -0').split(' ').map((count) => Math.abs(Number(count)));
+  const value = (name: string) =>
+    records
+      .find((record) => record.startsWith(`# branch.${name} `))
+      ?.slice(`# branch.${name} `.length) ?? null;
+  const [ahead, behind] = (value('ab') ?? '+0 -0')
+    .split(' ')
+    .map((count) => Math.abs(Number(count)));
   const [branch, commit] = [value('head'), value('oid')];
-  return { branch: branch === '(detached)' ? null : branch, commit: commit === '(initial)' ? null : commit, upstream: value('upstream'), ahead: ahead ?? 0, behind: behind ?? 0 };
+  return {
+    branch: branch === '(detached)' ? null : branch,
+    commit: commit === '(initial)' ? null : commit,
+    upstream: value('upstream'),
+    ahead: ahead ?? 0,
+    behind: behind ?? 0,
+  };
 }
 
 /** The number of fields before the path in each kind of record of porcelain version 2. */
 const FIELDS_BEFORE_PATH: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10 };
-const CHANGES: Readonly<Record<string, string>> = { M: 'modified', T: 'type_changed', A: 'added', D: 'deleted', R: 'renamed', C: 'copied', U: 'conflicted' };
+const CHANGES: Readonly<Record<string, string>> = {
+  M: 'modified',
+  T: 'type_changed',
+  A: 'added',
+  D: 'deleted',
+  R: 'renamed',
+  C: 'copied',
+  U: 'conflicted',
+};
 
 function filesOf(records: readonly string[]): ChangedFile[] {
   const files: ChangedFile[] = [];
@@ -86,7 +144,11 @@ function filesOf(records: readonly string[]): ChangedFile[] {
     if (kind === '?') files.push({ path: record.slice(2), staged: null, unstaged: 'untracked' });
     if (before === undefined) continue;
     const path = record.split(' ').slice(before).join(' ');
-    const change = { path, staged: CHANGES[record[2] ?? ''] ?? null, unstaged: CHANGES[record[3] ?? ''] ?? null };
+    const change = {
+      path,
+      staged: CHANGES[record[2] ?? ''] ?? null,
+      unstaged: CHANGES[record[3] ?? ''] ?? null,
+    };
     if (kind === '2') files.push({ ...change, from: records[++i] ?? '' });
     else files.push(kind === 'u' ? { path, staged: 'conflicted', unstaged: 'conflicted' } : change);
   }

@@ -1,18 +1,38 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
 import { GitRepository } from './git-repository.js';
 
 const Input = z.object({
   branch: z.string().max(200).describe('The branch to change to'),
-  create: z.boolean().default(false).describe('Whether the branch is made first; it must not exist yet'),
-  startPoint: z.string().max(200).optional().describe('The commit a new branch starts at; the current one when left out'),
+  create: z
+    .boolean()
+    .default(false)
+    .describe('Whether the branch is made first; it must not exist yet'),
+  startPoint: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('The commit a new branch starts at; the current one when left out'),
 });
 
 /** Changes to another branch, which may be a new one. */
 @tool({
   name: 'git_switch',
-  description: 'Changes the work tree to another local branch, or creates one and changes to it. Refuses when uncommitted changes would be lost. Runs no hooks.',
+  description:
+    'Changes the work tree to another local branch, or creates one and changes to it. Refuses when uncommitted changes would be lost. Runs no hooks.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.WRITE,
@@ -24,7 +44,15 @@ const Input = z.object({
   sends: 'nowhere',
   sensitive: ['branch'],
   category: 'git',
-  keywords: ['git switch', 'switch', 'checkout', 'branch', 'new branch', 'create branch', 'change branch'],
+  keywords: [
+    'git switch',
+    'switch',
+    'checkout',
+    'branch',
+    'new branch',
+    'create branch',
+    'change branch',
+  ],
   mandatoryKeywords: ['git switch', 'git checkout', 'create a branch'],
   stages: [Stage.EXECUTION],
   taskTypes: ['action'],
@@ -33,19 +61,35 @@ const Input = z.object({
   timeoutMs: 60_000,
   allowParallel: false,
   conflictKeys: () => ['git:', 'file:'],
-  preview: ({ branch, create, startPoint }) => ({ summary: create ? `Makes the branch ${branch}${startPoint === undefined ? '' : ` at ${startPoint}`}, and changes to it` : `Changes the files of the folder to those of ${branch}`, reversible: true }),
+  preview: ({ branch, create, startPoint }) => ({
+    summary: create
+      ? `Makes the branch ${branch}${startPoint === undefined ? '' : ` at ${startPoint}`}, and changes to it`
+      : `Changes the files of the folder to those of ${branch}`,
+    reversible: true,
+  }),
   invalidates: ['git', 'files'],
   version: '1.0.0',
 })
 export class GitSwitch {
   constructor(private readonly repository: GitRepository = new GitRepository()) {}
 
-  async execute({ branch, create = false, startPoint }: z.input<typeof Input>, { signal }: ToolContext): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
+  async execute(
+    { branch, create = false, startPoint }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
     const name = plainName(branch);
     const start = startPoint === undefined ? [] : [revision(startPoint)];
-    if (!create && start.length > 0) return fail('Expected startPoint only together with create: true; leave it out to switch to a branch that exists');
-    const target = create ? ['--no-track', '--create', name, '--end-of-options', ...start] : ['--end-of-options', name];
-    const result = await this.repository.write(['switch', '--quiet', '--no-guess', '--no-recurse-submodules', ...target], { signal });
+    if (!create && start.length > 0)
+      return fail(
+        'Expected startPoint only together with create: true; leave it out to switch to a branch that exists',
+      );
+    const target = create
+      ? ['--no-track', '--create', name, '--end-of-options', ...start]
+      : ['--end-of-options', name];
+    const result = await this.repository.write(
+      ['switch', '--quiet', '--no-guess', '--no-recurse-submodules', ...target],
+      { signal },
+    );
     if (result.exitCode !== 0) return this.repository.failed(`switch to ${name}`, result);
     return { branch: name, created: create };
   }

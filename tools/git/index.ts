@@ -10,13 +10,31 @@ import { GitCommit } from './git-commit.js';
 import { GitPush } from './git-push.js';
 import { GitSwitch } from './git-switch.js';
 
-export { GitBlame, GitBranches, GitCommit, GitDiff, GitLog, GitPush, GitRepository, GitShow, GitStatus, GitSwitch };
+export {
+  GitBlame,
+  GitBranches,
+  GitCommit,
+  GitDiff,
+  GitLog,
+  GitPush,
+  GitRepository,
+  GitShow,
+  GitStatus,
+  GitSwitch,
+};
 
 /** The git tools for the repository at the root of a wall, reading ones first. */
 export function createGitTools(programs: ProgramWall = new ProgramWall()): readonly object[] {
   const repository = new GitRepository(programs);
   return [
-    ...[new GitStatus(repository), new GitDiff(repository), new GitLog(repository), new GitShow(repository), new GitBlame(repository), new GitBranches(repository)],
+    ...[
+      new GitStatus(repository),
+      new GitDiff(repository),
+      new GitLog(repository),
+      new GitShow(repository),
+      new GitBlame(repository),
+      new GitBranches(repository),
+    ],
     ...[new GitSwitch(repository), new GitCommit(repository), new GitPush(repository)],
   ];
 }

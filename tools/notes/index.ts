@@ -10,5 +10,10 @@ export { NoteAdd, NoteDelete, NoteList, NoteSearch, NoteStore };
 /** All tools for notes, on one file behind one wall; `now` gives the time in milliseconds since 1970. */
 export function createNoteTools(wall: FileWall, options: { readonly now?: () => number } = {}) {
   const store = new NoteStore(wall, options);
-  return [new NoteAdd(store), new NoteList(store), new NoteSearch(store), new NoteDelete(store)] as const;
+  return [
+    new NoteAdd(store),
+    new NoteList(store),
+    new NoteSearch(store),
+    new NoteDelete(store),
+  ] as const;
 }

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
@@ -9,14 +19,23 @@ const MAX_TAG_LENGTH = 50;
 const MAX_TAGS = 10;
 
 const Input = z.object({
-  text: z.string().max(MAX_TEXT_LENGTH).refine((text) => text.trim() !== '', { error: 'text that is not blank' }).describe('What to remember'),
-  tags: z.array(z.string().min(1).max(MAX_TAG_LENGTH)).max(MAX_TAGS).default([]).describe('Words to find it by'),
+  text: z
+    .string()
+    .max(MAX_TEXT_LENGTH)
+    .refine((text) => text.trim() !== '', { error: 'text that is not blank' })
+    .describe('What to remember'),
+  tags: z
+    .array(z.string().min(1).max(MAX_TAG_LENGTH))
+    .max(MAX_TAGS)
+    .default([])
+    .describe('Words to find it by'),
 });
 
 /** Keeps a note with the project. */
 @tool({
   name: 'note_add',
-  description: 'Keeps a note of at most 4000 characters with the project, in .tooldex/notes.json, so that later sessions find it. Returns the note with its id and time. Not for secrets: the file is plain text.',
+  description:
+    'Keeps a note of at most 4000 characters with the project, in .tooldex/notes.json, so that later sessions find it. Returns the note with its id and time. Not for secrets: the file is plain text.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -32,14 +51,22 @@ const Input = z.object({
   mandatoryKeywords: ['add a note', 'take a note', 'remember that'],
   stages: [Stage.PLANNING, Stage.EXECUTION, Stage.COMPLETION],
   taskTypes: ['action', 'generation'],
-  examples: ['Remember that the API limit is 100 per minute', 'Add a note: the release is on Friday', 'Write down what we decided'],
+  examples: [
+    'Remember that the API limit is 100 per minute',
+    'Add a note: the release is on Friday',
+    'Write down what we decided',
+  ],
   progressParams: ['text'],
   timeoutMs: 5_000,
   allowParallel: false,
   conflictKeys(this: OnNotes) {
     return this.notes.keys;
   },
-  preview: ({ text, tags }) => ({ summary: `Adds a note of ${text.length} characters${tags.length === 0 ? '' : ` with the tags ${tags.join(', ')}`}`, diff: text, reversible: true }),
+  preview: ({ text, tags }) => ({
+    summary: `Adds a note of ${text.length} characters${tags.length === 0 ? '' : ` with the tags ${tags.join(', ')}`}`,
+    diff: text,
+    reversible: true,
+  }),
   invalidates: ['notes', 'files', 'search'],
 })
 export class NoteAdd {

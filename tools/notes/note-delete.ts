@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
@@ -13,7 +24,8 @@ const Input = z.object({
 /** Deletes one of the project's notes for good. */
 @tool({
   name: 'note_delete',
-  description: 'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
+  description:
+    'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
@@ -39,7 +51,9 @@ const Input = z.object({
   },
   async preview(this: OnNotes, { id }) {
     const note = (await this.notes.all()).find((each) => each.id === id);
-    return note === undefined ? `Deletes nothing: there is no note ${id}` : { summary: `Deletes the note ${id}`, diff: note.text, reversible: false };
+    return note === undefined
+      ? `Deletes nothing: there is no note ${id}`
+      : { summary: `Deletes the note ${id}`, diff: note.text, reversible: false };
   },
   invalidates: ['notes', 'files', 'search'],
 })
@@ -50,7 +64,11 @@ export class NoteDelete {
     signal?.throwIfAborted();
     return orFail(async () => {
       const deleted = await this.notes.remove(id);
-      return deleted ? { deleted } : fail(`Expected the id of a note, got ${JSON.stringify(id)}. List the notes for their ids.`);
+      return deleted
+        ? { deleted }
+        : fail(
+            `Expected the id of a note, got ${JSON.stringify(id)}. List the notes for their ids.`,
+          );
     });
   }
 }

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
@@ -9,13 +18,20 @@ const USUAL_RESULTS = 50;
 
 const Input = z.object({
   tag: z.string().min(1).optional().describe('Only notes with this tag'),
-  limit: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS).describe('Most notes to return'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RESULTS)
+    .default(USUAL_RESULTS)
+    .describe('Most notes to return'),
 });
 
 /** Lists the project's notes, the newest first. */
 @tool({
   name: 'note_list',
-  description: 'Lists the notes kept with the project, the newest first, with id, text, tags and time. "total" counts all that fit; "truncated" says when not all are shown.',
+  description:
+    'Lists the notes kept with the project, the newest first, with id, text, tags and time. "total" counts all that fit; "truncated" says when not all are shown.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -31,7 +47,11 @@ const Input = z.object({
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['search', 'analysis'],
-  examples: ['Show my notes', 'What do you remember about this project?', 'List notes tagged release'],
+  examples: [
+    'Show my notes',
+    'What do you remember about this project?',
+    'List notes tagged release',
+  ],
   progressParams: ['tag', 'limit'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -44,8 +64,14 @@ export class NoteList {
 
   async execute({ tag, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
-      const fitting = (await this.notes.all()).filter((note) => tag === undefined || note.tags.includes(tag)).reverse();
-      return { notes: fitting.slice(0, limit), total: fitting.length, truncated: fitting.length > limit };
+      const fitting = (await this.notes.all())
+        .filter((note) => tag === undefined || note.tags.includes(tag))
+        .reverse();
+      return {
+        notes: fitting.slice(0, limit),
+        total: fitting.length,
+        truncated: fitting.length > limit,
+      };
     });
   }
 }

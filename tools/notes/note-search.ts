@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
@@ -10,14 +19,25 @@ const MAX_RESULTS = 100;
 const USUAL_RESULTS = 20;
 
 const Input = z.object({
-  query: z.string().max(MAX_QUERY_LENGTH).refine((query) => query.trim() !== '', { error: 'text that is not blank' }).describe('Words that must all occur in the note or its tags'),
-  limit: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS).describe('Most notes to return'),
+  query: z
+    .string()
+    .max(MAX_QUERY_LENGTH)
+    .refine((query) => query.trim() !== '', { error: 'text that is not blank' })
+    .describe('Words that must all occur in the note or its tags'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RESULTS)
+    .default(USUAL_RESULTS)
+    .describe('Most notes to return'),
 });
 
 /** Finds the project's notes that contain all of some words, the newest first. */
 @tool({
   name: 'note_search',
-  description: 'Finds the notes kept with the project whose text or tags contain every word of the query, whatever their case, the newest first. "total" counts all that fit; "truncated" says when not all are shown.',
+  description:
+    'Finds the notes kept with the project whose text or tags contain every word of the query, whatever their case, the newest first. "total" counts all that fit; "truncated" says when not all are shown.',
   version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
@@ -33,7 +53,11 @@ const Input = z.object({
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['search'],
-  examples: ['What did we note about the release?', 'Search my notes for the API limit', 'Find the note on deployment'],
+  examples: [
+    'What did we note about the release?',
+    'Search my notes for the API limit',
+    'Find the note on deployment',
+  ],
   progressParams: ['query', 'limit'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -46,12 +70,21 @@ export class NoteSearch {
 
   async execute({ query, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
-      const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
-      const fitting = (await this.notes.all()).filter(({ text, tags }) => {
-        const searched = [text, ...tags].join('\n').toLowerCase();
-        return words.every((word) => searched.includes(word));
-      }).reverse();
-      return { notes: fitting.slice(0, limit), total: fitting.length, truncated: fitting.length > limit };
+      const words = query
+        .toLowerCase()
+        .split(/\s+/)
+        .filter((word) => word !== '');
+      const fitting = (await this.notes.all())
+        .filter(({ text, tags }) => {
+          const searched = [text, ...tags].join('\n').toLowerCase();
+          return words.every((word) => searched.includes(word));
+        })
+        .reverse();
+      return {
+        notes: fitting.slice(0, limit),
+        total: fitting.length,
+        truncated: fitting.length > limit,
+      };
     });
   }
 }

@@ -8,8 +8,17 @@ const NOTES_FILE = '.tooldex/notes.json';
 /** Notes kept at once: more is a database's work. */
 const MAX_NOTES = 1_000;
 
-const Note = z.object({ id: z.string(), text: z.string(), tags: z.array(z.string()), created: z.string() });
-const NotesFile = z.object({ version: z.literal(1), nextId: z.number().int().min(1), notes: z.array(Note) });
+const Note = z.object({
+  id: z.string(),
+  text: z.string(),
+  tags: z.array(z.string()),
+  created: z.string(),
+});
+const NotesFile = z.object({
+  version: z.literal(1),
+  nextId: z.number().int().min(1),
+  notes: z.array(Note),
+});
 
 export type Note = z.infer<typeof Note>;
 type Notes = z.infer<typeof NotesFile>;
@@ -26,7 +35,10 @@ export class NoteStore {
   /** The change under way: the next waits for it, or one of two would be lost. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(files: FileWall = new FileWall(process.cwd()), { now = Date.now }: { now?: () => number } = {}) {
+  constructor(
+    files: FileWall = new FileWall(process.cwd()),
+    { now = Date.now }: { now?: () => number } = {},
+  ) {
     this.#files = files;
     this.#now = now;
   }
@@ -43,9 +55,21 @@ export class NoteStore {
   /** Adds a note under the next number, which no other note ever had. */
   async add(text: string, tags: readonly string[]): Promise<Note> {
     return this.#change((file) => {
-      if (file.notes.length >= MAX_NOTES) throw new ToolError('LIMIT_EXCEEDED', `Expected fewer than ${MAX_NOTES} notes, got ${file.notes.length}. Delete some first.`);
-      const note: Note = { id: `note-${file.nextId}`, text, tags: [...new Set(tags)], created: new Date(this.#now()).toISOString() };
-      return { changed: { ...file, nextId: file.nextId + 1, notes: [...file.notes, note] }, result: note };
+      if (file.notes.length >= MAX_NOTES)
+        throw new ToolError(
+          'LIMIT_EXCEEDED',
+          `Expected fewer than ${MAX_NOTES} notes, got ${file.notes.length}. Delete some first.`,
+        );
+      const note: Note = {
+        id: `note-${file.nextId}`,
+        text,
+        tags: [...new Set(tags)],
+        created: new Date(this.#now()).toISOString(),
+      };
+      return {
+        changed: { ...file, nextId: file.nextId + 1, notes: [...file.notes, note] },
+        result: note,
+      };
     });
   }
 
@@ -53,14 +77,20 @@ export class NoteStore {
   async remove(id: string): Promise<Note | undefined> {
     return this.#change((file) => {
       const note = file.notes.find((candidate) => candidate.id === id);
-      return { changed: note && { ...file, notes: file.notes.filter((other) => other !== note) }, result: note };
+      return {
+        changed: note && { ...file, notes: file.notes.filter((other) => other !== note) },
+        result: note,
+      };
     });
   }
 
-  async #change<T>(work: (file: Notes) => { readonly changed: Notes | undefined; readonly result: T }): Promise<T> {
+  async #change<T>(
+    work: (file: Notes) => { readonly changed: Notes | undefined; readonly result: T },
+  ): Promise<T> {
     const run = this.#last.then(async () => {
       const { changed, result } = work(await this.#read());
-      if (changed !== undefined) await this.#files.writeText(NOTES_FILE, `${JSON.stringify(changed, null, 2)}\n`);
+      if (changed !== undefined)
+        await this.#files.writeText(NOTES_FILE, `${JSON.stringify(changed, null, 2)}\n`);
       return result;
     });
     this.#last = run.catch(() => undefined);
@@ -77,7 +107,13 @@ export class NoteStore {
     }
     const parsed = NotesFile.safeParse(parseJson(text));
     // Never replaced by an empty list: what a person wrote there can still be repaired.
-    if (!parsed.success) throw obstacle(NOTES_FILE, 'damaged', 'notes as this tool writes them', 'something else. Repair or move the file');
+    if (!parsed.success)
+      throw obstacle(
+        NOTES_FILE,
+        'damaged',
+        'notes as this tool writes them',
+        'something else. Repair or move the file',
+      );
     return parsed.data;
   }
 }

@@ -1,6 +1,17 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 
 const Input = z.object({});
 
@@ -15,7 +26,8 @@ export interface DiskUsageAnswer {
 /** Tells how full the file system of the root is. */
 @tool({
   name: 'disk_usage',
-  description: 'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
+  description:
+    'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -41,8 +53,17 @@ export class DiskUsage {
 
   async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);
-    if (disk === undefined) return fail('Expected the root to be a folder on a readable file system, got none.');
-    const [totalBytes, usedBytes] = [disk.blocks * disk.bsize, (disk.blocks - disk.bfree) * disk.bsize];
-    return { totalBytes, usedBytes, availableBytes: disk.bavail * disk.bsize, usedPercent: totalBytes === 0 ? 0 : Math.round((usedBytes / totalBytes) * 1000) / 10 };
+    if (disk === undefined)
+      return fail('Expected the root to be a folder on a readable file system, got none.');
+    const [totalBytes, usedBytes] = [
+      disk.blocks * disk.bsize,
+      (disk.blocks - disk.bfree) * disk.bsize,
+    ];
+    return {
+      totalBytes,
+      usedBytes,
+      availableBytes: disk.bavail * disk.bsize,
+      usedPercent: totalBytes === 0 ? 0 : Math.round((usedBytes / totalBytes) * 1000) / 10,
+    };
   }
 }

@@ -1,11 +1,24 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 
 /** Names of one answer: far more than processes have. */
 const MAX_NAMES = 1_000;
 
 const Input = z.object({
-  contains: z.string().max(200).default('').describe('Only names that contain this text, in any case'),
+  contains: z
+    .string()
+    .max(200)
+    .default('')
+    .describe('Only names that contain this text, in any case'),
 });
 
 /** Tells which environment variables are set; their values are never shown. */
@@ -26,7 +39,11 @@ const Input = z.object({
   mandatoryKeywords: ['environment variables'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],
-  examples: ['Which environment variables are set?', 'Is there a variable for the database?', 'List variables that start with NODE'],
+  examples: [
+    'Which environment variables are set?',
+    'Is there a variable for the database?',
+    'List variables that start with NODE',
+  ],
   progressParams: ['contains'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -36,7 +53,9 @@ const Input = z.object({
 export class EnvironmentVariables {
   execute({ contains = '' }: z.input<typeof Input>): { names: string[]; truncated: boolean } {
     const wanted = contains.toLowerCase();
-    const names = Object.keys(process.env).filter((name) => name.toLowerCase().includes(wanted)).sort();
+    const names = Object.keys(process.env)
+      .filter((name) => name.toLowerCase().includes(wanted))
+      .sort();
     return { names: names.slice(0, MAX_NAMES), truncated: names.length > MAX_NAMES };
   }
 }

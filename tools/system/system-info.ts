@@ -1,6 +1,15 @@
 import { arch, cpus, freemem, platform, release, totalmem } from 'node:os';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+} from '../../src/index.js';
 
 const Input = z.object({});
 
@@ -18,7 +27,8 @@ export interface SystemInfoAnswer {
 /** Describes the machine without naming it or its user. */
 @tool({
   name: 'system_info',
-  description: 'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
+  description:
+    'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.READONLY,
@@ -29,11 +39,24 @@ export interface SystemInfoAnswer {
   reads: ['private'],
   sends: 'nowhere',
   category: 'system',
-  keywords: ['system', 'operating system', 'platform', 'cpu', 'memory', 'ram', 'node version', 'architecture'],
+  keywords: [
+    'system',
+    'operating system',
+    'platform',
+    'cpu',
+    'memory',
+    'ram',
+    'node version',
+    'architecture',
+  ],
   mandatoryKeywords: ['system info', 'operating system'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis'],
-  examples: ['Which operating system is this?', 'How much memory is free?', 'What Node version runs here?'],
+  examples: [
+    'Which operating system is this?',
+    'How much memory is free?',
+    'What Node version runs here?',
+  ],
   timeoutMs: 5_000,
   allowParallel: true,
   conflictKeys: () => ({ reads: ['system:machine'] }),

@@ -1,6 +1,16 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+} from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 
@@ -9,8 +19,18 @@ const MAX_TESTS = 2_000;
 const USUAL_TESTS = 500;
 
 const Input = z.object({
-  contains: z.string().max(200).default('').describe('Only tests whose path contains this text, in any case'),
-  limit: z.number().int().min(1).max(MAX_TESTS).default(USUAL_TESTS).describe('How many paths at most'),
+  contains: z
+    .string()
+    .max(200)
+    .default('')
+    .describe('Only tests whose path contains this text, in any case'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_TESTS)
+    .default(USUAL_TESTS)
+    .describe('How many paths at most'),
 });
 
 /** Finds test files by the names that test runners look for. */
@@ -43,19 +63,41 @@ const Input = z.object({
 export class ListTests {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ contains = '', limit = USUAL_TESTS }: z.input<typeof Input>, { signal }: ToolContext) {
+  async execute(
+    { contains = '', limit = USUAL_TESTS }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ) {
     return orFail(async () => {
       const wanted = contains.toLowerCase();
       const { files, truncated } = await this.files.walk('.', signal);
-      const tests = files.filter((path) => isTestFile(posix.basename(path)) && path.toLowerCase().includes(wanted)).sort();
+      const tests = files
+        .filter((path) => isTestFile(posix.basename(path)) && path.toLowerCase().includes(wanted))
+        .sort();
       return { tests: tests.slice(0, limit), truncated: truncated || tests.length > limit };
     });
   }
 }
 
-const SCRIPT_ENDINGS = ['js', 'cjs', 'mjs', 'jsx', 'ts', 'cts', 'mts', 'tsx'].flatMap((ending) => [`.test.${ending}`, `.spec.${ending}`]);
-const OTHER_ENDINGS = ['_test.go', '_test.py', '_spec.rb', '_test.rb', 'Test.java', 'Tests.cs', 'Test.php', 'Test.kt', '_test.dart', '_test.exs'];
+const SCRIPT_ENDINGS = ['js', 'cjs', 'mjs', 'jsx', 'ts', 'cts', 'mts', 'tsx'].flatMap((ending) => [
+  `.test.${ending}`,
+  `.spec.${ending}`,
+]);
+const OTHER_ENDINGS = [
+  '_test.go',
+  '_test.py',
+  '_spec.rb',
+  '_test.rb',
+  'Test.java',
+  'Tests.cs',
+  'Test.php',
+  'Test.kt',
+  '_test.dart',
+  '_test.exs',
+];
 
 function isTestFile(name: string): boolean {
-  return (name.startsWith('test_') && name.endsWith('.py')) || [...SCRIPT_ENDINGS, ...OTHER_ENDINGS].some((ending) => name.endsWith(ending));
+  return (
+    (name.startsWith('test_') && name.endsWith('.py')) ||
+    [...SCRIPT_ENDINGS, ...OTHER_ENDINGS].some((ending) => name.endsWith(ending))
+  );
 }

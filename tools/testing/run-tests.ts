@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, ToolError, type ToolContext } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  ToolError,
+  type ToolContext,
+} from '../../src/index.js';
 import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
@@ -11,8 +22,21 @@ const MAX_LINES = 200;
 const USUAL_LINES = 60;
 
 const Input = z.object({
-  filter: z.string().min(1).max(500).optional().describe('A test file or part of its name, handed to the test runner; all tests when left out'),
-  lines: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many of the last lines of output to return'),
+  filter: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe(
+      'A test file or part of its name, handed to the test runner; all tests when left out',
+    ),
+  lines: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_LINES)
+    .default(USUAL_LINES)
+    .describe('How many of the last lines of output to return'),
 });
 
 export interface TestRun {
@@ -43,11 +67,18 @@ export interface TestRun {
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
   stages: [Stage.VERIFICATION],
   taskTypes: ['action', 'analysis'],
-  examples: ['Run the tests', 'Do the parser tests pass?', 'Find out which test fails', 'Check that nothing is broken', 'Run npm test'],
+  examples: [
+    'Run the tests',
+    'Do the parser tests pass?',
+    'Find out which test fails',
+    'Check that nothing is broken',
+    'Run npm test',
+  ],
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
   allowParallel: false,
-  preview: ({ filter }) => `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
+  preview: ({ filter }) =>
+    `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
   invalidates: ['files'],
   version: '1.0.0',
 })
@@ -61,13 +92,33 @@ export class RunTests {
     this.#programs = programs.withPrograms(['npm', 'node']);
   }
 
-  async execute({ filter, lines = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext): Promise<TestRun> {
+  async execute(
+    { filter, lines = USUAL_LINES }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<TestRun> {
     const filters = filter === undefined ? [] : [checkedFilter(filter)];
-    const [program, argv] = (await this.#hasTestScript()) ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]] : ['node', ['--test', ...filters]];
-    const { exitCode, stdout, stderr, truncated, timedOut } = await this.#programs.run(program, argv, { signal, timeoutMs: TIMEOUT_MS, keep: 'tail' });
-    const written = [stdout, stderr].filter((text) => text.trim() !== '').join('\n').trimEnd().split('\n');
+    const [program, argv] = (await this.#hasTestScript())
+      ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]]
+      : ['node', ['--test', ...filters]];
+    const { exitCode, stdout, stderr, truncated, timedOut } = await this.#programs.run(
+      program,
+      argv,
+      { signal, timeoutMs: TIMEOUT_MS, keep: 'tail' },
+    );
+    const written = [stdout, stderr]
+      .filter((text) => text.trim() !== '')
+      .join('\n')
+      .trimEnd()
+      .split('\n');
     const lastLines = written.slice(-lines);
-    return { passed: exitCode === 0 && !timedOut, exitCode, command: [program, ...argv].join(' '), lastLines, truncated: truncated || written.length > lines, timedOut };
+    return {
+      passed: exitCode === 0 && !timedOut,
+      exitCode,
+      command: [program, ...argv].join(' '),
+      lastLines,
+      truncated: truncated || written.length > lines,
+      timedOut,
+    };
   }
 
   async #hasTestScript(): Promise<boolean> {
@@ -87,6 +138,10 @@ export class RunTests {
 
 /** A filter can name tests, but never be an option (`--config=…` loads code) or reach the shell that npm starts. */
 function checkedFilter(filter: string): string {
-  if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..')) return filter;
-  throw new ToolError('INVALID_INPUT', `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, got ${JSON.stringify(filter).slice(0, 100)}.`);
+  if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..'))
+    return filter;
+  throw new ToolError(
+    'INVALID_INPUT',
+    `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, got ${JSON.stringify(filter).slice(0, 100)}.`,
+  );
 }

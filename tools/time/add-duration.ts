@@ -1,10 +1,36 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
-import { addMonths, DAY_MS, formatIso, ISO_RULE, isWritable, MINUTE_MS, parseIso } from './iso-date.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
+import {
+  addMonths,
+  DAY_MS,
+  formatIso,
+  ISO_RULE,
+  isWritable,
+  MINUTE_MS,
+  parseIso,
+} from './iso-date.js';
 
 /** The maximum amount of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
 const MAX_AMOUNT = 400_000_000_000;
-const amount = (what: string) => z.number().int().min(-MAX_AMOUNT).max(MAX_AMOUNT).default(0).describe(`${what} to add; negative to go back`);
+const amount = (what: string) =>
+  z
+    .number()
+    .int()
+    .min(-MAX_AMOUNT)
+    .max(MAX_AMOUNT)
+    .default(0)
+    .describe(`${what} to add; negative to go back`);
 
 const Input = z.object({
   date: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
@@ -20,7 +46,8 @@ const Input = z.object({
 /** Adds to a date, or goes back from it. */
 @tool({
   name: 'add_duration',
-  description: 'Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new one with its weekday. Negative amounts go back. Years and months come first; a day that the month does not have becomes its last day. The offset from UTC stays as written. Years 1 to 9999.',
+  description:
+    'Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new one with its weekday. Negative amounts go back. Years and months come first; a day that the month does not have becomes its last day. The offset from UTC stays as written. Years 1 to 9999.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -31,11 +58,25 @@ const Input = z.object({
   reads: [],
   sends: 'nowhere',
   category: 'time',
-  keywords: ['add days', 'date', 'deadline', 'days from', 'weeks ago', 'months later', 'duration', 'due date', 'subtract days'],
+  keywords: [
+    'add days',
+    'date',
+    'deadline',
+    'days from',
+    'weeks ago',
+    'months later',
+    'duration',
+    'due date',
+    'subtract days',
+  ],
   mandatoryKeywords: ['add duration', 'add days'],
   stages: [Stage.PLANNING, Stage.ANALYSIS],
   taskTypes: ['analysis'],
-  examples: ['Which date is 90 days after 2024-03-01?', 'What was three months before 2024-05-31?', 'When does a 36 hour deadline from 2024-01-01T09:00Z end?'],
+  examples: [
+    'Which date is 90 days after 2024-03-01?',
+    'What was three months before 2024-05-31?',
+    'When does a 36 hour deadline from 2024-01-01T09:00Z end?',
+  ],
   progressParams: ['date', 'years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -43,14 +84,35 @@ const Input = z.object({
   version: '1.0.0',
 })
 export class AddDuration {
-  execute({ date, years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0 }: z.input<typeof Input>): { readonly date: string; readonly weekday: string } | ToolResult<never> {
+  execute({
+    date,
+    years = 0,
+    months = 0,
+    weeks = 0,
+    days = 0,
+    hours = 0,
+    minutes = 0,
+    seconds = 0,
+  }: z.input<typeof Input>):
+    { readonly date: string; readonly weekday: string } | ToolResult<never> {
     const start = parseIso(date);
     if (start === undefined) return fail(`Expected ${ISO_RULE}, got "${date.slice(0, 64)}".`);
-    if (start.offsetMinutes === undefined && (hours !== 0 || minutes !== 0 || seconds !== 0)) return fail('Expected a date with a time to add hours, minutes or seconds to, got a date without. Write it as 2024-02-29T00:00:00Z.');
+    if (start.offsetMinutes === undefined && (hours !== 0 || minutes !== 0 || seconds !== 0))
+      return fail(
+        'Expected a date with a time to add hours, minutes or seconds to, got a date without. Write it as 2024-02-29T00:00:00Z.',
+      );
     const monthsLater = addMonths(start.wallMs, years * 12 + months);
-    const wallMs = monthsLater + (weeks * 7 + days) * DAY_MS + (hours * 60 + minutes) * MINUTE_MS + seconds * 1_000;
-    if (!isWritable(wallMs)) return fail('Expected a result between the years 1 and 9999, got one outside. Add less.');
-    return { date: formatIso({ ...start, wallMs }), weekday: WEEKDAYS[new Date(wallMs).getUTCDay()] ?? '' };
+    const wallMs =
+      monthsLater +
+      (weeks * 7 + days) * DAY_MS +
+      (hours * 60 + minutes) * MINUTE_MS +
+      seconds * 1_000;
+    if (!isWritable(wallMs))
+      return fail('Expected a result between the years 1 and 9999, got one outside. Add less.');
+    return {
+      date: formatIso({ ...start, wallMs }),
+      weekday: WEEKDAYS[new Date(wallMs).getUTCDay()] ?? '',
+    };
   }
 }
 

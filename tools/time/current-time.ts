@@ -1,9 +1,25 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { dayMs, formatIso, MINUTE_MS } from './iso-date.js';
 
 const Input = z.object({
-  timeZone: z.string().min(1).max(64).default('UTC').describe('IANA time zone such as Europe/Berlin'),
+  timeZone: z
+    .string()
+    .min(1)
+    .max(64)
+    .default('UTC')
+    .describe('IANA time zone such as Europe/Berlin'),
 });
 
 export interface CurrentMoment {
@@ -19,7 +35,8 @@ export interface CurrentMoment {
 /** Tells what time it is. */
 @tool({
   name: 'current_time',
-  description: 'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
+  description:
+    'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -30,11 +47,26 @@ export interface CurrentMoment {
   reads: [],
   sends: 'nowhere',
   category: 'time',
-  keywords: ['time', 'date', 'today', 'now', 'clock', 'current time', 'weekday', 'time zone', 'what day'],
+  keywords: [
+    'time',
+    'date',
+    'today',
+    'now',
+    'clock',
+    'current time',
+    'weekday',
+    'time zone',
+    'what day',
+  ],
   mandatoryKeywords: ['current time', 'what time', 'current date'],
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['search', 'analysis'],
-  examples: ['What time is it?', 'What is the date in Tokyo?', 'Which weekday is today?', 'What is the current Unix time?'],
+  examples: [
+    'What time is it?',
+    'What is the date in Tokyo?',
+    'Which weekday is today?',
+    'What is the current Unix time?',
+  ],
   progressParams: ['timeZone'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -48,11 +80,19 @@ export class CurrentTime {
 
   execute({ timeZone = 'UTC' }: z.input<typeof Input>): CurrentMoment | ToolResult<never> {
     const formatter = formatterFor(timeZone);
-    if (formatter === undefined) return fail(`Expected an IANA time zone such as UTC, Europe/Berlin or America/New_York, got "${timeZone.slice(0, 64)}".`);
+    if (formatter === undefined)
+      return fail(
+        `Expected an IANA time zone such as UTC, Europe/Berlin or America/New_York, got "${timeZone.slice(0, 64)}".`,
+      );
     const instant = this.now();
-    const parts = Object.fromEntries(formatter.formatToParts(instant).map(({ type, value }) => [type, value]));
+    const parts = Object.fromEntries(
+      formatter.formatToParts(instant).map(({ type, value }) => [type, value]),
+    );
     const part = (name: string) => Number(parts[name]);
-    const wallMs = dayMs(part('year'), part('month') - 1, part('day')) + (part('hour') * 60 + part('minute')) * MINUTE_MS + part('second') * 1_000;
+    const wallMs =
+      dayMs(part('year'), part('month') - 1, part('day')) +
+      (part('hour') * 60 + part('minute')) * MINUTE_MS +
+      part('second') * 1_000;
     const second = Math.floor(instant / 1_000) * 1_000;
     return {
       utc: new Date(instant).toISOString(),
@@ -66,7 +106,19 @@ export class CurrentTime {
 
 function formatterFor(timeZone: string): Intl.DateTimeFormat | undefined {
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', calendar: 'gregory', numberingSystem: 'latn', weekday: 'long', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' });
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      weekday: 'long',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
   } catch {
     return undefined;
   }

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolResult,
+} from '../../src/index.js';
 import { addMonths, DAY_MS, instantOf, ISO_RULE, MINUTE_MS, parseIso } from './iso-date.js';
 
 const Input = z.object({
@@ -15,13 +26,21 @@ export interface TimeBetween {
   /** Says that `to` is earlier than `from`. */
   readonly backwards: boolean;
   /** The same time in calendar units, counted on from the earlier date. */
-  readonly calendar: { readonly years: number; readonly months: number; readonly days: number; readonly hours: number; readonly minutes: number; readonly seconds: number };
+  readonly calendar: {
+    readonly years: number;
+    readonly months: number;
+    readonly days: number;
+    readonly hours: number;
+    readonly minutes: number;
+    readonly seconds: number;
+  };
 }
 
 /** Tells how much time lies between two dates. */
 @tool({
   name: 'date_difference',
-  description: 'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
+  description:
+    'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -32,11 +51,25 @@ export interface TimeBetween {
   reads: [],
   sends: 'nowhere',
   category: 'time',
-  keywords: ['days between', 'difference', 'how long', 'age', 'until', 'since', 'elapsed', 'date difference', 'countdown'],
+  keywords: [
+    'days between',
+    'difference',
+    'how long',
+    'age',
+    'until',
+    'since',
+    'elapsed',
+    'date difference',
+    'countdown',
+  ],
   mandatoryKeywords: ['days between', 'date difference'],
   stages: [Stage.PLANNING, Stage.ANALYSIS],
   taskTypes: ['analysis'],
-  examples: ['How many days are between 2024-01-15 and 2024-12-24?', 'How old is someone born on 1990-06-01 on 2024-05-31?', 'How many hours passed between these two timestamps?'],
+  examples: [
+    'How many days are between 2024-01-15 and 2024-12-24?',
+    'How old is someone born on 1990-06-01 on 2024-05-31?',
+    'How many hours passed between these two timestamps?',
+  ],
   progressParams: ['from', 'to'],
   timeoutMs: 5_000,
   allowParallel: true,
@@ -46,8 +79,12 @@ export interface TimeBetween {
 export class DateDifference {
   execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {
     const [first, second] = [parseIso(from), parseIso(to)];
-    if (first === undefined || second === undefined) return fail(`Expected ${ISO_RULE}, got "${(first === undefined ? from : to).slice(0, 64)}".`);
-    if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined)) return fail('Expected two dates, or two moments with time and offset, got one of each. Write both in the same way.');
+    if (first === undefined || second === undefined)
+      return fail(`Expected ${ISO_RULE}, got "${(first === undefined ? from : to).slice(0, 64)}".`);
+    if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined))
+      return fail(
+        'Expected two dates, or two moments with time and offset, got one of each. Write both in the same way.',
+      );
     const milliseconds = instantOf(second) - instantOf(first);
     const backwards = milliseconds < 0;
     const earlier = backwards ? second : first;

@@ -6,9 +6,11 @@ export interface IsoDate {
   readonly offsetMinutes?: number;
 }
 
-export const ISO_RULE = 'an ISO date such as 2024-02-29, or a moment with its offset such as 2024-02-29T12:30:00Z or 2024-02-29T12:30+01:00';
+export const ISO_RULE =
+  'an ISO date such as 2024-02-29, or a moment with its offset such as 2024-02-29T12:30:00Z or 2024-02-29T12:30+01:00';
 
-const PATTERN = /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
+const PATTERN =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Minutes: no time zone is further from UTC. */
@@ -34,16 +36,29 @@ export function isWritable(wallMs: number): boolean {
 export function parseIso(text: string): IsoDate | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map((part: string | undefined) => Number(part ?? 0));
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map((part: string | undefined) => Number(part ?? 0));
   const midnight = dayMs(year, month - 1, day);
   const date = new Date(midnight);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59 || !isWritable(midnight)) return undefined;
+  if (
+    date.getUTCMonth() !== month - 1 ||
+    date.getUTCDate() !== day ||
+    hour > 23 ||
+    minute > 59 ||
+    second > 59 ||
+    !isWritable(midnight)
+  )
+    return undefined;
   const zone = match[8];
   if (zone === undefined) return { wallMs: midnight };
   const offsetMinutes = offsetOf(zone);
   if (offsetMinutes === undefined) return undefined;
   const milliseconds = Number((match[7] ?? '').padEnd(3, '0'));
-  return { wallMs: midnight + (hour * 60 + minute) * MINUTE_MS + second * 1_000 + milliseconds, offsetMinutes };
+  return {
+    wallMs: midnight + (hour * 60 + minute) * MINUTE_MS + second * 1_000 + milliseconds,
+    offsetMinutes,
+  };
 }
 
 /** Writes a date as it would be read again; milliseconds only when there are any. */

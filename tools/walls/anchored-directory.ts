@@ -24,7 +24,11 @@ export class AnchoredDirectory {
   ) {}
 
   /** Enters `root` and then each of the segments; with `create` makes those that are missing. Fails with the system's error. */
-  static async enter(root: string, segments: readonly string[], { create = false } = {}): Promise<AnchoredDirectory> {
+  static async enter(
+    root: string,
+    segments: readonly string[],
+    { create = false } = {},
+  ): Promise<AnchoredDirectory> {
     let current = await AnchoredDirectory.#hold(root, root);
     try {
       for (const segment of segments) {
@@ -45,7 +49,8 @@ export class AnchoredDirectory {
       const handle = await open(path, OPEN_DIRECTORY);
       return new AnchoredDirectory(root, `${DESCRIPTORS}/${handle.fd}`, handle);
     }
-    if (!(await lstat(path)).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
+    if (!(await lstat(path)).isDirectory())
+      throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
     return new AnchoredDirectory(root, path, undefined);
   }
 
@@ -62,7 +67,8 @@ export class AnchoredDirectory {
 
   /** Returns true if an opened file is the entry it was opened as, and lies below the root. */
   async holds(name: string, file: FileHandle): Promise<boolean> {
-    if (this.handle !== undefined) return isInside(this.root, await readlink(`${DESCRIPTORS}/${file.fd}`));
+    if (this.handle !== undefined)
+      return isInside(this.root, await readlink(`${DESCRIPTORS}/${file.fd}`));
     const [opened, entry] = await Promise.all([file.stat(), lstat(this.at(name))]);
     return opened.dev === entry.dev && opened.ino === entry.ino && (await this.isInside());
   }

@@ -16,22 +16,42 @@ const FOUND: Readonly<Record<string, string>> = {
 };
 
 /** Returns the error of something in the way that the caller can act on; `reason` is for programs. */
-export function obstacle(path: unknown, reason: string, expected: string, found: string): ToolError {
+export function obstacle(
+  path: unknown,
+  reason: string,
+  expected: string,
+  found: string,
+): ToolError {
   const shown = showPath(path);
-  return new ToolError('EXECUTION_FAILED', `Expected ${expected} at ${JSON.stringify(shown)}, got ${found}.`, { details: { path: shown, reason } });
+  return new ToolError(
+    'EXECUTION_FAILED',
+    `Expected ${expected} at ${JSON.stringify(shown)}, got ${found}.`,
+    { details: { path: shown, reason } },
+  );
 }
 
 export function limitExceeded(path: unknown, expected: string, found: number | string): ToolError {
   const shown = showPath(path);
-  return new ToolError('LIMIT_EXCEEDED', `${JSON.stringify(shown)}: Expected ${expected}, got ${found}.`, { details: { path: shown } });
+  return new ToolError(
+    'LIMIT_EXCEEDED',
+    `${JSON.stringify(shown)}: Expected ${expected}, got ${found}.`,
+    { details: { path: shown } },
+  );
 }
 
 /** Errors of the system in the wall's words; others stay as they are. The original is not kept: it names absolute paths. */
 export function explainSystemError(path: unknown, error: unknown): unknown {
-  const code = error instanceof ToolError ? undefined : (error as NodeJS.ErrnoException | undefined)?.code;
+  const code =
+    error instanceof ToolError ? undefined : (error as NodeJS.ErrnoException | undefined)?.code;
   if (typeof code !== 'string' || !code.startsWith('E') || code.startsWith('ERR_')) return error;
-  if (code === 'ELOOP') return forbiddenPath(path, 'its symlinks do not end, or changed while it was opened');
-  return obstacle(path, code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : code, 'an accessible file or folder', FOUND[code] ?? code);
+  if (code === 'ELOOP')
+    return forbiddenPath(path, 'its symlinks do not end, or changed while it was opened');
+  return obstacle(
+    path,
+    code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : code,
+    'an accessible file or folder',
+    FOUND[code] ?? code,
+  );
 }
 
 /** Returns true if an error says that nothing is there. */

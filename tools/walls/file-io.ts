@@ -29,7 +29,10 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
 export function requireFile(path: string, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isDirectory()) throw obstacle(path, 'directory', 'a file', 'a folder');
-  throw forbiddenPath(path, stats.isSymbolicLink() ? CHANGED : 'pipes, sockets and devices are not files');
+  throw forbiddenPath(
+    path,
+    stats.isSymbolicLink() ? CHANGED : 'pipes, sockets and devices are not files',
+  );
 }
 
 export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
@@ -40,10 +43,18 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
 }
 
 /** The content of one regular file of a directory. */
-export async function readFileBytes(directory: AnchoredDirectory, name: string, path: string, maxBytes: number): Promise<Buffer> {
+export async function readFileBytes(
+  directory: AnchoredDirectory,
+  name: string,
+  path: string,
+  maxBytes: number,
+): Promise<Buffer> {
   requireFile(path, await lstat(directory.at(name)));
   // Without O_NONBLOCK a FIFO that was swapped in would wait for a writer forever.
-  const file = await open(directory.at(name), constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
+  const file = await open(
+    directory.at(name),
+    constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW,
+  );
   try {
     requireFile(path, await file.stat());
     if (!(await directory.holds(name, file))) throw forbiddenPath(path, CHANGED);
@@ -56,8 +67,13 @@ export async function readFileBytes(directory: AnchoredDirectory, name: string, 
 /** Counts while reading: the size a file states may be wrong or grow. */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for (let total = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+  for (let total = 0; ;) {
+    const { bytesRead, buffer } = await file.read(
+      Buffer.allocUnsafe(CHUNK_BYTES),
+      0,
+      CHUNK_BYTES,
+      null,
+    );
     if (bytesRead === 0) return Buffer.concat(chunks, total);
     total += bytesRead;
     if (total > maxBytes) throw limitExceeded(path, `a file of at most ${maxBytes} bytes`, 'more');
@@ -66,12 +82,23 @@ async function readBounded(path: string, file: FileHandle, maxBytes: number): Pr
 }
 
 /** Replaces one file of a directory by a finished new one, or makes it; says whether it was made. */
-export async function replaceFile(directory: AnchoredDirectory, name: string, path: string, text: string, overwrite: boolean): Promise<boolean> {
+export async function replaceFile(
+  directory: AnchoredDirectory,
+  name: string,
+  path: string,
+  text: string,
+  overwrite: boolean,
+): Promise<boolean> {
   const before = await lstatOrNothing(directory.at(name));
   if (before !== undefined) requireFile(path, before);
-  if (before !== undefined && !overwrite) throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
+  if (before !== undefined && !overwrite)
+    throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
   const temporary = directory.at(`.tooldex-${randomUUID()}.tmp`);
-  const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, NEW_FILE_MODE);
+  const file = await open(
+    temporary,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
+    NEW_FILE_MODE,
+  );
   try {
     try {
       await file.writeFile(text);
@@ -89,10 +116,15 @@ export async function replaceFile(directory: AnchoredDirectory, name: string, pa
 }
 
 /** The entries of a directory in the order of their names. */
-export async function entriesOf(directory: AnchoredDirectory, path: string, maxEntries: number): Promise<Entry[]> {
+export async function entriesOf(
+  directory: AnchoredDirectory,
+  path: string,
+  maxEntries: number,
+): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of await opendir(directory.at('.'))) {
-    if (entries.length >= maxEntries) throw limitExceeded(path, `a folder of at most ${maxEntries} entries`, entries.length + 1);
+    if (entries.length >= maxEntries)
+      throw limitExceeded(path, `a folder of at most ${maxEntries} entries`, entries.length + 1);
     entries.push({ name: entry.name, kind: kindOf(entry) });
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));

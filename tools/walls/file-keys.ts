@@ -50,15 +50,31 @@ export class FileKeys {
       }
     };
     const given = input as Readonly<Record<string, unknown>>;
-    const fields = PATH_FIELDS.filter((field) => Object.hasOwn(given, field) && given[field] !== undefined);
-    return { ...input, ...Object.fromEntries(fields.map((field) => [field, Array.isArray(given[field]) ? given[field].map(below) : below(given[field])])) };
+    const fields = PATH_FIELDS.filter(
+      (field) => Object.hasOwn(given, field) && given[field] !== undefined,
+    );
+    return {
+      ...input,
+      ...Object.fromEntries(
+        fields.map((field) => [
+          field,
+          Array.isArray(given[field]) ? given[field].map(below) : below(given[field]),
+        ]),
+      ),
+    };
   }
 
   #texts(path: string): readonly string[] {
     const { roots, ignoresCase } = this.#look();
-    const fold = (text: string) => (ignoresCase ? text.toUpperCase().toLowerCase().normalize('NFC') : text);
+    const fold = (text: string) =>
+      ignoresCase ? text.toUpperCase().toLowerCase().normalize('NFC') : text;
     const segments = textSegments(path, roots);
-    return [...new Set([fold(segments.join('/')), fold(segments.map(withoutEnding).join('/')).normalize('NFC')])];
+    return [
+      ...new Set([
+        fold(segments.join('/')),
+        fold(segments.map(withoutEnding).join('/')).normalize('NFC'),
+      ]),
+    ];
   }
 
   #look() {
@@ -66,7 +82,10 @@ export class FileKeys {
     const usual = process.platform === 'win32' || process.platform === 'darwin';
     try {
       const real = realpathSync(this.#root);
-      return (this.#known = { roots: [this.#root, real], ignoresCase: this.#given ?? ignoresCaseAt(real) ?? usual });
+      return (this.#known = {
+        roots: [this.#root, real],
+        ignoresCase: this.#given ?? ignoresCaseAt(real) ?? usual,
+      });
     } catch {
       return { roots: [this.#root], ignoresCase: this.#given ?? usual }; // There is no root yet.
     }
@@ -80,7 +99,9 @@ function textSegments(path: string, roots: readonly string[]): readonly string[]
   } catch (error) {
     if (typeof path !== 'string' || path === '' || /\p{Cc}/u.test(path)) throw error;
     const text = path.replaceAll('\\', '/');
-    return text === path ? posix.normalize(text).replace(/\/$/, '').split('/') : textSegments(text, roots);
+    return text === path
+      ? posix.normalize(text).replace(/\/$/, '').split('/')
+      : textSegments(text, roots);
   }
 }
 
@@ -89,6 +110,10 @@ function ignoresCaseAt(folder: string): boolean | undefined {
   const name = readdirSync(folder).find((each) => /^[\x20-\x7e]*[a-z][\x20-\x7e]*$/i.test(each));
   if (name === undefined) return undefined;
   const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase();
-  const [here, there] = [name, other].map((each) => lstatSync(join(folder, each), { throwIfNoEntry: false }));
-  return here !== undefined && there !== undefined && here.ino === there.ino && here.dev === there.dev;
+  const [here, there] = [name, other].map((each) =>
+    lstatSync(join(folder, each), { throwIfNoEntry: false }),
+  );
+  return (
+    here !== undefined && there !== undefined && here.ino === there.ino && here.dev === there.dev
+  );
 }

@@ -3,9 +3,25 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
 import { AnchoredDirectory } from './anchored-directory.js';
 import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file-errors.js';
-import { entriesOf, kindOf, lstatOrNothing, readFileBytes, replaceFile, requireFile, type Entry, type EntryKind } from './file-io.js';
+import {
+  entriesOf,
+  kindOf,
+  lstatOrNothing,
+  readFileBytes,
+  replaceFile,
+  requireFile,
+  type Entry,
+  type EntryKind,
+} from './file-io.js';
 import { FileKeys } from './file-keys.js';
-import { containedSegments, forbiddenPath, isSecret, isTellingFolder, refuseNames, segmentsOf } from './path-rules.js';
+import {
+  containedSegments,
+  forbiddenPath,
+  isSecret,
+  isTellingFolder,
+  refuseNames,
+  segmentsOf,
+} from './path-rules.js';
 
 /** Bytes: 1 MiB, far above source files and far below what fills a process. */
 const MAX_FILE_BYTES = 1_048_576;
@@ -71,7 +87,17 @@ export class FileWall {
   readonly keys: FileKeys;
 
   /** Touches nothing: the root is looked at by the first call. */
-  constructor(root: string, { maxReadBytes = MAX_FILE_BYTES, maxWriteBytes = MAX_FILE_BYTES, maxEntries = MAX_ENTRIES, maxWalkEntries = MAX_WALK_ENTRIES, allowSecrets = false, ignoresCase }: FileWallOptions = {}) {
+  constructor(
+    root: string,
+    {
+      maxReadBytes = MAX_FILE_BYTES,
+      maxWriteBytes = MAX_FILE_BYTES,
+      maxEntries = MAX_ENTRIES,
+      maxWalkEntries = MAX_WALK_ENTRIES,
+      allowSecrets = false,
+      ignoresCase,
+    }: FileWallOptions = {},
+  ) {
     this.#root = resolve(root);
     this.keys = new FileKeys(root, ignoresCase);
     this.#limits = { maxReadBytes, maxWriteBytes, maxEntries, maxWalkEntries, allowSecrets };
@@ -95,10 +121,19 @@ export class FileWall {
   /** Returns what is there, following links; nothing when there is nothing. */
   async stat(path: string): Promise<FileStat | undefined> {
     try {
-      return await this.#use(path, await this.#locate(path, { write: false }), async (directory, name, shown) => {
-        const stats = await lstat(directory.at(name));
-        return { path: shown, kind: kindOf(stats), bytes: stats.size, modified: stats.mtime.toISOString() };
-      });
+      return await this.#use(
+        path,
+        await this.#locate(path, { write: false }),
+        async (directory, name, shown) => {
+          const stats = await lstat(directory.at(name));
+          return {
+            path: shown,
+            kind: kindOf(stats),
+            bytes: stats.size,
+            modified: stats.mtime.toISOString(),
+          };
+        },
+      );
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -107,7 +142,9 @@ export class FileWall {
 
   async readBytes(path: string): Promise<Uint8Array> {
     const place = await this.#locate(path, { write: false });
-    return this.#use(path, place, (directory, name) => readFileBytes(directory, name, path, this.#limits.maxReadBytes));
+    return this.#use(path, place, (directory, name) =>
+      readFileBytes(directory, name, path, this.#limits.maxReadBytes),
+    );
   }
 
   /** The file's text as it is, byte order mark and line ends included; refuses what is not UTF-8. */
@@ -126,15 +163,31 @@ export class FileWall {
   }
 
   /** Replaces a file in one step, or makes it and its folders: readers see the old text or the new one. */
-  async writeText(path: string, text: string, { overwrite = true } = {}): Promise<{ readonly path: string; readonly bytes: number; readonly created: boolean }> {
+  async writeText(
+    path: string,
+    text: string,
+    { overwrite = true } = {},
+  ): Promise<{ readonly path: string; readonly bytes: number; readonly created: boolean }> {
     const bytes = Buffer.byteLength(text);
-    if (bytes > this.#limits.maxWriteBytes) throw limitExceeded(path, `at most ${this.#limits.maxWriteBytes} bytes to write`, bytes);
+    if (bytes > this.#limits.maxWriteBytes)
+      throw limitExceeded(path, `at most ${this.#limits.maxWriteBytes} bytes to write`, bytes);
     const place = await this.#locate(path, { write: true });
-    return this.#use(path, place, async (directory, name, shown) => ({ path: shown, bytes, created: await replaceFile(directory, name, path, text, overwrite) }), { create: true });
+    return this.#use(
+      path,
+      place,
+      async (directory, name, shown) => ({
+        path: shown,
+        bytes,
+        created: await replaceFile(directory, name, path, text, overwrite),
+      }),
+      { create: true },
+    );
   }
 
   /** The entries of a folder by name, with the sizes of files. */
-  async list(path: string): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
+  async list(
+    path: string,
+  ): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
     const place = await this.#locate(path, { write: false });
     return this.#hold(path, place.root, place.segments, async (directory) => {
       const all = await entriesOf(directory, path, this.#limits.maxWalkEntries);
@@ -153,14 +206,19 @@ export class FileWall {
    * Links are not followed; `.git`, `node_modules` and files with secrets are left out. `truncated` says that a bound
    * was reached or a folder could not be read.
    */
-  async walk(path: string, signal?: AbortSignal): Promise<{ readonly files: readonly string[]; readonly truncated: boolean }> {
+  async walk(
+    path: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly files: readonly string[]; readonly truncated: boolean }> {
     const start = await this.#locate(path, { write: false });
     const files: string[] = [];
     let left = this.#limits.maxWalkEntries;
     let truncated = false;
     const visit = async (segments: readonly string[], depth: number): Promise<void> => {
       signal?.throwIfAborted();
-      const entries = await this.#hold(path, start.root, segments, (directory) => entriesOf(directory, path, this.#limits.maxWalkEntries));
+      const entries = await this.#hold(path, start.root, segments, (directory) =>
+        entriesOf(directory, path, this.#limits.maxWalkEntries),
+      );
       for (const { name, kind } of entries) {
         if (left <= 0) truncated = true;
         if (left-- <= 0) return;
@@ -169,10 +227,11 @@ export class FileWall {
         if (kind === 'file') files.push(below.join('/'));
         if (kind !== 'directory' || SKIPPED_FOLDERS.has(name)) continue;
         if (depth >= MAX_WALK_DEPTH) truncated = true;
-        else await visit(below, depth + 1).catch((error: unknown) => {
-          if (!(error instanceof ToolError)) throw error;
-          truncated = true; // Removed or locked meanwhile; the rest is still worth having.
-        });
+        else
+          await visit(below, depth + 1).catch((error: unknown) => {
+            if (!(error instanceof ToolError)) throw error;
+            truncated = true; // Removed or locked meanwhile; the rest is still worth having.
+          });
       }
     };
     await visit(start.segments, 0);
@@ -181,56 +240,106 @@ export class FileWall {
 
   /** Removes one file or one link; never what a link leads to, never a folder. */
   async remove(path: string): Promise<{ readonly path: string; readonly bytes: number }> {
-    return this.#use(path, await this.#locate(path, { write: true, keepLink: true }), async (directory, name, shown) => {
-      const stats = await lstat(directory.at(name));
-      if (!stats.isSymbolicLink()) requireFile(path, stats);
-      await unlink(directory.at(name));
-      return { path: shown, bytes: stats.size };
-    });
+    return this.#use(
+      path,
+      await this.#locate(path, { write: true, keepLink: true }),
+      async (directory, name, shown) => {
+        const stats = await lstat(directory.at(name));
+        if (!stats.isSymbolicLink()) requireFile(path, stats);
+        await unlink(directory.at(name));
+        return { path: shown, bytes: stats.size };
+      },
+    );
   }
 
   /** Moves a file, link or folder; replaces only files, and only with `overwrite`. */
-  async move(from: string, to: string, { overwrite = false } = {}): Promise<{ readonly from: string; readonly to: string; readonly overwritten: boolean }> {
+  async move(
+    from: string,
+    to: string,
+    { overwrite = false } = {},
+  ): Promise<{ readonly from: string; readonly to: string; readonly overwritten: boolean }> {
     const source = await this.#locate(from, { write: true, keepLink: true });
     const target = await this.#locate(to, { write: true, keepLink: true });
-    if (isTellingFolder(source.segments) && !this.#limits.allowSecrets) throw forbiddenPath(from, 'under another name its secrets would not be known');
-    if (source.segments.every((segment, index) => segment === target.segments[index])) throw obstacle(to, 'same_place', 'another place than what is moved', 'the same or one inside it');
+    if (isTellingFolder(source.segments) && !this.#limits.allowSecrets)
+      throw forbiddenPath(from, 'under another name its secrets would not be known');
+    if (source.segments.every((segment, index) => segment === target.segments[index]))
+      throw obstacle(
+        to,
+        'same_place',
+        'another place than what is moved',
+        'the same or one inside it',
+      );
     return this.#use(from, source, async (sourceDirectory, sourceName, shownFrom) => {
       await lstat(sourceDirectory.at(sourceName));
-      return this.#use(to, target, async (targetDirectory, targetName, shownTo) => {
-        const before = await lstatOrNothing(targetDirectory.at(targetName));
-        if (before !== undefined && !before.isSymbolicLink()) requireFile(to, before);
-        if (before !== undefined && !overwrite) throw obstacle(to, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
-        await rename(sourceDirectory.at(sourceName), targetDirectory.at(targetName));
-        return { from: shownFrom, to: shownTo, overwritten: before !== undefined };
-      }, { create: true });
+      return this.#use(
+        to,
+        target,
+        async (targetDirectory, targetName, shownTo) => {
+          const before = await lstatOrNothing(targetDirectory.at(targetName));
+          if (before !== undefined && !before.isSymbolicLink()) requireFile(to, before);
+          if (before !== undefined && !overwrite)
+            throw obstacle(
+              to,
+              'exists',
+              'nothing',
+              'a file. Ask for overwriting if it may be replaced',
+            );
+          await rename(sourceDirectory.at(sourceName), targetDirectory.at(targetName));
+          return { from: shownFrom, to: shownTo, overwritten: before !== undefined };
+        },
+        { create: true },
+      );
     });
   }
 
   /** Returns the place to which a path really leads, checked as text, by real path and by name. */
-  async #locate(path: unknown, { write, keepLink = false }: { write: boolean; keepLink?: boolean }): Promise<Place> {
+  async #locate(
+    path: unknown,
+    { write, keepLink = false }: { write: boolean; keepLink?: boolean },
+  ): Promise<Place> {
     const { allowSecrets } = this.#limits;
     try {
       const root = await realpath(this.#root);
       const asked = segmentsOf(path, [this.#root, root]);
       refuseNames(path, asked, { allowSecrets });
       const leaf = keepLink ? asked.slice(-1) : [];
-      const real = await realPathOf(path, join(root, ...asked.slice(0, asked.length - leaf.length)));
+      const real = await realPathOf(
+        path,
+        join(root, ...asked.slice(0, asked.length - leaf.length)),
+      );
       const segments = containedSegments(root, join(real, ...leaf));
       if (segments === undefined) throw forbiddenPath(path, 'a symlink leads outside');
       refuseNames(path, segments, { allowSecrets });
-      if (write && segments.length === 0) throw forbiddenPath(path, 'the root itself is not replaced');
+      if (write && segments.length === 0)
+        throw forbiddenPath(path, 'the root itself is not replaced');
       return { root, segments };
     } catch (error) {
       throw explainSystemError(path, error);
     }
   }
 
-  async #use<T>(path: string, { root, segments }: Place, work: (directory: AnchoredDirectory, name: string, shown: string) => Promise<T>, options?: { create: boolean }): Promise<T> {
-    return this.#hold(path, root, segments.slice(0, -1), (directory) => work(directory, segments.at(-1) ?? '.', segments.join('/') || '.'), options);
+  async #use<T>(
+    path: string,
+    { root, segments }: Place,
+    work: (directory: AnchoredDirectory, name: string, shown: string) => Promise<T>,
+    options?: { create: boolean },
+  ): Promise<T> {
+    return this.#hold(
+      path,
+      root,
+      segments.slice(0, -1),
+      (directory) => work(directory, segments.at(-1) ?? '.', segments.join('/') || '.'),
+      options,
+    );
   }
 
-  async #hold<T>(path: string, root: string, segments: readonly string[], work: (directory: AnchoredDirectory) => Promise<T>, options?: { create: boolean }): Promise<T> {
+  async #hold<T>(
+    path: string,
+    root: string,
+    segments: readonly string[],
+    work: (directory: AnchoredDirectory) => Promise<T>,
+    options?: { create: boolean },
+  ): Promise<T> {
     try {
       const directory = await AnchoredDirectory.enter(root, segments, options);
       try {

@@ -14,20 +14,37 @@ const MAX_ALTERNATIVES = 64;
  * @throws ToolError `INVALID_ARGUMENT` for braces inside braces, unclosed braces and patterns beyond the bounds.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
-  if (pattern === '' || pattern.length > MAX_GLOB_LENGTH) throw badGlob(pattern, `1 to ${MAX_GLOB_LENGTH} characters`);
-  const alternatives = expandBraces(pattern).map((text) => (text.includes('/') ? text : `**/${text}`).split('/').filter((segment) => segment !== '' && segment !== '.'));
+  if (pattern === '' || pattern.length > MAX_GLOB_LENGTH)
+    throw badGlob(pattern, `1 to ${MAX_GLOB_LENGTH} characters`);
+  const alternatives = expandBraces(pattern).map((text) =>
+    (text.includes('/') ? text : `**/${text}`)
+      .split('/')
+      .filter((segment) => segment !== '' && segment !== '.'),
+  );
   return (path) => {
     const segments = path.split('/');
-    return alternatives.some((parts) => matchList(parts, segments, (part) => part === '**', matchName));
+    return alternatives.some((parts) =>
+      matchList(parts, segments, (part) => part === '**', matchName),
+    );
   };
 }
 
 function matchName(pattern: string, name: string): boolean {
-  return matchList(pattern, name, (character) => character === '*', (wanted, found) => wanted === '?' || wanted === found);
+  return matchList(
+    pattern,
+    name,
+    (character) => character === '*',
+    (wanted, found) => wanted === '?' || wanted === found,
+  );
 }
 
 /** Matches items one to one, where a star stands for any number of them. */
-function matchList(pattern: ArrayLike<string>, items: ArrayLike<string>, isStar: (part: string) => boolean, same: (part: string, item: string) => boolean): boolean {
+function matchList(
+  pattern: ArrayLike<string>,
+  items: ArrayLike<string>,
+  isStar: (part: string) => boolean,
+  same: (part: string, item: string) => boolean,
+): boolean {
   let at = 0;
   let star = -1;
   let starItem = 0;
@@ -62,9 +79,11 @@ function expandBraces(pattern: string): string[] {
     if (open < 0) break;
     const close = rest.indexOf('}', open);
     const inside = rest.slice(open + 1, close);
-    if (close < 0 || inside.includes('{')) throw badGlob(pattern, 'braces that are closed and not inside each other');
+    if (close < 0 || inside.includes('{'))
+      throw badGlob(pattern, 'braces that are closed and not inside each other');
     const choices = inside.split(',');
-    if (results.length * choices.length > MAX_ALTERNATIVES) throw badGlob(pattern, `braces for at most ${MAX_ALTERNATIVES} patterns`);
+    if (results.length * choices.length > MAX_ALTERNATIVES)
+      throw badGlob(pattern, `braces for at most ${MAX_ALTERNATIVES} patterns`);
     results = results.flatMap((result) => choices.map((choice) => result + choice));
     rest = rest.slice(close + 1);
   }
@@ -73,5 +92,9 @@ function expandBraces(pattern: string): string[] {
 
 function badGlob(pattern: string, expected: string): ToolError {
   const shown = pattern.slice(0, 60);
-  return new ToolError('INVALID_ARGUMENT', `Expected a file pattern with ${expected}, got ${JSON.stringify(shown)}.`, { details: { pattern: shown } });
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    `Expected a file pattern with ${expected}, got ${JSON.stringify(shown)}.`,
+    { details: { pattern: shown } },
+  );
 }

@@ -1,4 +1,8 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http';
+import http, {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import https from 'node:https';
 import { isIPv6, type LookupFunction } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
@@ -41,7 +45,19 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** Headers that decide where a request goes or how it is framed: with them a request could be smuggled past the wall. */
-const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive', 'accept-encoding', 'http2-settings']);
+const OWN_HEADERS = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'keep-alive',
+  'accept-encoding',
+  'http2-settings',
+]);
 
 interface Sent {
   readonly method: string;
@@ -73,18 +89,36 @@ export async function guardedFetch(url: string, options: FetchOptions = {}): Pro
   try {
     return await follow(url, options, stop.signal);
   } catch (error) {
-    if (timedOut) throw new ToolError('TIMEOUT', `Expected an answer within ${timeoutMs} ms, got none. Try later or another address.`);
+    if (timedOut)
+      throw new ToolError(
+        'TIMEOUT',
+        `Expected an answer within ${timeoutMs} ms, got none. Try later or another address.`,
+      );
     if (signal?.aborted) throw aborted();
     if (isToolError(error)) throw error;
-    throw new ToolError('EXECUTION_FAILED', `Expected an answer from the server, got ${reasonOf(error)}. Check the address or try later.`, { cause: error });
+    throw new ToolError(
+      'EXECUTION_FAILED',
+      `Expected an answer from the server, got ${reasonOf(error)}. Check the address or try later.`,
+      { cause: error },
+    );
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }
 }
 
-async function follow(first: string, options: FetchOptions, stop: AbortSignal): Promise<FetchAnswer> {
-  const { wall = new UrlWall(), method = 'GET', body, maxBytes = MAX_BYTES, maxRedirects = MAX_REDIRECTS } = options;
+async function follow(
+  first: string,
+  options: FetchOptions,
+  stop: AbortSignal,
+): Promise<FetchAnswer> {
+  const {
+    wall = new UrlWall(),
+    method = 'GET',
+    body,
+    maxBytes = MAX_BYTES,
+    maxRedirects = MAX_REDIRECTS,
+  } = options;
   const followed = method === 'GET' || method === 'HEAD';
   const redirects: string[] = [];
   let headers = options.headers ?? {};
@@ -103,8 +137,16 @@ async function follow(first: string, options: FetchOptions, stop: AbortSignal): 
         const kept = await readBody(response, method, maxBytes);
         return { url: checked.url.href, status, headers: response.headers, ...kept, redirects };
       }
-      if (redirects.length >= maxRedirects) throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${maxRedirects} redirects, got more. Call the final address itself.`);
-      if (!URL.canParse(location, checked.url.href)) throw new ToolError('EXECUTION_FAILED', 'Expected the redirect to name a URL, got text that is none. Call the final address itself.');
+      if (redirects.length >= maxRedirects)
+        throw new ToolError(
+          'LIMIT_EXCEEDED',
+          `Expected at most ${maxRedirects} redirects, got more. Call the final address itself.`,
+        );
+      if (!URL.canParse(location, checked.url.href))
+        throw new ToolError(
+          'EXECUTION_FAILED',
+          'Expected the redirect to name a URL, got text that is none. Call the final address itself.',
+        );
       target = new URL(location, checked.url);
       redirects.push(target.href);
     } finally {
@@ -113,14 +155,24 @@ async function follow(first: string, options: FetchOptions, stop: AbortSignal): 
   }
 }
 
-function send({ url, hostname, addresses }: CheckedUrl, { method, headers, body }: Sent, stop: AbortSignal): Promise<IncomingMessage> {
+function send(
+  { url, hostname, addresses }: CheckedUrl,
+  { method, headers, body }: Sent,
+  stop: AbortSignal,
+): Promise<IncomingMessage> {
   const request: RequestOptions = {
     protocol: url.protocol,
     hostname,
     port: url.port === '' ? null : url.port,
     path: url.pathname + url.search,
     method,
-    headers: { 'user-agent': 'tooldex', accept: '*/*', ...lowerCased(headers), 'accept-encoding': 'gzip, br', ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
+    headers: {
+      'user-agent': 'tooldex',
+      accept: '*/*',
+      ...lowerCased(headers),
+      'accept-encoding': 'gzip, br',
+      ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+    },
     // The name is not asked for again: a second answer could be another one than the answer that was checked.
     lookup: pinnedTo(addresses),
     agent: false,
@@ -131,7 +183,12 @@ function send({ url, hostname, addresses }: CheckedUrl, { method, headers, body 
     sent.on('error', reject);
     sent.on('upgrade', (_response, socket) => {
       socket.destroy();
-      reject(new ToolError('EXECUTION_FAILED', 'Expected an HTTP answer, got a switch to another protocol. Call another address.'));
+      reject(
+        new ToolError(
+          'EXECUTION_FAILED',
+          'Expected an HTTP answer, got a switch to another protocol. Call another address.',
+        ),
+      );
     });
     sent.end(body);
   });
@@ -147,7 +204,11 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 }
 
 /** Reads up to `maxBytes` and then lets go: a bomb is never unpacked further than that. */
-async function readBody(response: IncomingMessage, method: string, maxBytes: number): Promise<{ body: Buffer; truncated: boolean }> {
+async function readBody(
+  response: IncomingMessage,
+  method: string,
+  maxBytes: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
   if (method === 'HEAD') return { body: Buffer.alloc(0), truncated: false };
@@ -162,9 +223,13 @@ async function readBody(response: IncomingMessage, method: string, maxBytes: num
 function decoded(response: IncomingMessage): Readable {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return response;
-  if (encoding === 'gzip' || encoding === 'x-gzip') return pipeline(response, createGunzip(), ignore);
+  if (encoding === 'gzip' || encoding === 'x-gzip')
+    return pipeline(response, createGunzip(), ignore);
   if (encoding === 'br') return pipeline(response, createBrotliDecompress(), ignore);
-  throw new ToolError('EXECUTION_FAILED', `Expected a body in gzip, br or none, got ${encoding.slice(0, 40)}. Call another address.`);
+  throw new ToolError(
+    'EXECUTION_FAILED',
+    `Expected a body in gzip, br or none, got ${encoding.slice(0, 40)}. Call another address.`,
+  );
 }
 
 /** The reader of the stream sees its errors; the pipeline only needs to be told that someone does. */
@@ -173,18 +238,27 @@ function ignore(): void {}
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-')) throw new ToolError('INVALID_INPUT', `Expected headers that leave the way of the request alone, got ${lower}. Leave it out.`);
+    if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-'))
+      throw new ToolError(
+        'INVALID_INPUT',
+        `Expected headers that leave the way of the request alone, got ${lower}. Leave it out.`,
+      );
     try {
       http.validateHeaderName(name);
       http.validateHeaderValue(name, value);
     } catch {
-      throw new ToolError('INVALID_INPUT', 'Expected header names and values without line breaks and other control characters, got one with them. Leave it out.');
+      throw new ToolError(
+        'INVALID_INPUT',
+        'Expected header names and values without line breaks and other control characters, got one with them. Leave it out.',
+      );
     }
   }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }
 
 /** Waits for work that cannot be stopped itself, but no longer than until the signal. */
@@ -203,7 +277,10 @@ async function untilStopped<T>(work: () => Promise<T>, stop: AbortSignal): Promi
 }
 
 function aborted(): ToolError {
-  return new ToolError('ABORTED', 'Expected to finish, got a caller that no longer wants the answer.');
+  return new ToolError(
+    'ABORTED',
+    'Expected to finish, got a caller that no longer wants the answer.',
+  );
 }
 
 /** The system's short code only: its sentences name addresses. */

@@ -51,7 +51,8 @@ export function classifyAddress(address: string): AddressClass {
     if (FORBIDDEN_V4.check(address, 'ipv4')) return 'forbidden';
     return PRIVATE_V4.check(address, 'ipv4') ? 'private' : 'public';
   }
-  if (!isIPv6(address) || address.includes('%') || FORBIDDEN_V6.check(address, 'ipv6')) return 'forbidden';
+  if (!isIPv6(address) || address.includes('%') || FORBIDDEN_V6.check(address, 'ipv6'))
+    return 'forbidden';
   if (PRIVATE_V6.check(address, 'ipv6')) return 'private';
   return GLOBAL_V6.check(address, 'ipv6') ? 'public' : 'forbidden';
 }

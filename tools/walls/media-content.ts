@@ -10,10 +10,16 @@ const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
 ];
 
 /** Returns the media type and the content of an image or a PDF, told by its bytes and not by what it is called; `undefined` for anything else. */
-export function mediaContent(bytes: Uint8Array, name: string): { readonly mediaType: string; readonly part: ContentPart } | undefined {
+export function mediaContent(
+  bytes: Uint8Array,
+  name: string,
+): { readonly mediaType: string; readonly part: ContentPart } | undefined {
   const beginning = String.fromCharCode(...bytes.subarray(0, 16));
   const mediaType = KINDS.find(([, pattern]) => pattern.test(beginning))?.[0];
   if (mediaType === undefined) return undefined;
   const options = name === '' ? {} : { name: name.slice(0, 256) };
-  return { mediaType, part: (mediaType === 'application/pdf' ? file : image)(bytes, mediaType, options) };
+  return {
+    mediaType,
+    part: (mediaType === 'application/pdf' ? file : image)(bytes, mediaType, options),
+  };
 }

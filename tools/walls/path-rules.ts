@@ -13,18 +13,36 @@ const SHOWN_LENGTH = 200;
  * The one list for every wall: file tools compare names with it, git tools hand it to git, which knows the same patterns.
  */
 export const SECRET_PATTERNS: readonly string[] = Object.freeze([
-  ...['.env', '.env.*', '.env~*', '.envrc', '.netrc', '_netrc', '.git-credentials', '.npmrc', '.pypirc', '.pgpass', '.htpasswd'],
+  ...[
+    '.env',
+    '.env.*',
+    '.env~*',
+    '.envrc',
+    '.netrc',
+    '_netrc',
+    '.git-credentials',
+    '.npmrc',
+    '.pypirc',
+    '.pgpass',
+    '.htpasswd',
+  ],
   ...['id_rsa', 'id_dsa', 'id_ecdsa', 'id_ed25519', '*.pem', '*.key', '*.p12', '*.pfx'],
   ...['.aws', '.ssh', '.gnupg', '.kube', '.docker/config.json'],
 ]);
 const SECRETS = SECRET_PATTERNS.map((pattern) => globMatcher(`**/${pattern}/**`));
 /** Folders whose name makes a secret of what is in them. */
-const TELLING_FOLDERS = SECRET_PATTERNS.filter((pattern) => pattern.includes('/')).map((pattern) => globMatcher(`**/${posix.dirname(pattern)}`));
+const TELLING_FOLDERS = SECRET_PATTERNS.filter((pattern) => pattern.includes('/')).map((pattern) =>
+  globMatcher(`**/${posix.dirname(pattern)}`),
+);
 
 /** The error of a path that the wall does not let through. */
 export function forbiddenPath(path: unknown, found: string): ToolError {
   const shown = showPath(path);
-  return new ToolError('FORBIDDEN_PATH', `Expected a path inside the root, got ${JSON.stringify(shown)}: ${found}.`, { details: { path: shown } });
+  return new ToolError(
+    'FORBIDDEN_PATH',
+    `Expected a path inside the root, got ${JSON.stringify(shown)}: ${found}.`,
+    { details: { path: shown } },
+  );
 }
 
 /** A path as messages repeat it: cut, and never more than its kind when it is not text. */
@@ -40,20 +58,25 @@ export function showPath(path: unknown): string {
  * @throws ToolError `FORBIDDEN_PATH` for anything that is not text, or climbs out, or has another system's meaning.
  */
 export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
-  if (typeof path !== 'string' || path === '') throw forbiddenPath(path, 'a path is text and not empty');
-  if (path.length > MAX_PATH_LENGTH) throw forbiddenPath(path, `a path has at most ${MAX_PATH_LENGTH} characters`);
+  if (typeof path !== 'string' || path === '')
+    throw forbiddenPath(path, 'a path is text and not empty');
+  if (path.length > MAX_PATH_LENGTH)
+    throw forbiddenPath(path, `a path has at most ${MAX_PATH_LENGTH} characters`);
   // A NUL cuts the path short in system calls; line ends and escapes forge lines in logs and listings.
-  if ([...path].some((character) => character < ' ' || character === '\x7f')) throw forbiddenPath(path, 'control characters are not allowed');
+  if ([...path].some((character) => character < ' ' || character === '\x7f'))
+    throw forbiddenPath(path, 'control characters are not allowed');
   // One reading on every system: on Windows a backslash separates and a drive or `\\server` starts elsewhere.
   if (path.includes('\\')) throw forbiddenPath(path, 'segments are separated by "/"');
   if (path.startsWith('//')) throw forbiddenPath(path, 'network paths are not allowed');
   if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, 'drives and URLs are not allowed');
   // No shell expands it here, but a folder of that name invites one to do so later.
-  if (path === '~' || path.startsWith('~/')) throw forbiddenPath(path, 'the home folder is not reachable');
+  if (path === '~' || path.startsWith('~/'))
+    throw forbiddenPath(path, 'the home folder is not reachable');
 
   const normal = posix.normalize(path);
   const below = posix.isAbsolute(normal) ? belowOneOf(roots, normal) : normal;
-  if (below === undefined || below === '..' || below.startsWith('../')) throw forbiddenPath(path, 'it lies outside');
+  if (below === undefined || below === '..' || below.startsWith('../'))
+    throw forbiddenPath(path, 'it lies outside');
   return below.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
@@ -80,9 +103,15 @@ export function isInside(root: string, path: string): boolean {
  *
  * @throws ToolError `FORBIDDEN_PATH`
  */
-export function refuseNames(path: unknown, segments: readonly string[], { allowSecrets = false } = {}): void {
-  if (segments.some((segment) => comparable(segment) === '.git')) throw forbiddenPath(path, 'the folder of git is neither read nor written');
-  if (!allowSecrets && isSecret(segments)) throw forbiddenPath(path, 'it is a name of files with secrets');
+export function refuseNames(
+  path: unknown,
+  segments: readonly string[],
+  { allowSecrets = false } = {},
+): void {
+  if (segments.some((segment) => comparable(segment) === '.git'))
+    throw forbiddenPath(path, 'the folder of git is neither read nor written');
+  if (!allowSecrets && isSecret(segments))
+    throw forbiddenPath(path, 'it is a name of files with secrets');
 }
 
 /** Returns true if a file of this path, given by its segments, usually holds a secret. */

@@ -20,7 +20,16 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 const PIPE_GRACE_MS = 100;
 
 /** The variables a program sees: where things are and which language to speak; no keys, and none that load code. */
-export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze(['PATH', 'HOME', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR']);
+export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
+  'PATH',
+  'HOME',
+  'LANG',
+  'LANGUAGE',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  'TMPDIR',
+]);
 /** The programs that may be run when nothing else is said: this project's own runtime and its scripts. */
 export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']);
 
@@ -43,13 +52,17 @@ export interface RunOptions {
   readonly input?: string | undefined;
   /** Variables that a tool itself sets; never taken from a model's input. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** The milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?: number | undefined;
+  /** The milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?:
+    number | undefined;
   /** The part of too long an output that is kept. @default 'head' */
   readonly keep?: 'head' | 'tail';
 }
 
 /** Returns an input with its folder as the policy and the wall read it: relative to the root, in one form. */
-export function programInput<In extends object>(this: { readonly programs: ProgramWall }, input: In): In {
+export function programInput<In extends object>(
+  this: { readonly programs: ProgramWall },
+  input: In,
+): In {
   return this.programs.keys.inputBelow(input);
 }
 
@@ -103,14 +116,24 @@ export class ProgramWall {
    *
    * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`, `ABORTED`, `EXECUTION_FAILED`
    */
-  async run(program: string, argv: readonly string[], options: RunOptions = {}): Promise<ProgramResult> {
+  async run(
+    program: string,
+    argv: readonly string[],
+    options: RunOptions = {},
+  ): Promise<ProgramResult> {
     this.#checkProgram(program);
     checkArguments(argv);
     if (options.input !== undefined && Buffer.byteLength(options.input) > MAX_INPUT_BYTES) {
-      throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_INPUT_BYTES} bytes of standard input, got ${Buffer.byteLength(options.input)}.`);
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        `Expected at most ${MAX_INPUT_BYTES} bytes of standard input, got ${Buffer.byteLength(options.input)}.`,
+      );
     }
     const root = await realpath(this.root).catch(() => {
-      throw new ToolError('EXECUTION_FAILED', 'Expected the root of the programs to be a folder that exists');
+      throw new ToolError(
+        'EXECUTION_FAILED',
+        'Expected the root of the programs to be a folder that exists',
+      );
     });
     const cwd = await folderInside(root, options.cwd ?? '.');
     const searchPath = await trustedPath(root);
@@ -119,16 +142,35 @@ export class ProgramWall {
     const env = { ...this.#environment(), PATH: searchPath.join(delimiter), ...options.env };
     const { maxOutputBytes = MAX_OUTPUT_BYTES, timeoutMs = TIMEOUT_MS } = this.#options;
     const { input, signal, keep = 'head' } = options;
-    return launch({ program, file, argv, cwd, env, input, signal, keep, maxOutputBytes, timeoutMs: options.timeoutMs ?? timeoutMs });
+    return launch({
+      program,
+      file,
+      argv,
+      cwd,
+      env,
+      input,
+      signal,
+      keep,
+      maxOutputBytes,
+      timeoutMs: options.timeoutMs ?? timeoutMs,
+    });
   }
 
   #checkProgram(program: string): void {
     // A path could name a file that the model has just written; a leading hyphen could be read as an option.
-    const bare = program !== '' && !program.startsWith('-') && !program.startsWith('.') && !/[/\\\0]/.test(program);
+    const bare =
+      program !== '' &&
+      !program.startsWith('-') &&
+      !program.startsWith('.') &&
+      !/[/\\\0]/.test(program);
     if (bare && this.allowedPrograms.includes(program)) return;
-    throw new ToolError('FORBIDDEN_PROGRAM', `Expected the bare name of an allowed program (${this.allowedPrograms.join(', ') || 'none'}), got ${JSON.stringify(program).slice(0, 100)}.`, {
-      details: { allowed: [...this.allowedPrograms] },
-    });
+    throw new ToolError(
+      'FORBIDDEN_PROGRAM',
+      `Expected the bare name of an allowed program (${this.allowedPrograms.join(', ') || 'none'}), got ${JSON.stringify(program).slice(0, 100)}.`,
+      {
+        details: { allowed: [...this.allowedPrograms] },
+      },
+    );
   }
 
   #environment(): Record<string, string> {
@@ -143,27 +185,41 @@ export class ProgramWall {
 
 function checkArguments(argv: readonly string[]): void {
   if (!argv.every((each) => typeof each === 'string' && !each.includes('\0'))) {
-    throw new ToolError('INVALID_INPUT', 'Expected arguments to be a list of strings without NUL characters');
+    throw new ToolError(
+      'INVALID_INPUT',
+      'Expected arguments to be a list of strings without NUL characters',
+    );
   }
   const bytes = argv.reduce((sum, each) => sum + Buffer.byteLength(each) + 1, 0);
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
-    throw new ToolError('LIMIT_EXCEEDED', `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, got ${argv.length} of ${bytes} bytes.`);
+    throw new ToolError(
+      'LIMIT_EXCEEDED',
+      `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, got ${argv.length} of ${bytes} bytes.`,
+    );
   }
 }
 
 async function folderInside(root: string, folder: string): Promise<string> {
-  if (folder.includes('\0')) throw new ToolError('INVALID_INPUT', 'Expected a working directory without NUL characters');
+  if (folder.includes('\0'))
+    throw new ToolError('INVALID_INPUT', 'Expected a working directory without NUL characters');
   const wanted = resolve(root, folder);
   if (!isInside(root, wanted)) throw outside();
   const real = await realpath(wanted).catch(() => undefined);
   // Checked again after links are followed: a link below the root may lead out of it.
   if (real !== undefined && !isInside(root, real)) throw outside();
-  if (real === undefined || !(await stat(real)).isDirectory()) throw new ToolError('INVALID_INPUT', 'Expected the working directory to be a folder that exists below the root');
+  if (real === undefined || !(await stat(real)).isDirectory())
+    throw new ToolError(
+      'INVALID_INPUT',
+      'Expected the working directory to be a folder that exists below the root',
+    );
   return real;
 }
 
 function outside(): ToolError {
-  return new ToolError('FORBIDDEN_PATH', 'Expected the working directory to be the root or below it, got one outside.');
+  return new ToolError(
+    'FORBIDDEN_PATH',
+    'Expected the working directory to be the root or below it, got one outside.',
+  );
 }
 
 /**
@@ -184,10 +240,15 @@ async function trustedPath(root: string): Promise<string[]> {
 async function findProgram(program: string, searchPath: readonly string[]): Promise<string> {
   for (const folder of searchPath) {
     const file = join(folder, program);
-    const runnable = await access(file, constants.X_OK).then(async () => (await stat(file)).isFile()).catch(() => false);
+    const runnable = await access(file, constants.X_OK)
+      .then(async () => (await stat(file)).isFile())
+      .catch(() => false);
     if (runnable) return file;
   }
-  throw new ToolError('EXECUTION_FAILED', `Expected the program "${program}" to be installed, got none on the path.`);
+  throw new ToolError(
+    'EXECUTION_FAILED',
+    `Expected the program "${program}" to be installed, got none on the path.`,
+  );
 }
 
 interface Launch extends Pick<RunOptions, 'input' | 'signal'> {
@@ -201,10 +262,28 @@ interface Launch extends Pick<RunOptions, 'input' | 'signal'> {
   readonly timeoutMs: number;
 }
 
-function launch({ program, file, argv, cwd, env, input, signal, keep, maxOutputBytes, timeoutMs }: Launch): Promise<ProgramResult> {
+function launch({
+  program,
+  file,
+  argv,
+  cwd,
+  env,
+  input,
+  signal,
+  keep,
+  maxOutputBytes,
+  timeoutMs,
+}: Launch): Promise<ProgramResult> {
   return new Promise((settle, reject) => {
     // `detached` makes the program the leader of its own process group, so that the whole group can be killed.
-    const child = spawn(file, argv, { cwd, env, shell: false, detached: true, windowsHide: true, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    const child = spawn(file, argv, {
+      cwd,
+      env,
+      shell: false,
+      detached: true,
+      windowsHide: true,
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
     const stdout = new OutputBuffer(maxOutputBytes, keep);
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
@@ -242,12 +321,24 @@ function launch({ program, file, argv, cwd, env, input, signal, keep, maxOutputB
     });
     child.once('error', () => {
       release();
-      reject(new ToolError('EXECUTION_FAILED', `Expected the program "${program}" to start, but the system refused`));
+      reject(
+        new ToolError(
+          'EXECUTION_FAILED',
+          `Expected the program "${program}" to start, but the system refused`,
+        ),
+      );
     });
     child.once('close', (exitCode) => {
       release();
       if (signal?.aborted) reject(aborted(program));
-      else settle({ exitCode, stdout: stdout.text(), stderr: stderr.text(), truncated: stdout.truncated || stderr.truncated, timedOut });
+      else
+        settle({
+          exitCode,
+          stdout: stdout.text(),
+          stderr: stderr.text(),
+          truncated: stdout.truncated || stderr.truncated,
+          timedOut,
+        });
     });
   });
 }
@@ -285,11 +376,16 @@ class OutputBuffer {
     if (this.keep === 'head' && this.#kept >= this.limit) return;
     this.#chunks.push(chunk);
     this.#kept += chunk.length;
-    while (this.keep === 'tail' && this.#kept - (this.#chunks[0]?.length ?? 0) >= this.limit) this.#kept -= this.#chunks.shift()?.length ?? 0;
+    while (this.keep === 'tail' && this.#kept - (this.#chunks[0]?.length ?? 0) >= this.limit)
+      this.#kept -= this.#chunks.shift()?.length ?? 0;
   }
 
   text(): string {
     const kept = Buffer.concat(this.#chunks);
-    return (this.keep === 'head' ? kept.subarray(0, this.limit) : kept.subarray(Math.max(0, kept.length - this.limit))).toString('utf8');
+    return (
+      this.keep === 'head'
+        ? kept.subarray(0, this.limit)
+        : kept.subarray(Math.max(0, kept.length - this.limit))
+    ).toString('utf8');
   }
 }

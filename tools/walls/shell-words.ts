@@ -51,7 +51,8 @@ class ShellReader {
       const char = this.line[this.#at] as string;
       if (BLANK.has(char)) this.#at++;
       else if (char === '#') this.#skipComment();
-      else if (char === '>' || char === '<' || this.line.startsWith('&>', this.#at)) this.#redirect();
+      else if (char === '>' || char === '<' || this.line.startsWith('&>', this.#at))
+        this.#redirect();
       else if (CONTROL.has(char)) this.#control(char);
       else this.#words.push(this.#word());
     }
@@ -71,7 +72,8 @@ class ShellReader {
   }
 
   #endCommand(): void {
-    if (this.#words.length > 0 || this.#writesTo.length > 0 || this.#nested.length > 0) this.#commands.push({ words: this.#words, writesTo: this.#writesTo, nested: this.#nested });
+    if (this.#words.length > 0 || this.#writesTo.length > 0 || this.#nested.length > 0)
+      this.#commands.push({ words: this.#words, writesTo: this.#writesTo, nested: this.#nested });
     this.#words = [];
     this.#writesTo = [];
     this.#nested = [];
@@ -85,7 +87,8 @@ class ShellReader {
       return;
     }
     // A number that touches the operator names a stream and is not a word.
-    if (/\d/.test(this.line[this.#at - 1] ?? '') && /^\d+$/.test(this.#words.at(-1)?.text ?? '')) this.#words.pop();
+    if (/\d/.test(this.line[this.#at - 1] ?? '') && /^\d+$/.test(this.#words.at(-1)?.text ?? ''))
+      this.#words.pop();
     let operator = '';
     while ('<>&|'.includes(this.line[this.#at] ?? ' ')) operator += this.line[this.#at++];
     // The quotes in a here-document are text: they would hide the commands between two of them.
@@ -95,7 +98,8 @@ class ShellReader {
     if (next === undefined || next === '\n') return;
     const target = this.#word();
     const isStream = operator.endsWith('&') && /^(?:\d+|-)$/.test(target.text);
-    if ((start === '>' || start === '&' || operator.includes('>')) && !isStream) this.#writesTo.push(target);
+    if ((start === '>' || start === '&' || operator.includes('>')) && !isStream)
+      this.#writesTo.push(target);
   }
 
   #word(): ShellWord {
@@ -126,7 +130,11 @@ class ShellReader {
       } else {
         // In `$'…'` a backslash escapes the quote, so that it ends elsewhere.
         if (char === '$' && !quoted && this.line[this.#at + 1] === "'") this.#opaque = true;
-        if (char === '$' || (!quoted && (EXPANDING.has(char) || (char === '{' && this.#bracesAt(this.#at))))) expands = true;
+        if (
+          char === '$' ||
+          (!quoted && (EXPANDING.has(char) || (char === '{' && this.#bracesAt(this.#at))))
+        )
+          expands = true;
         text += char;
         this.#at++;
       }

@@ -8,8 +8,20 @@ const MAX_CHANGED_LINES = 2_000;
 /** Returns the preview of a file that gets another text. Long changes are told apart by a digest of the old text. */
 export function textChange(path: string, before: string | undefined, after: string): Preview {
   const bytes = Buffer.byteLength(after);
-  if (before === undefined) return { summary: `Creates ${path} (${bytes} bytes)`, diff: createTwoFilesPatch('/dev/null', path, '', after), reversible: true };
+  if (before === undefined)
+    return {
+      summary: `Creates ${path} (${bytes} bytes)`,
+      diff: createTwoFilesPatch('/dev/null', path, '', after),
+      reversible: true,
+    };
   const digest = createHash('sha256').update(before).digest('hex').slice(0, 12);
-  const diff = createTwoFilesPatch(path, path, before, after, undefined, undefined, { context: 3, maxEditLength: MAX_CHANGED_LINES });
-  return { summary: `Changes ${path} (SHA-256 ${digest}…), ${Buffer.byteLength(before)} to ${bytes} bytes`, ...(diff !== undefined && { diff }), reversible: false };
+  const diff = createTwoFilesPatch(path, path, before, after, undefined, undefined, {
+    context: 3,
+    maxEditLength: MAX_CHANGED_LINES,
+  });
+  return {
+    summary: `Changes ${path} (SHA-256 ${digest}…), ${Buffer.byteLength(before)} to ${bytes} bytes`,
+    ...(diff !== undefined && { diff }),
+    reversible: false,
+  };
 }

@@ -30,7 +30,14 @@ const WEB_PORTS = [80, 443, 8080, 8443];
 const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
 
 /** Names of services that hand out a machine's credentials. */
-const METADATA_NAMES = new Set(['metadata', 'metadata.goog', 'metadata.google.internal', 'instance-data', 'instance-data.ec2.internal', 'metadata.azure.internal']);
+const METADATA_NAMES = new Set([
+  'metadata',
+  'metadata.goog',
+  'metadata.google.internal',
+  'instance-data',
+  'instance-data.ec2.internal',
+  'metadata.azure.internal',
+]);
 
 /** Decides which URLs a tool may call, so that a model cannot be talked into reaching what only this machine can reach. */
 export class UrlWall {
@@ -38,7 +45,11 @@ export class UrlWall {
   readonly #ports: ReadonlySet<number>;
   readonly #resolve: Resolve;
 
-  constructor({ allowPrivate = false, ports = WEB_PORTS, resolve = resolveAll }: UrlWallOptions = {}) {
+  constructor({
+    allowPrivate = false,
+    ports = WEB_PORTS,
+    resolve = resolveAll,
+  }: UrlWallOptions = {}) {
     this.#allowPrivate = allowPrivate;
     this.#ports = new Set(ports);
     this.#resolve = resolve;
@@ -62,26 +73,38 @@ export class UrlWall {
   }
 
   #checkText(text: string | URL): { url: URL; hostname: string } {
-    if (!URL.canParse(String(text))) throw new ToolError('FORBIDDEN_URL', 'Expected an absolute http or https URL, got text that is no URL. Write it as https://host/path.');
+    if (!URL.canParse(String(text)))
+      throw new ToolError(
+        'FORBIDDEN_URL',
+        'Expected an absolute http or https URL, got text that is no URL. Write it as https://host/path.',
+      );
     const url = new URL(text);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(url, `Expected http or https, got ${url.protocol.slice(0, -1)}.`);
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw refused(url, `Expected http or https, got ${url.protocol.slice(0, -1)}.`);
     // Credentials before the host make it look like another one, and would be sent along.
-    if (url.username !== '' || url.password !== '') throw refused(url, 'Expected a URL without user name and password, got one with them.');
+    if (url.username !== '' || url.password !== '')
+      throw refused(url, 'Expected a URL without user name and password, got one with them.');
     url.hostname = withoutTrailingDots(url.hostname);
     const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     if (isIP(hostname) === 0) this.#checkName(url, hostname);
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-    if (!this.#allowPrivate && !this.#ports.has(port)) throw refused(url, `Expected port ${[...this.#ports].join(', ')}, got ${port}.`);
+    if (!this.#allowPrivate && !this.#ports.has(port))
+      throw refused(url, `Expected port ${[...this.#ports].join(', ')}, got ${port}.`);
     return { url, hostname };
   }
 
   #checkName(url: URL, name: string): void {
-    if (name.split('.').includes('')) throw refused(url, 'Expected a host name, got one with an empty part.');
-    if (METADATA_NAMES.has(name)) throw refused(url, 'Expected a public host, got a metadata service.');
+    if (name.split('.').includes(''))
+      throw refused(url, 'Expected a host name, got one with an empty part.');
+    if (METADATA_NAMES.has(name))
+      throw refused(url, 'Expected a public host, got a metadata service.');
     if (this.#allowPrivate) return;
-    const isPrivate = PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+    const isPrivate = PRIVATE_SUFFIXES.some(
+      (suffix) => name === suffix || name.endsWith(`.${suffix}`),
+    );
     // A name without a dot is completed with the search domains of the own network.
-    if (isPrivate || !name.includes('.')) throw refused(url, 'Expected a public host, got a name of the own network.');
+    if (isPrivate || !name.includes('.'))
+      throw refused(url, 'Expected a public host, got a name of the own network.');
   }
 
   #checkAddress(url: URL, address: string): void {
@@ -95,9 +118,17 @@ export class UrlWall {
     try {
       addresses = await this.#resolve(hostname);
     } catch (cause) {
-      throw new ToolError('EXECUTION_FAILED', `Expected the name ${hostname} to have an address, got none. Check its spelling.`, { cause });
+      throw new ToolError(
+        'EXECUTION_FAILED',
+        `Expected the name ${hostname} to have an address, got none. Check its spelling.`,
+        { cause },
+      );
     }
-    if (addresses.length === 0) throw new ToolError('EXECUTION_FAILED', `Expected the name ${hostname} to have an address, got none. Check its spelling.`);
+    if (addresses.length === 0)
+      throw new ToolError(
+        'EXECUTION_FAILED',
+        `Expected the name ${hostname} to have an address, got none. Check its spelling.`,
+      );
     return addresses;
   }
 }
@@ -117,5 +148,7 @@ function withoutTrailingDots(hostname: string): string {
 /** Names the origin only: paths and queries may carry secrets. */
 function refused(url: URL, why: string): ToolError {
   const origin = url.origin === 'null' ? url.protocol : url.origin;
-  return new ToolError('FORBIDDEN_URL', `${why}; this URL cannot be called: ${origin}`, { details: { url: origin } });
+  return new ToolError('FORBIDDEN_URL', `${why}; this URL cannot be called: ${origin}`, {
+    details: { url: origin },
+  });
 }

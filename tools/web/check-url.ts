@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { reached, urlInput, urlKey } from './web-answer.js';
@@ -24,7 +35,8 @@ export interface UrlState {
 /** Tells whether an address answers, and with what, without reading it. */
 @tool({
   name: 'check_url',
-  description: 'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',
+  description:
+    'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -36,11 +48,26 @@ export interface UrlState {
   sends: 'outside',
   sensitive: ['url'],
   category: 'web',
-  keywords: ['check url', 'link', 'reachable', 'status code', 'broken link', 'dead link', 'redirect', 'online', 'content type'],
+  keywords: [
+    'check url',
+    'link',
+    'reachable',
+    'status code',
+    'broken link',
+    'dead link',
+    'redirect',
+    'online',
+    'content type',
+  ],
   mandatoryKeywords: ['check url', 'broken link', 'dead link'],
   stages: [Stage.READING, Stage.VERIFICATION],
   taskTypes: ['analysis', 'search'],
-  examples: ['Is https://example.com still online?', 'Does this link work?', 'How large is the file behind this URL?', 'Where does this short link lead?'],
+  examples: [
+    'Is https://example.com still online?',
+    'Does this link work?',
+    'How large is the file behind this URL?',
+    'Where does this short link lead?',
+  ],
   progressParams: ['url'],
   timeoutMs: 20_000,
   allowParallel: true,
@@ -50,7 +77,10 @@ export interface UrlState {
 export class CheckUrl {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url }: z.input<typeof Input>, { signal }: ToolContext): Promise<UrlState | ToolResult<never>> {
+  async execute(
+    { url }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<UrlState | ToolResult<never>> {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, method: 'HEAD' }));
     if (!('body' in answer)) return answer;
     const { headers, status } = answer;

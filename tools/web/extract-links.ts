@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { linksOf, type PageLink } from './html-text.js';
@@ -12,7 +24,13 @@ const MAX_LINKS = 1_000;
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public page'),
   sameOrigin: z.boolean().default(false).describe('Only links to the same server'),
-  limit: z.number().int().min(1).max(MAX_LINKS).default(USUAL_LINKS).describe('Most links to return'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_LINKS)
+    .default(USUAL_LINKS)
+    .describe('Most links to return'),
 });
 
 export interface PageLinks {
@@ -27,7 +45,8 @@ export interface PageLinks {
 /** Lists where a page leads. */
 @tool({
   name: 'extract_links',
-  description: 'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in the order of the page. Links to mail addresses, scripts and places on the page are left out. At most 1000 links.',
+  description:
+    'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in the order of the page. Links to mail addresses, scripts and places on the page are left out. At most 1000 links.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.READONLY,
@@ -39,11 +58,24 @@ export interface PageLinks {
   sends: 'outside',
   sensitive: ['url'],
   category: 'web',
-  keywords: ['links', 'hyperlinks', 'urls of a page', 'crawl', 'outgoing links', 'anchors', 'list links', 'sitemap'],
+  keywords: [
+    'links',
+    'hyperlinks',
+    'urls of a page',
+    'crawl',
+    'outgoing links',
+    'anchors',
+    'list links',
+    'sitemap',
+  ],
   mandatoryKeywords: ['extract links', 'list links'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['search', 'analysis'],
-  examples: ['List all links on https://example.com', 'Which pages of this site does the start page lead to?', 'Find the download link on this page'],
+  examples: [
+    'List all links on https://example.com',
+    'Which pages of this site does the start page lead to?',
+    'Find the download link on this page',
+  ],
   progressParams: ['url', 'sameOrigin', 'limit'],
   timeoutMs: 20_000,
   allowParallel: true,
@@ -53,13 +85,29 @@ export interface PageLinks {
 export class ExtractLinks {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url, sameOrigin = false, limit = USUAL_LINKS }: z.input<typeof Input>, { signal }: ToolContext): Promise<PageLinks | ToolResult<never>> {
-    const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html' } }));
+  async execute(
+    { url, sameOrigin = false, limit = USUAL_LINKS }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<PageLinks | ToolResult<never>> {
+    const answer = await reached(
+      guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html' } }),
+    );
     if (!('body' in answer)) return answer;
     const page = textOf(answer);
-    if (page === undefined || !isHtml(page.contentType)) return fail(`Expected an HTML page, got ${String(answer.headers['content-type']).slice(0, 100)}. Read it with fetch_url.`);
+    if (page === undefined || !isHtml(page.contentType))
+      return fail(
+        `Expected an HTML page, got ${String(answer.headers['content-type']).slice(0, 100)}. Read it with fetch_url.`,
+      );
     const origin = new URL(answer.url).origin;
-    const links = linksOf(page.text, answer.url).filter((link) => !sameOrigin || new URL(link.url).origin === origin);
-    return { url: answer.url, status: answer.status, links: links.slice(0, limit), found: links.length, truncated: answer.truncated || links.length > limit };
+    const links = linksOf(page.text, answer.url).filter(
+      (link) => !sameOrigin || new URL(link.url).origin === origin,
+    );
+    return {
+      url: answer.url,
+      status: answer.status,
+      links: links.slice(0, limit),
+      found: links.length,
+      truncated: answer.truncated || links.length > limit,
+    };
   }
 }

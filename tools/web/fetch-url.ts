@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, ok, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  ok,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { mediaContent } from '../walls/media-content.js';
 import { UrlWall } from '../walls/url-wall.js';
@@ -13,8 +26,19 @@ const MAX_CHARS = 200_000;
 
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
-  offset: z.number().int().min(0).default(0).describe('Where in the text to start; nextOffset of the answer before'),
-  maxChars: z.number().int().min(1).max(MAX_CHARS).default(USUAL_CHARS).describe('Most characters of text to return'),
+  offset: z
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Where in the text to start; nextOffset of the answer before'),
+  maxChars: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_CHARS)
+    .default(USUAL_CHARS)
+    .describe('Most characters of text to return'),
 });
 
 /** The page that was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
@@ -34,7 +58,8 @@ export interface FetchedPage {
 /** Reads a web page and changes nothing there. */
 @tool({
   name: 'fetch_url',
-  description: 'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
+  description:
+    'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
   inputSchema: Input,
   priority: Priority.HIGH,
   accessMode: AccessMode.READONLY,
@@ -46,11 +71,27 @@ export interface FetchedPage {
   sends: 'outside',
   sensitive: ['url'],
   category: 'web',
-  keywords: ['fetch', 'url', 'web page', 'website', 'download', 'read page', 'browse', 'http get', 'article', 'link'],
+  keywords: [
+    'fetch',
+    'url',
+    'web page',
+    'website',
+    'download',
+    'read page',
+    'browse',
+    'http get',
+    'article',
+    'link',
+  ],
   mandatoryKeywords: ['fetch url', 'https://'],
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
-  examples: ['Summarize https://example.com/article', 'What does the documentation at this link say about retries?', 'Read the JSON at https://api.example.com/status', 'Fetch this web page for me'],
+  examples: [
+    'Summarize https://example.com/article',
+    'What does the documentation at this link say about retries?',
+    'Read the JSON at https://api.example.com/status',
+    'Fetch this web page for me',
+  ],
   progressParams: ['url', 'offset'],
   timeoutMs: 20_000,
   allowParallel: true,
@@ -60,21 +101,60 @@ export interface FetchedPage {
 export class FetchUrl {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>, { signal }: ToolContext): Promise<FetchedPage | ToolResult<FetchedPage>> {
-    const answer = await reached(guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html, application/json, text/*;q=0.9, */*;q=0.1' } }));
+  async execute(
+    { url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<FetchedPage | ToolResult<FetchedPage>> {
+    const answer = await reached(
+      guardedFetch(url, {
+        wall: this.wall,
+        signal,
+        headers: { accept: 'text/html, application/json, text/*;q=0.9, */*;q=0.1' },
+      }),
+    );
     if (!('body' in answer)) return answer;
     const found = textOf(answer);
-    const media = found === undefined && !answer.truncated ? mediaContent(answer.body, new URL(answer.url).pathname.split('/').at(-1)!) : undefined;
-    if (media !== undefined) return ok({ url: answer.url, status: answer.status, contentType: media.mediaType, bytes: answer.body.length, truncated: false, nextOffset: null }, { content: [media.part] });
-    if (found === undefined) return fail(`Expected text, HTML, JSON, or an image or PDF of at most 5 MiB, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`);
+    const media =
+      found === undefined && !answer.truncated
+        ? mediaContent(answer.body, new URL(answer.url).pathname.split('/').at(-1)!)
+        : undefined;
+    if (media !== undefined)
+      return ok(
+        {
+          url: answer.url,
+          status: answer.status,
+          contentType: media.mediaType,
+          bytes: answer.body.length,
+          truncated: false,
+          nextOffset: null,
+        },
+        { content: [media.part] },
+      );
+    if (found === undefined)
+      return fail(
+        `Expected text, HTML, JSON, or an image or PDF of at most 5 MiB, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`,
+      );
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
-    if (isJson(found.contentType) && !answer.truncated && offset === 0 && found.text.length <= maxChars) {
+    if (
+      isJson(found.contentType) &&
+      !answer.truncated &&
+      offset === 0 &&
+      found.text.length <= maxChars
+    ) {
       const json = parsed(found.text);
       if (json !== undefined) return { ...page, json, truncated: false, nextOffset: null };
     }
-    const { title, text } = isHtml(found.contentType) ? readablePage(found.text) : { title: null, text: found.text };
+    const { title, text } = isHtml(found.contentType)
+      ? readablePage(found.text)
+      : { title: null, text: found.text };
     const { piece, nextOffset } = pieceOf(text, offset, maxChars);
-    return { ...page, ...(title === null ? {} : { title }), text: piece, truncated: answer.truncated || nextOffset !== null, nextOffset };
+    return {
+      ...page,
+      ...(title === null ? {} : { title }),
+      text: piece,
+      truncated: answer.truncated || nextOffset !== null,
+      nextOffset,
+    };
   }
 }
 

@@ -13,11 +13,53 @@ export interface PageLink {
 }
 
 /** Elements that begin a new line. */
-const BLOCKS = new Set(['address', 'article', 'aside', 'blockquote', 'br', 'dd', 'div', 'dl', 'dt', 'fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section', 'table', 'tr', 'ul']);
+const BLOCKS = new Set([
+  'address',
+  'article',
+  'aside',
+  'blockquote',
+  'br',
+  'dd',
+  'div',
+  'dl',
+  'dt',
+  'fieldset',
+  'figcaption',
+  'figure',
+  'footer',
+  'form',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'header',
+  'hr',
+  'li',
+  'main',
+  'nav',
+  'ol',
+  'p',
+  'pre',
+  'section',
+  'table',
+  'tr',
+  'ul',
+]);
 /** Elements that stand apart within a line. */
 const CELLS = new Set(['td', 'th']);
 /** Elements whose content is code or not shown. */
-const UNREAD = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'textarea', 'select']);
+const UNREAD = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'iframe',
+  'textarea',
+  'select',
+]);
 
 /** Turns a page into lines of text, without code, styles and comments. */
 export function readablePage(html: string): ReadablePage {
@@ -37,7 +79,11 @@ export function readablePage(html: string): ReadablePage {
       else if (CELLS.has(name) && opens) parts.push(' | ');
     },
   });
-  const lines = parts.join('').split('\n').map(tidyLine).filter((line) => line !== '' && line !== '-');
+  const lines = parts
+    .join('')
+    .split('\n')
+    .map(tidyLine)
+    .filter((line) => line !== '' && line !== '-');
   return { title: title === null ? null : tidyLine(title), text: lines.join('\n') };
 }
 
@@ -47,7 +93,8 @@ export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
   let base = pageUrl;
   let current: { url: string; text: string } | undefined;
   const finish = () => {
-    if (current !== undefined && !links.get(current.url)) links.set(current.url, tidyLine(current.text));
+    if (current !== undefined && !links.get(current.url))
+      links.set(current.url, tidyLine(current.text));
     current = undefined;
   };
   readPage(html, {
@@ -55,7 +102,8 @@ export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
       if (current !== undefined) current.text += text;
     },
     tag: (name, attributes) => {
-      if (name === 'base' && base === pageUrl) base = webUrl(attributes?.get('href'), pageUrl) ?? base;
+      if (name === 'base' && base === pageUrl)
+        base = webUrl(attributes?.get('href'), pageUrl) ?? base;
       if (name !== 'a') return;
       finish();
       const url = webUrl(attributes?.get('href'), base);

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, fail, Priority, SideEffect, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  fail,
+  Priority,
+  SideEffect,
+  Stage,
+  tool,
+  type ToolContext,
+  type ToolResult,
+} from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
@@ -16,13 +28,21 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
-  method: z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']).describe('HTTP method'),
+  method: z
+    .enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
+    .describe('HTTP method'),
   headers: z
     .record(z.string().max(200), z.string().max(MAX_HEADER_CHARS))
-    .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, { error: `at most ${MAX_HEADERS} headers` })
+    .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, {
+      error: `at most ${MAX_HEADERS} headers`,
+    })
     .optional()
     .describe('Request headers, such as content-type or authorization'),
-  body: z.string().max(MAX_BODY_CHARS).optional().describe('Request body; not with GET, HEAD and OPTIONS'),
+  body: z
+    .string()
+    .max(MAX_BODY_CHARS)
+    .optional()
+    .describe('Request body; not with GET, HEAD and OPTIONS'),
 });
 
 export interface HttpAnswer {
@@ -37,7 +57,8 @@ export interface HttpAnswer {
 /** Sends any request to a web service. What it does there is the service's affair, so it counts as able to change things. */
 @tool({
   name: 'http_request',
-  description: 'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
+  description:
+    'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   accessMode: AccessMode.MIXED,
@@ -49,16 +70,36 @@ export interface HttpAnswer {
   sends: 'outside',
   sensitive: ['url'],
   category: 'web',
-  keywords: ['http request', 'api call', 'rest', 'webhook', 'post', 'put', 'patch', 'delete request', 'endpoint', 'send request'],
+  keywords: [
+    'http request',
+    'api call',
+    'rest',
+    'webhook',
+    'post',
+    'put',
+    'patch',
+    'delete request',
+    'endpoint',
+    'send request',
+  ],
   mandatoryKeywords: ['http request', 'api call', 'webhook'],
   stages: [Stage.EXECUTION],
   taskTypes: ['action'],
-  examples: ['Send a POST request with this JSON to https://api.example.com/orders', 'Call the webhook with the message "done"', 'Delete record 17 through the REST API', 'Which methods does this endpoint allow?'],
+  examples: [
+    'Send a POST request with this JSON to https://api.example.com/orders',
+    'Call the webhook with the message "done"',
+    'Delete record 17 through the REST API',
+    'Which methods does this endpoint allow?',
+  ],
   progressParams: ['url', 'method', 'headers', 'body'],
   timeoutMs: 20_000,
   allowParallel: false,
   version: '1.0.0',
-  preview: ({ url, method, body }) => ({ summary: `${method} ${url}${body === undefined ? '' : ` with ${Buffer.byteLength(body)} bytes`}`, recipients: [new URL(url).hostname], ...(!READING.has(method) && { reversible: false }) }),
+  preview: ({ url, method, body }) => ({
+    summary: `${method} ${url}${body === undefined ? '' : ` with ${Buffer.byteLength(body)} bytes`}`,
+    recipients: [new URL(url).hostname],
+    ...(!READING.has(method) && { reversible: false }),
+  }),
   dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
   conflictKeys({ url, method }) {
     const keys = [urlKey(url)];
@@ -68,9 +109,15 @@ export interface HttpAnswer {
 export class HttpRequest {
   constructor(private readonly wall: UrlWall = new UrlWall()) {}
 
-  async execute({ url, method, headers, body }: z.input<typeof Input>, { signal }: ToolContext): Promise<HttpAnswer | ToolResult<never>> {
-    if (body !== undefined && READING.has(method)) return fail(`Expected ${method} without a body, got one. Leave the body out or use POST.`);
-    const answer = await reached(guardedFetch(url, { wall: this.wall, method, headers, body, signal }));
+  async execute(
+    { url, method, headers, body }: z.input<typeof Input>,
+    { signal }: ToolContext,
+  ): Promise<HttpAnswer | ToolResult<never>> {
+    if (body !== undefined && READING.has(method))
+      return fail(`Expected ${method} without a body, got one. Leave the body out or use POST.`);
+    const answer = await reached(
+      guardedFetch(url, { wall: this.wall, method, headers, body, signal }),
+    );
     if (!('body' in answer)) return answer;
     const text = answer.body.length === 0 ? '' : textOf(answer)?.text;
     const { piece, nextOffset } = pieceOf(text ?? '', 0, MAX_ANSWER_CHARS);
@@ -87,6 +134,8 @@ export class HttpRequest {
 /** Session cookies are secrets of the connection and have no place in a transcript. */
 function shownHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => (value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]])),
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || name === 'set-cookie' ? [] : [[name, String(value)]],
+    ),
   );
 }

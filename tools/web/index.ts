@@ -9,5 +9,10 @@ export { CheckUrl, ExtractLinks, FetchUrl, HttpRequest };
 /** The web tools, all behind one wall. */
 export function createWebTools(options: UrlWallOptions = {}) {
   const wall = new UrlWall(options);
-  return [new FetchUrl(wall), new CheckUrl(wall), new ExtractLinks(wall), new HttpRequest(wall)] as const;
+  return [
+    new FetchUrl(wall),
+    new CheckUrl(wall),
+    new ExtractLinks(wall),
+    new HttpRequest(wall),
+  ] as const;
 }

@@ -20,10 +20,11 @@ function canonicalUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
   url.hostname = url.hostname.replace(/\.+$/, '');
-  const unescaped = (part: string) => part.replace(/%([\da-f]{2})/gi, (escape, hex: string) => {
-    const character = String.fromCharCode(parseInt(hex, 16));
-    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
-  });
+  const unescaped = (part: string) =>
+    part.replace(/%([\da-f]{2})/gi, (escape, hex: string) => {
+      const character = String.fromCharCode(parseInt(hex, 16));
+      return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+    });
   url.pathname = unescaped(url.pathname);
   url.search = unescaped(url.search);
   return url.href;
@@ -58,8 +59,13 @@ export function textOf({ headers, body }: FetchAnswer): TextAnswer | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? 'text/plain').split(';');
   const contentType = type.trim().toLowerCase();
   if (!isText(contentType)) return undefined;
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.toLowerCase().startsWith('charset='));
-  return { contentType, text: decoderOf(charset?.slice('charset='.length).replaceAll('"', '')).decode(body) };
+  const charset = parameters
+    .map((parameter) => parameter.trim())
+    .find((parameter) => parameter.toLowerCase().startsWith('charset='));
+  return {
+    contentType,
+    text: decoderOf(charset?.slice('charset='.length).replaceAll('"', '')).decode(body),
+  };
 }
 
 export function isHtml(contentType: string): boolean {
@@ -71,17 +77,36 @@ export function isJson(contentType: string): boolean {
 }
 
 /** A piece of a text; never half of a character that takes two units. */
-export function pieceOf(text: string, offset: number, length: number): { readonly piece: string; readonly nextOffset: number | null } {
+export function pieceOf(
+  text: string,
+  offset: number,
+  length: number,
+): { readonly piece: string; readonly nextOffset: number | null } {
   let end = Math.min(offset + length, text.length);
   const last = text.charCodeAt(end - 1);
   if (end < text.length && last >= 0xd800 && last <= 0xdbff) end += end - 1 > offset ? -1 : 1;
   return { piece: text.slice(offset, end), nextOffset: end < text.length ? end : null };
 }
 
-const TEXT_TYPES = new Set(['application/javascript', 'application/xml', 'application/x-yaml', 'application/yaml', 'application/toml', 'application/x-ndjson', 'application/sql', 'application/x-www-form-urlencoded']);
+const TEXT_TYPES = new Set([
+  'application/javascript',
+  'application/xml',
+  'application/x-yaml',
+  'application/yaml',
+  'application/toml',
+  'application/x-ndjson',
+  'application/sql',
+  'application/x-www-form-urlencoded',
+]);
 
 function isText(contentType: string): boolean {
-  return contentType.startsWith('text/') || isHtml(contentType) || isJson(contentType) || contentType.endsWith('+xml') || TEXT_TYPES.has(contentType);
+  return (
+    contentType.startsWith('text/') ||
+    isHtml(contentType) ||
+    isJson(contentType) ||
+    contentType.endsWith('+xml') ||
+    TEXT_TYPES.has(contentType)
+  );
 }
 
 /** Unknown encodings are read as UTF-8: most pages are. */

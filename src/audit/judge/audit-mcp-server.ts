@@ -14,7 +14,15 @@ import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { Effect } from '../effect.js';
 import { runTools, type RunChoice, type RunOptions, type RunResult } from '../run/run-tools.js';
-import { auditDeclared, knowledge, packageOf, runChoice, type AuditOptions, type AuditReport, type Skipped } from './audit-tools.js';
+import {
+  auditDeclared,
+  knowledge,
+  packageOf,
+  runChoice,
+  type AuditOptions,
+  type AuditReport,
+  type Skipped,
+} from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
 /** The options of `auditMcpServer`. */
@@ -75,43 +83,122 @@ interface Installed {
  * `readMcpSettings` takes them. Where their variables look like keys, the server gets other values.
  * @throws ToolError `INVALID_ARGUMENT` for a server that is not found, is not made for Node or does not answer, and for a wrong listing.
  */
-export async function auditMcpServer(server: unknown, options: McpAuditOptions = {}): Promise<AuditReport> {
-  const { cwd = process.cwd(), env = {}, install = false, known, listing, name: wanted, observed, run, onProgress } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
+export async function auditMcpServer(
+  server: unknown,
+  options: McpAuditOptions = {},
+): Promise<AuditReport> {
+  const {
+    cwd = process.cwd(),
+    env = {},
+    install = false,
+    known,
+    listing,
+    name: wanted,
+    observed,
+    run,
+    onProgress,
+  } = checkOptions(optionsSchema, options, 'options of auditMcpServer');
   const asked = commandOf(server, wanted);
   const installed = await findInstalled(asked, cwd, install, onProgress);
   const { folder, entry } = installed;
   const { name, version } = await packageOf(folder);
-  const tools = listing === undefined ? await listTools(installed, { ...installed.start.env, ...env }, onProgress) : toolsIn(listing);
+  const tools =
+    listing === undefined
+      ? await listTools(installed, { ...installed.start.env, ...env }, onProgress)
+      : toolsIn(listing);
   const declared = new Map<string, DeclaredFacts>();
   const skipped: Skipped[] = [];
   for (const tool of tools) {
-    if (isPlainObject(tool) && typeof tool['name'] === 'string' && !declared.has(tool['name'])) declared.set(tool['name'], factsOfAnnotations(tool['annotations']));
-    else skipped.push({ name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list', reason: expectedGot('tools with a name of their own', 'another entry') });
+    if (isPlainObject(tool) && typeof tool['name'] === 'string' && !declared.has(tool['name']))
+      declared.set(tool['name'], factsOfAnnotations(tool['annotations']));
+    else
+      skipped.push({
+        name: isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : 'tools/list',
+        reason: expectedGot('tools with a name of their own', 'another entry'),
+      });
   }
-  const ran = run === undefined ? undefined : await runServer(installed, cwd, { ...installed.start.env, ...env }, { ...run, code: folder, onProgress });
-  return auditDeclared({ kind: 'mcp-server', name: name ?? basename(folder), ...(version !== undefined && { version }), folder: relative(cwd, folder) || '.' }, folder, [entry], declared, { known, observed, ran, onProgress, skipped });
+  const ran =
+    run === undefined
+      ? undefined
+      : await runServer(
+          installed,
+          cwd,
+          { ...installed.start.env, ...env },
+          { ...run, code: folder, onProgress },
+        );
+  return auditDeclared(
+    {
+      kind: 'mcp-server',
+      name: name ?? basename(folder),
+      ...(version !== undefined && { version }),
+      folder: relative(cwd, folder) || '.',
+    },
+    folder,
+    [entry],
+    declared,
+    { known, observed, ran, onProgress, skipped },
+  );
 }
 
 /** Calls the tools of a server. A folder among its arguments is copied for each call, and the server works in the copy. */
-async function runServer({ start: { command, args } }: Installed, cwd: string, env: Readonly<Record<string, string>>, options: RunOptions): Promise<RunResult> {
-  if (!/^node(?:\.exe)?$/.test(basename(command))) throw invalidArgument('a server that node runs', command, 'Give its compiled file.');
-  const root = args.slice(1).map((word) => resolve(cwd, word)).find(isFolder);
-  return runTools(undefined, { command, args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)), env }, { ...options, root });
+async function runServer(
+  { start: { command, args } }: Installed,
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  options: RunOptions,
+): Promise<RunResult> {
+  if (!/^node(?:\.exe)?$/.test(basename(command)))
+    throw invalidArgument('a server that node runs', command, 'Give its compiled file.');
+  const root = args
+    .slice(1)
+    .map((word) => resolve(cwd, word))
+    .find(isFolder);
+  return runTools(
+    undefined,
+    {
+      command,
+      args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)),
+      env,
+    },
+    { ...options, root },
+  );
 }
 
 function toolsIn(listing: unknown): readonly unknown[] {
-  const tools = [listing, ...(isPlainObject(listing) ? [listing['tools'], isPlainObject(listing['result']) ? listing['result']['tools'] : undefined] : [])].find(Array.isArray);
-  if (tools === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('a listing as tools/list gives it', 'another value', 'It is {"tools": […]}, or the list alone.'));
+  const tools = [
+    listing,
+    ...(isPlainObject(listing)
+      ? [
+          listing['tools'],
+          isPlainObject(listing['result']) ? listing['result']['tools'] : undefined,
+        ]
+      : []),
+  ].find(Array.isArray);
+  if (tools === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a listing as tools/list gives it',
+        'another value',
+        'It is {"tools": […]}, or the list alone.',
+      ),
+    );
   return tools;
 }
 
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
 /** Returns the command of a server: as it is written, or in the settings. A single word is a folder, a file or a package. */
-function commandOf(server: unknown, name: string | undefined): Command | { readonly place: string } {
+function commandOf(
+  server: unknown,
+  name: string | undefined,
+): Command | { readonly place: string } {
   if (typeof server !== 'string') return commandIn(readMcpSettings(server).servers, name);
-  const [command, ...args] = (server.match(WORDS) ?? []).map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
-  if (command === undefined) throw invalidArgument('an MCP server: a package, a folder, a command or settings', server);
+  const [command, ...args] = (server.match(WORDS) ?? []).map((word) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'),
+  );
+  if (command === undefined)
+    throw invalidArgument('an MCP server: a package, a folder, a command or settings', server);
   return args.length === 0 ? { place: command } : { command, args };
 }
 
@@ -119,31 +206,83 @@ function commandOf(server: unknown, name: string | undefined): Command | { reado
 const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
 const STAND_IN = 'audit';
 
-const isKeyOf = (option = '') => /^--?\w/.test(option) && !option.includes('=') && SECRET.test(option);
+const isKeyOf = (option = '') =>
+  /^--?\w/.test(option) && !option.includes('=') && SECRET.test(option);
 /** Returns the text with a stand-in for each part that looks like a key. */
 const harmlessText = (value: string) => withoutSecrets(value).replaceAll('[secret]', STAND_IN);
 
-function commandIn(servers: ReturnType<typeof readMcpSettings>['servers'], name: string | undefined): Command {
-  const found = name === undefined ? (servers.length === 1 ? servers[0] : undefined) : servers.find((each) => each.name === name);
-  if (found === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`, name === undefined ? 'none' : JSON.stringify(name), 'Name it: settings.json:name.'));
-  if (found.transport.kind !== 'stdio') throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is started here', 'one over the network, whose code is not', 'Name its package or folder, and give its tools with a listing.'));
+function commandIn(
+  servers: ReturnType<typeof readMcpSettings>['servers'],
+  name: string | undefined,
+): Command {
+  const found =
+    name === undefined
+      ? servers.length === 1
+        ? servers[0]
+        : undefined
+      : servers.find((each) => each.name === name);
+  if (found === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`,
+        name === undefined ? 'none' : JSON.stringify(name),
+        'Name it: settings.json:name.',
+      ),
+    );
+  if (found.transport.kind !== 'stdio')
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a server that is started here',
+        'one over the network, whose code is not',
+        'Name its package or folder, and give its tools with a listing.',
+      ),
+    );
   const { command, args, env, cwd } = found.transport;
   // Servers that do not start without a key do with any; the real ones stay where they are.
-  const harmless = Object.entries(env).map(([variable, value]) => [variable, SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value)]);
-  return { command, args: args.map((each, index) => (isKeyOf(args[index - 1]) && !each.startsWith('-') ? STAND_IN : harmlessText(each.replace(/\$\{[^}]*\}/g, STAND_IN)))), env: Object.fromEntries(harmless) as Record<string, string>, ...(cwd !== undefined && { cwd }) };
+  const harmless = Object.entries(env).map(([variable, value]) => [
+    variable,
+    SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),
+  ]);
+  return {
+    command,
+    args: args.map((each, index) =>
+      isKeyOf(args[index - 1]) && !each.startsWith('-')
+        ? STAND_IN
+        : harmlessText(each.replace(/\$\{[^}]*\}/g, STAND_IN)),
+    ),
+    env: Object.fromEntries(harmless) as Record<string, string>,
+    ...(cwd !== undefined && { cwd }),
+  };
 }
 
 /** Programs that run a package, and the words before its name. */
-const RUNNERS: Readonly<Record<string, readonly string[]>> = { npx: [], bunx: [], pnpx: [], npm: ['exec', 'x'], pnpm: ['dlx', 'exec'], yarn: ['dlx', 'exec'], bun: ['x'] };
+const RUNNERS: Readonly<Record<string, readonly string[]>> = {
+  npx: [],
+  bunx: [],
+  pnpx: [],
+  npm: ['exec', 'x'],
+  pnpm: ['dlx', 'exec'],
+  yarn: ['dlx', 'exec'],
+  bun: ['x'],
+};
 const SCRIPT = /\.[cm]?[jt]sx?$/;
 
 /** Finds the code of a server. @throws ToolError `INVALID_ARGUMENT` when it is not there. */
-async function findInstalled(asked: Command | { readonly place: string }, cwd: string, install: boolean, onProgress: Progress): Promise<Installed> {
+async function findInstalled(
+  asked: Command | { readonly place: string },
+  cwd: string,
+  install: boolean,
+  onProgress: Progress,
+): Promise<Installed> {
   if ('place' in asked) {
     const path = resolve(cwd, asked.place);
     if (isFile(path)) return ofScript(path, { command: process.execPath, args: [path] });
     if (isFolder(path)) return ofPackage(path, [], {});
-    return asked.place.startsWith('.') || asked.place.startsWith('/') ? missing(asked.place) : ofName(asked.place, [], {}, cwd, install, onProgress);
+    return asked.place.startsWith('.') || asked.place.startsWith('/')
+      ? missing(asked.place)
+      : ofName(asked.place, [], {}, cwd, install, onProgress);
   }
   const { command, args } = asked;
   const from = resolve(cwd, asked.cwd ?? '.');
@@ -154,23 +293,40 @@ async function findInstalled(asked: Command | { readonly place: string }, cwd: s
     if (spec === undefined) throw invalidArgument(`a package behind ${program}`, args.join(' '));
     return ofName(spec, rest, asked, from, install, onProgress, bin);
   }
-  const script = args.findIndex((each) => SCRIPT.test(each) || (!each.startsWith('-') && isFile(resolve(from, each))));
+  const script = args.findIndex(
+    (each) => SCRIPT.test(each) || (!each.startsWith('-') && isFile(resolve(from, each))),
+  );
   if (/^(?:node|tsx|ts-node|bun|deno)$/.test(program)) {
     if (script === -1) throw invalidArgument(`a file behind ${program}`, args.join(' '));
     const path = resolve(from, args[script]!);
     if (!isFile(path)) return missing(args[script]!);
-    return ofScript(realpathSync(path), { ...asked, cwd: from, args: args.map((each, index) => (index === script ? path : each)) });
+    return ofScript(realpathSync(path), {
+      ...asked,
+      cwd: from,
+      args: args.map((each, index) => (index === script ? path : each)),
+    });
   }
-  const folders = command.includes('/') ? ['.'] : ['node_modules/.bin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  const folders = command.includes('/')
+    ? ['.']
+    : ['node_modules/.bin', ...(process.env['PATH'] ?? '').split(delimiter)];
   const found = folders.map((folder) => resolve(from, folder, command)).find(isFile);
   const real = found === undefined ? missing(command) : realpathSync(found);
-  if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await beginningOf(real))) throw new ToolError('INVALID_ARGUMENT', expectedGot('a server made for Node', `the program ${JSON.stringify(command)}`, 'Only TypeScript and JavaScript are read.'));
+  if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await beginningOf(real)))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a server made for Node',
+        `the program ${JSON.stringify(command)}`,
+        'Only TypeScript and JavaScript are read.',
+      ),
+    );
   return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
 }
 
 async function beginningOf(path: string): Promise<string> {
   let text = '';
-  for await (const chunk of createReadStream(path, { end: 127, encoding: 'latin1' })) text += String(chunk);
+  for await (const chunk of createReadStream(path, { end: 127, encoding: 'latin1' }))
+    text += String(chunk);
   return text;
 }
 
@@ -178,11 +334,22 @@ const isFile = (path: string) => existsSync(path) && statSync(path).isFile();
 const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory();
 
 function missing(place: string): never {
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('the code of an MCP server', `nothing at ${JSON.stringify(place)}`, 'Name its folder, its file, an installed package or the command that starts it; code that is compiled is built first.'));
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot(
+      'the code of an MCP server',
+      `nothing at ${JSON.stringify(place)}`,
+      'Name its folder, its file, an installed package or the command that starts it; code that is compiled is built first.',
+    ),
+  );
 }
 
 /** Reads the words behind `npx`: the package, its program where that has another name, and the arguments of the server. */
-function packageIn(words: readonly string[]): { readonly spec: string | undefined; readonly bin?: string; readonly rest: readonly string[] } {
+function packageIn(words: readonly string[]): {
+  readonly spec: string | undefined;
+  readonly bin?: string;
+  readonly rest: readonly string[];
+} {
   let spec: string | undefined;
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!;
@@ -190,68 +357,153 @@ function packageIn(words: readonly string[]): { readonly spec: string | undefine
     if (given !== undefined) spec = given;
     else if (word === '-p' || word === '--package') spec = words[++index];
     else if (word === '--' || word.startsWith('-')) continue;
-    else return spec === undefined ? { spec: word, rest: words.slice(index + 1) } : { spec, bin: word, rest: words.slice(index + 1) };
+    else
+      return spec === undefined
+        ? { spec: word, rest: words.slice(index + 1) }
+        : { spec, bin: word, rest: words.slice(index + 1) };
   }
   return { spec, rest: [] };
 }
 
 /** Finds a package by its name, nearest first; installs it where that is asked for. */
-async function ofName(spec: string, args: readonly string[], asked: Partial<Command>, cwd: string, install: boolean, onProgress: Progress, bin?: string): Promise<Installed> {
+async function ofName(
+  spec: string,
+  args: readonly string[],
+  asked: Partial<Command>,
+  cwd: string,
+  install: boolean,
+  onProgress: Progress,
+  bin?: string,
+): Promise<Installed> {
   const name = spec.replace(/(?<=.)@[^/]*$/, '');
-  if (!/^(?:@\w[\w.-]*\/)?\w[\w.-]*$/.test(name)) throw invalidArgument('the name of a package', spec);
+  if (!/^(?:@\w[\w.-]*\/)?\w[\w.-]*$/.test(name))
+    throw invalidArgument('the name of a package', spec);
   const above: string[] = [];
-  for (let folder = resolve(cwd); !above.includes(join(folder, 'node_modules')); folder = dirname(folder)) above.push(join(folder, 'node_modules'));
+  for (
+    let folder = resolve(cwd);
+    !above.includes(join(folder, 'node_modules'));
+    folder = dirname(folder)
+  )
+    above.push(join(folder, 'node_modules'));
   const cache = join(process.env['npm_config_cache'] ?? join(homedir(), '.npm'), '_npx');
-  const fetched = (await readdir(cache).catch(() => [])).map((each) => join(cache, each, 'node_modules'));
+  const fetched = (await readdir(cache).catch(() => [])).map((each) =>
+    join(cache, each, 'node_modules'),
+  );
   const wanted = /(?<=.)@(\d[^/]*)$/.exec(spec)?.[1];
-  for (const modules of [...above, join(dirname(process.execPath), '../lib/node_modules'), ...fetched]) {
+  for (const modules of [
+    ...above,
+    join(dirname(process.execPath), '../lib/node_modules'),
+    ...fetched,
+  ]) {
     const folder = join(modules, name);
     if (!existsSync(join(folder, 'package.json'))) continue;
-    if (wanted === undefined || (await packageOf(folder)).version === wanted) return ofPackage(realpathSync(folder), args, asked, bin);
+    if (wanted === undefined || (await packageOf(folder)).version === wanted)
+      return ofPackage(realpathSync(folder), args, asked, bin);
   }
-  if (!install) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the package ${spec} to be installed`, 'none that is found', `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`));
+  if (!install)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `the package ${spec} to be installed`,
+        'none that is found',
+        `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`,
+      ),
+    );
   // It reaches npm, on Windows through a shell.
-  if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1))) throw invalidArgument('a package with a version or a tag, to be installed', spec);
+  if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
+    throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
   onProgress?.(`installing ${spec}`);
   await mkdir(prefix, { recursive: true });
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  await promisify(execFile)(npm, ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', prefix, spec], { shell: process.platform === 'win32' }).catch((cause: unknown) => {
-    throw new ToolError('INVALID_ARGUMENT', expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'), { cause });
+  await promisify(execFile)(
+    npm,
+    ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', prefix, spec],
+    { shell: process.platform === 'win32' },
+  ).catch((cause: unknown) => {
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(`a package ${spec} that npm can install`, 'a failure of npm'),
+      { cause },
+    );
   });
   return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
 }
 
 /** Takes the program that a package names for itself, or else its main file. */
-async function ofPackage(folder: string, args: readonly string[], { env, cwd }: Partial<Command>, wanted?: string): Promise<Installed> {
+async function ofPackage(
+  folder: string,
+  args: readonly string[],
+  { env, cwd }: Partial<Command>,
+  wanted?: string,
+): Promise<Installed> {
   const { name = '', bin, main } = await packageOf(folder);
   const bins = typeof bin === 'string' ? { [basename(name)]: bin } : isPlainObject(bin) ? bin : {};
-  const file = [bins[wanted ?? basename(name)], Object.values(bins)[0], main, 'index.js'].find((each) => typeof each === 'string');
+  const file = [bins[wanted ?? basename(name)], Object.values(bins)[0], main, 'index.js'].find(
+    (each) => typeof each === 'string',
+  );
   const path = resolve(folder, String(file));
-  if (!path.startsWith(folder + sep) || !isFile(path)) return missing(relative(process.cwd(), path));
-  return { folder, entry: relative(folder, path), start: { command: process.execPath, args: [path, ...args], ...(env && { env }), ...(cwd !== undefined && { cwd }) } };
+  if (!path.startsWith(folder + sep) || !isFile(path))
+    return missing(relative(process.cwd(), path));
+  return {
+    folder,
+    entry: relative(folder, path),
+    start: {
+      command: process.execPath,
+      args: [path, ...args],
+      ...(env && { env }),
+      ...(cwd !== undefined && { cwd }),
+    },
+  };
 }
 
 /** The package of a script is that of the nearest package.json above it. */
 function ofScript(path: string, start: Command): Installed {
   let folder = dirname(path);
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder)
+    folder = dirname(folder);
   if (!existsSync(join(folder, 'package.json'))) folder = dirname(path);
   return { folder, entry: relative(folder, path), start };
 }
 
 /** Starts a server and asks it for its tools. It has an empty folder for its home, and no variables but PATH and those given. */
-async function listTools({ start, folder, entry }: Installed, env: Readonly<Record<string, string>>, onProgress: Progress): Promise<readonly unknown[]> {
+async function listTools(
+  { start, folder, entry }: Installed,
+  env: Readonly<Record<string, string>>,
+  onProgress: Progress,
+): Promise<readonly unknown[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'tooldex-audit-'));
-  const own = { HOME: scratch, USERPROFILE: scratch, TMPDIR: scratch, TEMP: scratch, TMP: scratch, ...env };
+  const own = {
+    HOME: scratch,
+    USERPROFILE: scratch,
+    TMPDIR: scratch,
+    TEMP: scratch,
+    TMP: scratch,
+    ...env,
+  };
   const { command, args, cwd = scratch } = start;
-  onProgress?.(`starting ${basename(folder)}/${entry} to ask for its tools, without keys and with an empty home`);
-  const discovery = new McpDiscovery({ enabled: true, servers: { audited: { command, args: [...args], env: own, cwd, max_tools: 10_000 } } }, { env: {} });
+  onProgress?.(
+    `starting ${basename(folder)}/${entry} to ask for its tools, without keys and with an empty home`,
+  );
+  const discovery = new McpDiscovery(
+    {
+      enabled: true,
+      servers: { audited: { command, args: [...args], env: own, cwd, max_tools: 10_000 } },
+    },
+    { env: {} },
+  );
   try {
     await discovery.refresh();
     const [listing] = discovery.rawListings();
     if (listing !== undefined && 'tools' in listing) return listing.tools;
-    throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that lists its tools', listing === undefined ? 'none' : listing.error, 'Start it yourself where it needs keys, and give what tools/list answers with --listing <file>.'));
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a server that lists its tools',
+        listing === undefined ? 'none' : listing.error,
+        'Start it yourself where it needs keys, and give what tools/list answers with --listing <file>.',
+      ),
+    );
   } finally {
     await discovery.close();
     await rm(scratch, { recursive: true, force: true });

@@ -99,24 +99,61 @@ const shape = {
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
  */
-export async function auditTools(registry: ToolMetadataRegistry, options: AuditOptions = {}): Promise<AuditReport> {
+export async function auditTools(
+  registry: ToolMetadataRegistry,
+  options: AuditOptions = {},
+): Promise<AuditReport> {
   if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry);
-  const { root: given = process.cwd(), entries, known, observed, run, onProgress } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
+  const {
+    root: given = process.cwd(),
+    entries,
+    known,
+    observed,
+    run,
+    onProgress,
+  } = checkOptions(z.strictObject(shape), options, 'options of auditTools');
   const root = resolve(given);
-  if ((await stat(root).catch(() => undefined))?.isDirectory() !== true) throw invalidArgument('root as a folder that exists', given);
+  if ((await stat(root).catch(() => undefined))?.isDirectory() !== true)
+    throw invalidArgument('root as a folder that exists', given);
   const all: readonly ToolEntry[] = [...registry];
-  const skipped = all.filter(({ definition }) => definition.execute === undefined).map((entry): Skipped => ({ name: entry.name, reason: whyWithoutCode(entry) }));
+  const skipped = all
+    .filter(({ definition }) => definition.execute === undefined)
+    .map((entry): Skipped => ({ name: entry.name, reason: whyWithoutCode(entry) }));
   const audited = all.filter(({ definition }) => definition.execute !== undefined);
   const declared = new Map(audited.map((entry) => [entry.name, factsOfEntry(entry)]));
-  if (run !== undefined && run.files === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('the files of the tools that are run', 'none', "Give them: run: { files: ['src/tools'] }. Each process loads them anew."));
-  const ran = run === undefined ? undefined : await runTools(audited, { files: run.files! }, { ...run, root, onProgress });
-  return auditDeclared({ kind: 'tools', name: (await packageOf(root)).name ?? basename(root), folder: relative(process.cwd(), root) || '.' }, root, entries ?? (await filesNaming([...declared.keys()], root)), declared, { known, observed, ran, onProgress, skipped });
+  if (run !== undefined && run.files === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'the files of the tools that are run',
+        'none',
+        "Give them: run: { files: ['src/tools'] }. Each process loads them anew.",
+      ),
+    );
+  const ran =
+    run === undefined
+      ? undefined
+      : await runTools(audited, { files: run.files! }, { ...run, root, onProgress });
+  return auditDeclared(
+    {
+      kind: 'tools',
+      name: (await packageOf(root)).name ?? basename(root),
+      folder: relative(process.cwd(), root) || '.',
+    },
+    root,
+    entries ?? (await filesNaming([...declared.keys()], root)),
+    declared,
+    { known, observed, ran, onProgress, skipped },
+  );
 }
 
 function whyWithoutCode({ manual, providers, handlerRef }: ToolEntry): string {
   if (manual) return 'a user or another program does its work';
-  if (providers.length > 0) return `its work is done by ${providers.map(({ name }) => name).join(', ')}`;
-  return handlerRef === undefined ? 'it has no function' : `its function, ${handlerRef}, is not attached`;
+  if (providers.length > 0)
+    return `its work is done by ${providers.map(({ name }) => name).join(', ')}`;
+  return handlerRef === undefined
+    ? 'it has no function'
+    : `its function, ${handlerRef}, is not attached`;
 }
 
 interface JudgeOptions {
@@ -128,33 +165,71 @@ interface JudgeOptions {
 }
 
 /** Reads the code behind tools, and judges each. */
-export async function auditDeclared(subject: AuditReport['subject'], root: string, entries: readonly string[], declared: ReadonlyMap<string, DeclaredFacts>, { known, observed, ran, onProgress, skipped }: JudgeOptions): Promise<AuditReport> {
+export async function auditDeclared(
+  subject: AuditReport['subject'],
+  root: string,
+  entries: readonly string[],
+  declared: ReadonlyMap<string, DeclaredFacts>,
+  { known, observed, ran, onProgress, skipped }: JudgeOptions,
+): Promise<AuditReport> {
   onProgress?.(`reading the code of ${declared.size} tools`);
-  const traced = await traceTools({ root, entries, tools: [...declared.keys()].map((name) => ({ name })) }, { known });
+  const traced = await traceTools(
+    { root, entries, tools: [...declared.keys()].map((name) => ({ name })) },
+    { known },
+  );
   const tracedByName = new Map(traced.tools.map((tool) => [tool.name, tool]));
   const tools = [...declared].map(([name, facts]) => {
     const tool = tracedByName.get(name) ?? { name, handler: undefined, effects: [], unknowns: [] };
-    return judgeTool(facts, withSeen(tool, [...(observed?.get(name) ?? []), ...(ran?.tools.find((each) => each.name === name)?.effects ?? [])]));
+    return judgeTool(
+      facts,
+      withSeen(tool, [
+        ...(observed?.get(name) ?? []),
+        ...(ran?.tools.find((each) => each.name === name)?.effects ?? []),
+      ]),
+    );
   });
-  return { subject, tools, shared: traced.shared, skipped: [...skipped, ...traced.skipped], ...(ran && { ran }) };
+  return {
+    subject,
+    tools,
+    shared: traced.shared,
+    skipped: [...skipped, ...traced.skipped],
+    ...(ran && { ran }),
+  };
 }
 
 /** What was seen decides for the same call; code that was not found is still not read, whatever was seen. */
 function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
-  const seen = effects.map((effect) => (effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect));
-  const isSeen = ({ at, call }: Effect) => seen.some((each) => each.call === call && each.at === at);
+  const seen = effects.map((effect) =>
+    effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect,
+  );
+  const isSeen = ({ at, call }: Effect) =>
+    seen.some((each) => each.call === call && each.at === at);
   return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
 }
 
 /** Returns what the package.json of a folder says; nothing where there is none that can be read. */
-export async function packageOf(folder: string): Promise<{ readonly name?: string; readonly version?: string; readonly bin?: unknown; readonly main?: unknown }> {
-  const { name, version, bin, main } = await manifestOf(join(folder, 'package.json')).catch((): Readonly<Record<string, unknown>> => ({}));
-  return { ...(typeof name === 'string' && { name }), ...(typeof version === 'string' && { version }), bin, main };
+export async function packageOf(folder: string): Promise<{
+  readonly name?: string;
+  readonly version?: string;
+  readonly bin?: unknown;
+  readonly main?: unknown;
+}> {
+  const { name, version, bin, main } = await manifestOf(join(folder, 'package.json')).catch(
+    (): Readonly<Record<string, unknown>> => ({}),
+  );
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof version === 'string' && { version }),
+    bin,
+    main,
+  };
 }
 
 /** Reads a package.json; a pipe in its place would never end. */
 async function manifestOf(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const data: unknown = (await stat(file)).isFile() ? JSON.parse(await readFile(file, 'utf8')) : undefined;
+  const data: unknown = (await stat(file)).isFile()
+    ? JSON.parse(await readFile(file, 'utf8'))
+    : undefined;
   return isPlainObject(data) ? data : {};
 }
 
@@ -167,16 +242,29 @@ const MOST_BYTES = 2 ** 21;
 
 /** Returns the files that have the name of a tool in them. Those of tests, and those that were built, count only where no other has it. */
 async function filesNaming(names: readonly string[], root: string): Promise<readonly string[]> {
-  const files = (await glob(CODE, { cwd: root, ignore: LEFT_OUT, followSymbolicLinks: false })).sort();
+  const files = (
+    await glob(CODE, { cwd: root, ignore: LEFT_OUT, followSymbolicLinks: false })
+  ).sort();
   const naming = new Map<string, string[]>();
   for (const file of files) {
     const path = join(root, file);
     if ((await stat(path)).size > MOST_BYTES) continue;
     const words = new Set((await readFile(path, 'utf8')).match(/[\w.-]+/g));
-    for (const name of names) if (words.has(name)) naming.set(name, [...(naming.get(name) ?? []), file]);
+    for (const name of names)
+      if (words.has(name)) naming.set(name, [...(naming.get(name) ?? []), file]);
   }
-  const ranks = [(file: string) => !TESTS.test(file) && !BUILT.test(file), (file: string) => !TESTS.test(file), () => true];
-  return [...new Set([...naming.values()].flatMap((all) => ranks.map((fits) => all.filter(fits)).find(({ length }) => length > 0) ?? []))].sort();
+  const ranks = [
+    (file: string) => !TESTS.test(file) && !BUILT.test(file),
+    (file: string) => !TESTS.test(file),
+    () => true,
+  ];
+  return [
+    ...new Set(
+      [...naming.values()].flatMap(
+        (all) => ranks.map((fits) => all.filter(fits)).find(({ length }) => length > 0) ?? [],
+      ),
+    ),
+  ].sort();
 }
 
 /**
@@ -188,18 +276,38 @@ async function filesNaming(names: readonly string[], root: string): Promise<read
  *
  * @throws AssertionError with every lie, and the way to the call that shows it.
  */
-export async function expectHonest(registry: ToolMetadataRegistry, options: HonestOptions = {}): Promise<void> {
+export async function expectHonest(
+  registry: ToolMetadataRegistry,
+  options: HonestOptions = {},
+): Promise<void> {
   const { baseline, ...rest } = options;
   const report = await auditTools(registry, rest);
-  const tools = baseline === undefined ? report.tools : applyBaseline(report.tools, readBaseline(baseline)).tools;
+  const tools =
+    baseline === undefined
+      ? report.tools
+      : applyBaseline(report.tools, readBaseline(baseline)).tools;
   const lying = newLies(tools);
   if (lying.length === 0) return;
-  const told = lying.map(({ name, findings }) => `  ${name}\n${liesIn(findings).filter(({ known }) => known !== true).map((finding) => `    ${finding.message}${wayOf(finding, '\n      ')}`).join('\n')}`);
+  const told = lying.map(
+    ({ name, findings }) =>
+      `  ${name}\n${liesIn(findings)
+        .filter(({ known }) => known !== true)
+        .map((finding) => `    ${finding.message}${wayOf(finding, '\n      ')}`)
+        .join('\n')}`,
+  );
   const message = `${expectedGot(`${tools.length} tools that do what they declare`, `${lying.length} that ${lying.length === 1 ? 'does' : 'do'} more`)}\n\n${told.join('\n')}\n\nDeclare what is true: tooldex audit --fix shows how.`;
-  throw new AssertionError({ message, actual: lying.map(({ name }) => name), expected: [], operator: 'expectHonest', stackStartFn: expectHonest });
+  throw new AssertionError({
+    message,
+    actual: lying.map(({ name }) => name),
+    expected: [],
+    operator: 'expectHonest',
+    stackStartFn: expectHonest,
+  });
 }
 
 /** Returns the way to the call that decides, from the handler on. */
 export function wayOf({ effect }: AuditFinding, before = ''): string {
-  return effect === undefined ? '' : `${before}${[...effect.via.filter((place) => place !== effect.at), effect.at].join(' → ')}`;
+  return effect === undefined
+    ? ''
+    : `${before}${[...effect.via.filter((place) => place !== effect.at), effect.at].join(' → ')}`;
 }

@@ -12,23 +12,38 @@ export interface KnownLie {
 }
 
 const TEXT = z.string().min(1).max(1_000);
-const schema = z.strictObject({ version: z.literal(1), lies: z.array(z.strictObject({ tool: TEXT, axis: TEXT, kind: TEXT, call: z.string().max(1_000) })).max(100_000) });
+const schema = z.strictObject({
+  version: z.literal(1),
+  lies: z
+    .array(z.strictObject({ tool: TEXT, axis: TEXT, kind: TEXT, call: z.string().max(1_000) }))
+    .max(100_000),
+});
 
 /** Returns the known lies of a baseline file's JSON. @throws ToolError `INVALID_ARGUMENT` with everything that is wrong. */
 export function readBaseline(data: unknown): readonly KnownLie[] {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data.lies;
-  throw refusal('Expected a baseline as tooldex audit --update-baseline writes it, got one that is refused', toIssues(parsed.error, data));
+  throw refusal(
+    'Expected a baseline as tooldex audit --update-baseline writes it, got one that is refused',
+    toIssues(parsed.error, data),
+  );
 }
 
 /** Returns the JSON of a baseline that knows all lies of some tools, the same for the same lies. */
 export function writeBaseline(tools: readonly ToolAudit[]): string {
-  const lies = new Map(tools.flatMap(({ name, findings }) => liesIn(findings).map((finding) => [keyOf(lieOf(name, finding)), lieOf(name, finding)])));
+  const lies = new Map(
+    tools.flatMap(({ name, findings }) =>
+      liesIn(findings).map((finding) => [keyOf(lieOf(name, finding)), lieOf(name, finding)]),
+    ),
+  );
   return `${JSON.stringify({ version: 1, lies: [...lies].sort(([a], [b]) => compareText(a, b)).map(([, lie]) => lie) }, null, 2)}\n`;
 }
 
 /** Marks the findings that a baseline knows, and returns the entries that are no longer found. */
-export function applyBaseline(tools: readonly ToolAudit[], known: readonly KnownLie[]): { readonly tools: readonly ToolAudit[]; readonly gone: readonly KnownLie[] } {
+export function applyBaseline(
+  tools: readonly ToolAudit[],
+  known: readonly KnownLie[],
+): { readonly tools: readonly ToolAudit[]; readonly gone: readonly KnownLie[] } {
   const keys = new Map(known.map((lie) => [keyOf(lie), lie]));
   const met = new Set<string>();
   const marked = tools.map((tool) => ({

@@ -17,17 +17,31 @@ export interface Correction {
 export function correctionOf(audit: ToolAudit): Correction | undefined {
   if (audit.verdict === 'agrees' || audit.verdict === 'unknown') return undefined;
   const { declared, found, name } = audit;
-  const { before, after, unsure } = declared.axes === undefined ? hintsOf(declared, found) : axesOf(declared, found, new Set(audit.findings.map(({ axis }) => axis)));
-  const changed = Object.keys({ ...before, ...after }).filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
+  const { before, after, unsure } =
+    declared.axes === undefined
+      ? hintsOf(declared, found)
+      : axesOf(declared, found, new Set(audit.findings.map(({ axis }) => axis)));
+  const changed = Object.keys({ ...before, ...after }).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  );
   if (changed.length === 0) return undefined;
-  return declared.axes === undefined ? { tool: name, before, after, unsure } : { tool: name, before: only(before, changed), after: only(after, changed), unsure: unsure.filter((field) => changed.includes(field)) };
+  return declared.axes === undefined
+    ? { tool: name, before, after, unsure }
+    : {
+        tool: name,
+        before: only(before, changed),
+        after: only(after, changed),
+        unsure: unsure.filter((field) => changed.includes(field)),
+      };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 type Sides = Pick<Correction, 'before' | 'after' | 'unsure'>;
 
 function only(fields: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]));
+  return Object.fromEntries(
+    names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]),
+  );
 }
 
 /** All four hints: to clients a missing one means its default. What is declared stays unless it was found to be wrong. */
@@ -37,40 +51,104 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
     // A tool that writes after all was not asked for the others before.
-    const said = fact === 'readOnly' || (declared.readOnly === true && found.readOnly !== true && fact !== 'openWorld') ? undefined : declared[fact];
-    return [hint, fact === 'openWorld' ? (said ?? decided ?? ASSUMED[hint]) : (decided ?? said ?? ASSUMED[hint])] as const;
+    const said =
+      fact === 'readOnly' ||
+      (declared.readOnly === true && found.readOnly !== true && fact !== 'openWorld')
+        ? undefined
+        : declared[fact];
+    return [
+      hint,
+      fact === 'openWorld'
+        ? (said ?? decided ?? ASSUMED[hint])
+        : (decided ?? said ?? ASSUMED[hint]),
+    ] as const;
   });
-  return { before: Object.fromEntries(HINTS.flatMap(([hint, fact]) => (declared[fact] === undefined ? [] : [[hint, declared[fact]]]))), after: Object.fromEntries(after), unsure };
+  return {
+    before: Object.fromEntries(
+      HINTS.flatMap(([hint, fact]) =>
+        declared[fact] === undefined ? [] : [[hint, declared[fact]]],
+      ),
+    ),
+    after: Object.fromEntries(after),
+    unsure,
+  };
 }
 
 /** The axes that decide if a call needs approval, from what was found; the others follow from them. */
-function axesOf({ axes = {} }: DeclaredFacts, found: FoundFacts, wrong: ReadonlySet<string>): Sides {
-  const relevant = found.effects.filter((effect) => effect.access !== 'read' || isProven(effect)).map(meaningOf);
-  const accessMode = found.readOnly === null ? AccessMode.MIXED : relevant.reduce((mode, meaning) => strictest(mode, meaning.accessMode), AccessMode.READONLY as AccessMode);
+function axesOf(
+  { axes = {} }: DeclaredFacts,
+  found: FoundFacts,
+  wrong: ReadonlySet<string>,
+): Sides {
+  const relevant = found.effects
+    .filter((effect) => effect.access !== 'read' || isProven(effect))
+    .map(meaningOf);
+  const accessMode =
+    found.readOnly === null
+      ? AccessMode.MIXED
+      : relevant.reduce(
+          (mode, meaning) => strictest(mode, meaning.accessMode),
+          AccessMode.READONLY as AccessMode,
+        );
   const sideEffects = [...new Set(relevant.flatMap((meaning) => meaning.sideEffects))];
   const isMild = axes.dangerLevel === DangerLevel.SAFE || axes.dangerLevel === DangerLevel.LOW;
-  const dangerLevel = found.readOnly === true ? (isMild ? axes.dangerLevel : DangerLevel.LOW) : isMild || axes.dangerLevel === undefined ? (accessMode !== AccessMode.WRITE || deletes(found.effects) ? DangerLevel.HIGH : DangerLevel.MEDIUM) : axes.dangerLevel;
+  const dangerLevel =
+    found.readOnly === true
+      ? isMild
+        ? axes.dangerLevel
+        : DangerLevel.LOW
+      : isMild || axes.dangerLevel === undefined
+        ? accessMode !== AccessMode.WRITE || deletes(found.effects)
+          ? DangerLevel.HIGH
+          : DangerLevel.MEDIUM
+        : axes.dangerLevel;
   const before: Fields = { ...axes };
-  const isSame = found.readOnly !== true && axes.accessMode !== undefined && axes.accessMode !== AccessMode.READONLY;
+  const isSame =
+    found.readOnly !== true &&
+    axes.accessMode !== undefined &&
+    axes.accessMode !== AccessMode.READONLY;
   const after: Fields = {
     accessMode: isSame ? axes.accessMode : accessMode,
     dangerLevel,
-    sideEffects: isSame && !wrong.has('sideEffects') ? axes.sideEffects : sideEffects.length === 0 ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE] : sideEffects,
+    sideEffects:
+      isSame && !wrong.has('sideEffects')
+        ? axes.sideEffects
+        : sideEffects.length === 0
+          ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
+          : sideEffects,
     // A category of the old access would contradict the new one; without it, it follows.
-    ...(axes.executionCategory !== undefined && isSame && !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),
-    ...(axes.idempotencyKey !== undefined && !wrong.has('idempotencyKey') && { idempotencyKey: axes.idempotencyKey }),
-    ...(axes.cacheTtlMs !== undefined && found.readOnly === true && { cacheTtlMs: axes.cacheTtlMs }),
+    ...(axes.executionCategory !== undefined &&
+      isSame &&
+      !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),
+    ...(axes.idempotencyKey !== undefined &&
+      !wrong.has('idempotencyKey') && { idempotencyKey: axes.idempotencyKey }),
+    ...(axes.cacheTtlMs !== undefined &&
+      found.readOnly === true && { cacheTtlMs: axes.cacheTtlMs }),
   };
   return { before, after, unsure: found.readOnly === null ? ['accessMode', 'sideEffects'] : [] };
 }
 
-const deletes = (effects: readonly Effect[]) => effects.some(({ call, destructive }) => destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call));
+const deletes = (effects: readonly Effect[]) =>
+  effects.some(
+    ({ call, destructive }) =>
+      destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call),
+  );
 
 /** Returns corrections as a text like a patch. */
-export function correctionText({ tool, before, after, unsure }: Correction, at: string | undefined): string {
-  const line = (mark: string, [field, value]: readonly [string, unknown]) => `${mark}   ${field}: ${written(value)},${mark === '+' && unsure.includes(field) ? ' // not decided by the code: the strictest' : ''}`;
+export function correctionText(
+  { tool, before, after, unsure }: Correction,
+  at: string | undefined,
+): string {
+  const line = (mark: string, [field, value]: readonly [string, unknown]) =>
+    `${mark}   ${field}: ${written(value)},${mark === '+' && unsure.includes(field) ? ' // not decided by the code: the strictest' : ''}`;
   const same = (field: string) => JSON.stringify(before[field]) === JSON.stringify(after[field]);
-  return [`@@ ${tool}${at === undefined ? '' : ` ${at}`}`, ...Object.entries(before).filter(([field]) => !same(field)).map((each) => line('-', each)), ...Object.entries(after).map((each) => line(same(each[0]) ? ' ' : '+', each))].join('\n');
+  return [
+    `@@ ${tool}${at === undefined ? '' : ` ${at}`}`,
+    ...Object.entries(before)
+      .filter(([field]) => !same(field))
+      .map((each) => line('-', each)),
+    ...Object.entries(after).map((each) => line(same(each[0]) ? ' ' : '+', each)),
+  ].join('\n');
 }
 
 function written(value: unknown): string {

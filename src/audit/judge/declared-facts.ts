@@ -1,4 +1,9 @@
-import { AccessMode, DangerLevel, type ExecutionCategory, type SideEffect } from '../../core/enums.js';
+import {
+  AccessMode,
+  DangerLevel,
+  type ExecutionCategory,
+  type SideEffect,
+} from '../../core/enums.js';
 import { dangerRank } from '../../core/enum-order.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -24,16 +29,33 @@ export interface DeclaredFacts {
 }
 
 /** What MCP clients assume where a hint is missing: the protocol's defaults. */
-export const ASSUMED = Object.freeze({ readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true });
+export const ASSUMED = Object.freeze({
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+});
 export type Hint = keyof typeof ASSUMED;
 
-const FACT_OF_HINT = { readOnlyHint: 'readOnly', destructiveHint: 'destructive', idempotentHint: 'idempotent', openWorldHint: 'openWorld' } as const satisfies Readonly<Record<Hint, keyof DeclaredFacts>>;
-export const HINTS = Object.entries(FACT_OF_HINT) as readonly (readonly [Hint, (typeof FACT_OF_HINT)[Hint]])[];
+const FACT_OF_HINT = {
+  readOnlyHint: 'readOnly',
+  destructiveHint: 'destructive',
+  idempotentHint: 'idempotent',
+  openWorldHint: 'openWorld',
+} as const satisfies Readonly<Record<Hint, keyof DeclaredFacts>>;
+export const HINTS = Object.entries(FACT_OF_HINT) as readonly (readonly [
+  Hint,
+  (typeof FACT_OF_HINT)[Hint],
+])[];
 
 /** Returns what the annotations of an MCP tool declare; a hint of a wrong type declares nothing. */
 export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   if (!isPlainObject(annotations)) return {};
-  return Object.fromEntries(HINTS.filter(([hint]) => Object.hasOwn(annotations, hint) && typeof annotations[hint] === 'boolean').map(([hint, fact]) => [fact, annotations[hint]]));
+  return Object.fromEntries(
+    HINTS.filter(
+      ([hint]) => Object.hasOwn(annotations, hint) && typeof annotations[hint] === 'boolean',
+    ).map(([hint, fact]) => [fact, annotations[hint]]),
+  );
 }
 
 /** The axes that say if a tool only reads; where none is declared, nothing is. */
@@ -41,7 +63,16 @@ const SAYS_ACCESS = ['accessMode', 'executionCategory'] as const;
 
 /** Returns what the metadata of a tool declares; what was only inferred, from nothing, declares nothing. */
 export function factsOfEntry(entry: ToolEntry): DeclaredFacts {
-  const { accessMode, cacheTtlMs, dangerFor, dangerLevel, executionCategory, idempotencyKey, inferred, sideEffects } = entry;
+  const {
+    accessMode,
+    cacheTtlMs,
+    dangerFor,
+    dangerLevel,
+    executionCategory,
+    idempotencyKey,
+    inferred,
+    sideEffects,
+  } = entry;
   const isDeclared = (axis: (typeof inferred)[number]) => !inferred.includes(axis);
   const axes: DeclaredAxes = {
     ...(isDeclared('accessMode') && { accessMode }),
@@ -53,7 +84,8 @@ export function factsOfEntry(entry: ToolEntry): DeclaredFacts {
   };
   const saysAccess = SAYS_ACCESS.some(isDeclared) || sideEffects.length > 0;
   const reads = accessMode === AccessMode.READONLY;
-  const isMild = axes.dangerLevel !== undefined && dangerRank(axes.dangerLevel) <= dangerRank(DangerLevel.LOW);
+  const isMild =
+    axes.dangerLevel !== undefined && dangerRank(axes.dangerLevel) <= dangerRank(DangerLevel.LOW);
   return {
     ...(saysAccess && { readOnly: reads }),
     ...(saysAccess && !reads && isMild && { destructive: false }),

@@ -1,5 +1,12 @@
 import { ExecutionCategory, SideEffect } from '../../core/enums.js';
-import { doingOf, isProven, MEANING, type Effect, type EffectKind, type TracedTool } from '../effect.js';
+import {
+  doingOf,
+  isProven,
+  MEANING,
+  type Effect,
+  type EffectKind,
+  type TracedTool,
+} from '../effect.js';
 import type { DeclaredFacts } from './declared-facts.js';
 
 /** - `lies`: the tool does more than it says; `over-cautious`: less; `undeclared`: it does not say if it only reads; `unknown`: its code does not show enough. */
@@ -50,7 +57,9 @@ function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
   const isWhole = handler !== undefined && unknowns.length === 0;
   const proven = effects.filter(isProven);
   const writes = proven.filter(isWrite);
-  const isOpen = !isWhole || effects.some((effect) => effect.access === 'unknown' || (isWrite(effect) && !isProven(effect)));
+  const isOpen =
+    !isWhole ||
+    effects.some((effect) => effect.access === 'unknown' || (isWrite(effect) && !isProven(effect)));
   const readOnly = writes.length > 0 ? false : isOpen ? null : true;
   const over = (worst: boolean, of: (effect: Effect) => boolean | null): boolean | null => {
     if (writes.some((effect) => of(effect) === worst)) return worst;
@@ -60,7 +69,11 @@ function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
     readOnly,
     destructive: over(true, ({ destructive }) => destructive),
     idempotent: over(false, ({ idempotent }) => idempotent),
-    openWorld: proven.some(isOutside) ? true : !isWhole || effects.some(({ kind }) => MEANING[kind].outside !== false) ? null : false,
+    openWorld: proven.some(isOutside)
+      ? true
+      : !isWhole || effects.some(({ kind }) => MEANING[kind].outside !== false)
+        ? null
+        : false,
     effects,
   };
 }
@@ -70,15 +83,29 @@ export function judgeTool(declared: DeclaredFacts, traced: TracedTool): ToolAudi
   const { name, handler, unknowns } = traced;
   const found = factsOf(traced);
   const findings = [...findingsOfFacts(declared, found), ...findingsOfAxes(declared, found)];
-  return Object.freeze({ name, verdict: verdictOf(declared, found, findings, traced), declared, found: Object.freeze(found), findings: Object.freeze(findings), ...(handler !== undefined && { handler }), unknowns });
+  return Object.freeze({
+    name,
+    verdict: verdictOf(declared, found, findings, traced),
+    declared,
+    found: Object.freeze(found),
+    findings: Object.freeze(findings),
+    ...(handler !== undefined && { handler }),
+    unknowns,
+  });
 }
 
-function verdictOf({ readOnly }: DeclaredFacts, found: FoundFacts, findings: readonly AuditFinding[], { handler }: TracedTool): Verdict {
+function verdictOf(
+  { readOnly }: DeclaredFacts,
+  found: FoundFacts,
+  findings: readonly AuditFinding[],
+  { handler }: TracedTool,
+): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
   // Whoever says that it writes agrees with an effect that may be one.
   const mayWrite = found.effects.some(({ access }) => access !== 'read');
-  if (handler === undefined || (found.readOnly === null && (readOnly || !mayWrite))) return 'unknown';
+  if (handler === undefined || (found.readOnly === null && (readOnly || !mayWrite)))
+    return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
 
@@ -87,9 +114,23 @@ const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state'
 
 /** The words for facts: of annotations, and of this package's own metadata. */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
-  if (axes === undefined) return { readOnly: ['readOnlyHint', `readOnlyHint: ${readOnly}`], destructive: ['destructiveHint', `destructiveHint: ${destructive}`], idempotent: ['idempotentHint', 'idempotentHint: true'] } as const;
-  const access = axes.accessMode !== undefined || readOnly === undefined ? ['accessMode', `accessMode: '${axes.accessMode}'`] : axes.sideEffects !== undefined ? ['sideEffects', `sideEffects: ${listOf(axes.sideEffects)}`] : ['executionCategory', `executionCategory: '${axes.executionCategory}'`];
-  return { readOnly: access as [string, string], destructive: ['dangerLevel', `dangerLevel: '${axes.dangerLevel}'`], idempotent: ['idempotencyKey', 'idempotencyKey: true'] } as const;
+  if (axes === undefined)
+    return {
+      readOnly: ['readOnlyHint', `readOnlyHint: ${readOnly}`],
+      destructive: ['destructiveHint', `destructiveHint: ${destructive}`],
+      idempotent: ['idempotentHint', 'idempotentHint: true'],
+    } as const;
+  const access =
+    axes.accessMode !== undefined || readOnly === undefined
+      ? ['accessMode', `accessMode: '${axes.accessMode}'`]
+      : axes.sideEffects !== undefined
+        ? ['sideEffects', `sideEffects: ${listOf(axes.sideEffects)}`]
+        : ['executionCategory', `executionCategory: '${axes.executionCategory}'`];
+  return {
+    readOnly: access as [string, string],
+    destructive: ['dangerLevel', `dangerLevel: '${axes.dangerLevel}'`],
+    idempotent: ['idempotencyKey', 'idempotencyKey: true'],
+  } as const;
 }
 
 const listOf = (values: readonly string[]) => `[${values.map((each) => `'${each}'`).join(', ')}]`;
@@ -98,55 +139,141 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
   const { axes, readOnly, destructive, idempotent, openWorld } = declared;
   const words = wordsOf(declared);
   const writes = distinct(found.effects.filter((effect) => isWrite(effect) && isProven(effect)));
-  const finding = (kind: AuditFinding['kind'], [axis, said]: readonly [string, string], but: string, effect?: Effect): AuditFinding => ({ axis, kind, message: `declares ${said}, ${but}`, ...(effect && { effect }) });
-  const runsPrograms = axes !== undefined && found.effects.some(({ kind }) => kind === 'process-spawn');
+  const finding = (
+    kind: AuditFinding['kind'],
+    [axis, said]: readonly [string, string],
+    but: string,
+    effect?: Effect,
+  ): AuditFinding => ({
+    axis,
+    kind,
+    message: `declares ${said}, ${but}`,
+    ...(effect && { effect }),
+  });
+  const runsPrograms =
+    axes !== undefined && found.effects.some(({ kind }) => kind === 'process-spawn');
 
   if (readOnly === undefined) {
-    const but = found.readOnly === null ? '' : found.readOnly ? '; it only reads' : `; it ${doingOf(writes[0]!)}`;
-    yield { axis: words.readOnly[0], kind: 'undeclared', message: axes === undefined ? `declares no readOnlyHint, which clients take for a tool that ${destructive === false ? 'writes' : 'writes and destroys'}${but}` : `declares neither accessMode nor sideEffects, which counts as mixed access of high danger${but}`, ...(writes[0] && { effect: writes[0] }) };
+    const but =
+      found.readOnly === null
+        ? ''
+        : found.readOnly
+          ? '; it only reads'
+          : `; it ${doingOf(writes[0]!)}`;
+    yield {
+      axis: words.readOnly[0],
+      kind: 'undeclared',
+      message:
+        axes === undefined
+          ? `declares no readOnlyHint, which clients take for a tool that ${destructive === false ? 'writes' : 'writes and destroys'}${but}`
+          : `declares neither accessMode nor sideEffects, which counts as mixed access of high danger${but}`,
+      ...(writes[0] && { effect: writes[0] }),
+    };
   } else if (readOnly) {
-    for (const effect of writes) yield finding('lies', words.readOnly, `and ${doingOf(effect)}`, effect);
-  } else if (found.readOnly === true && !runsPrograms) yield finding('over-cautious', words.readOnly, 'and only reads');
+    for (const effect of writes)
+      yield finding('lies', words.readOnly, `and ${doingOf(effect)}`, effect);
+  } else if (found.readOnly === true && !runsPrograms)
+    yield finding('over-cautious', words.readOnly, 'and only reads');
   if (readOnly !== true) {
     const readsFiles = axes === undefined && found.effects.some(({ kind }) => kind === 'fs-read');
     // A file that is read and written again may have only become longer: tools keep lists so.
-    if (destructive === false) for (const effect of writes) if (effect.destructive === true) yield readsFiles && effect.kind === 'fs-write' && !DELETES.test(effect.call) ? finding('note', words.destructive, `and ${doingOf(effect)}, which overwrites something, perhaps with all that was in it`, effect) : finding('lies', words.destructive, `and ${doingOf(effect)}, which overwrites, deletes or stops something`, effect);
+    if (destructive === false)
+      for (const effect of writes)
+        if (effect.destructive === true)
+          yield readsFiles && effect.kind === 'fs-write' && !DELETES.test(effect.call)
+            ? finding(
+                'note',
+                words.destructive,
+                `and ${doingOf(effect)}, which overwrites something, perhaps with all that was in it`,
+                effect,
+              )
+            : finding(
+                'lies',
+                words.destructive,
+                `and ${doingOf(effect)}, which overwrites, deletes or stops something`,
+                effect,
+              );
     // A service may know a request again, by its key or by the name of what it makes.
-    if (idempotent === true) for (const effect of writes) if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind)) yield finding('lies', words.idempotent, `and ${doingOf(effect)}, which changes more with each call`, effect);
-    if (destructive === true && found.readOnly === false && found.destructive === false) yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
+    if (idempotent === true)
+      for (const effect of writes)
+        if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
+          yield finding(
+            'lies',
+            words.idempotent,
+            `and ${doingOf(effect)}, which changes more with each call`,
+            effect,
+          );
+    if (destructive === true && found.readOnly === false && found.destructive === false)
+      yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
   }
   // Vendors disagree on what the world is: not a lie.
   const outside = found.effects.find((effect) => isProven(effect) && isOutside(effect));
-  if (openWorld === false && outside !== undefined) yield { axis: 'openWorldHint', kind: 'note', message: `declares openWorldHint: false, and ${doingOf(outside)}`, effect: outside };
+  if (openWorld === false && outside !== undefined)
+    yield {
+      axis: 'openWorldHint',
+      kind: 'note',
+      message: `declares openWorldHint: false, and ${doingOf(outside)}`,
+      effect: outside,
+    };
 }
 
-const LOCAL: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
-const READING: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.READ_EXTERNAL_SERVICE]);
+const LOCAL: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NONE,
+  SideEffect.COMPUTE,
+  SideEffect.FILESYSTEM,
+]);
+const READING: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NONE,
+  SideEffect.COMPUTE,
+  SideEffect.READ_EXTERNAL_SERVICE,
+]);
 
 /** Finds the other axes of this package's own tools that the effects contradict. */
-function* findingsOfAxes({ axes, readOnly }: DeclaredFacts, { effects }: FoundFacts): Iterable<AuditFinding> {
+function* findingsOfAxes(
+  { axes, readOnly }: DeclaredFacts,
+  { effects }: FoundFacts,
+): Iterable<AuditFinding> {
   if (axes === undefined) return;
   const { cacheTtlMs, executionCategory, sideEffects = [] } = axes;
   const proven = effects.filter(isProven);
   const [write] = distinct(proven.filter(isWrite));
   const [outside] = distinct(proven.filter(isOutside));
-  const lies = (axis: string, said: string, effect: Effect, but = ''): AuditFinding => ({ axis, kind: 'lies', message: `declares ${axis}: ${said}, and ${doingOf(effect)}${but}`, effect });
+  const lies = (axis: string, said: string, effect: Effect, but = ''): AuditFinding => ({
+    axis,
+    kind: 'lies',
+    message: `declares ${axis}: ${said}, and ${doingOf(effect)}${but}`,
+    effect,
+  });
 
-  if (write !== undefined && cacheTtlMs !== undefined) yield lies('cacheTtlMs', String(cacheTtlMs), write, ': a call that is answered from the cache changes nothing');
+  if (write !== undefined && cacheTtlMs !== undefined)
+    yield lies(
+      'cacheTtlMs',
+      String(cacheTtlMs),
+      write,
+      ': a call that is answered from the cache changes nothing',
+    );
   // Where the access is a lie, these are the same one.
   if (write !== undefined && readOnly !== true) {
-    if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each))) yield lies('sideEffects', listOf(sideEffects), write);
-    if (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE) yield lies('executionCategory', `'${executionCategory}'`, write);
+    if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
+      yield lies('sideEffects', listOf(sideEffects), write);
+    if (
+      executionCategory === ExecutionCategory.READ_ONLY ||
+      executionCategory === ExecutionCategory.COMPUTE
+    )
+      yield lies('executionCategory', `'${executionCategory}'`, write);
   }
   if (outside === undefined || (readOnly === true && isWrite(outside))) return;
   const places = sideEffects.filter((each) => each !== SideEffect.WRITE);
-  if (places.length > 0 && places.every((each) => LOCAL.has(each))) yield lies('sideEffects', listOf(sideEffects), outside);
-  else if (executionCategory === ExecutionCategory.COMPUTE) yield lies('executionCategory', `'${executionCategory}'`, outside);
+  if (places.length > 0 && places.every((each) => LOCAL.has(each)))
+    yield lies('sideEffects', listOf(sideEffects), outside);
+  else if (executionCategory === ExecutionCategory.COMPUTE)
+    yield lies('executionCategory', `'${executionCategory}'`, outside);
 }
 
 /** Returns the effects that differ in kind or call, each with its surest and shortest way, the gravest first. */
 function distinct(effects: readonly Effect[]): readonly Effect[] {
-  const weight = ({ certainty, destructive, via }: Effect) => (certainty === 'does' ? 0 : 1_000_000) + (destructive === true ? 0 : 100_000) + via.length;
+  const weight = ({ certainty, destructive, via }: Effect) =>
+    (certainty === 'does' ? 0 : 1_000_000) + (destructive === true ? 0 : 100_000) + via.length;
   const best = new Map<string, Effect>();
   for (const effect of effects) {
     const key = `${effect.kind} ${effect.call}`;

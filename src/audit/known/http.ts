@@ -2,13 +2,20 @@ import type { CallEffect } from '../effect.js';
 import { fieldOf, reads, undecided, writes, type KnownValue } from './known-value.js';
 
 /** [destructive, idempotent] of the methods that write. @see RFC 9110, section 9.2 */
-const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = { PUT: [true, true], DELETE: [true, true], PATCH: [true, null], POST: [null, false] };
+const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
+  PUT: [true, true],
+  DELETE: [true, true],
+  PATCH: [true, null],
+  POST: [null, false],
+};
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
 /** The last word of an address at which a POST changes what is there. */
-const CHANGES = /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
+const CHANGES =
+  /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
 /** Words of an address at which a POST asks a question. */
-const ASKS = /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
+const ASKS =
+  /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
 const GRAPHQL_WRITE = /(?:^|[\n}])\s*mutation\b/;
 
@@ -28,7 +35,11 @@ function documentIn(body: KnownValue): string | undefined {
  * @param method undefined when it is not known.
  * @param url as far as it is known.
  */
-export function httpEffects(method: string | undefined, url: string | undefined, body?: KnownValue): readonly CallEffect[] {
+export function httpEffects(
+  method: string | undefined,
+  url: string | undefined,
+  body?: KnownValue,
+): readonly CallEffect[] {
   const verb = method?.toUpperCase();
   const call = `${verb ?? 'HTTP'} ${url ?? ''}`.trim().slice(0, 120);
   if (verb === undefined || verb === '') return [undecided('net-write', call)];
@@ -36,10 +47,26 @@ export function httpEffects(method: string | undefined, url: string | undefined,
   if (verb === 'POST') {
     const document = documentIn(body);
     if (document !== undefined && GRAPHQL_WRITE.test(document)) return [writes('net-write', call)];
-    if (document !== undefined && GRAPHQL_READ.test(document) && /graphql|gql/i.test(url ?? 'graphql')) return [reads('net-read', call)];
+    if (
+      document !== undefined &&
+      GRAPHQL_READ.test(document) &&
+      /graphql|gql/i.test(url ?? 'graphql')
+    )
+      return [reads('net-read', call)];
     // A remote procedure is named in the body; an address asks by its path, not by its host.
-    if (typeof fieldOf(body, 'jsonrpc') === 'string' || (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))) return [undecided('net-write', call)];
+    if (
+      typeof fieldOf(body, 'jsonrpc') === 'string' ||
+      (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))
+    )
+      return [undecided('net-write', call)];
   }
   const [destructive, idempotent] = METHODS[verb] ?? [null, null];
-  return [writes('net-write', call, verb === 'POST' && CHANGES.test(url ?? '') ? true : destructive, idempotent)];
+  return [
+    writes(
+      'net-write',
+      call,
+      verb === 'POST' && CHANGES.test(url ?? '') ? true : destructive,
+      idempotent,
+    ),
+  ];
 }

@@ -1,7 +1,14 @@
 import type { CallEffect, EffectKind } from '../effect.js';
 
 /** What is constant of an argument; `undefined` where nothing is. */
-export type KnownValue = string | number | boolean | null | undefined | readonly KnownValue[] | { readonly [key: string]: KnownValue };
+export type KnownValue =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly KnownValue[]
+  | { readonly [key: string]: KnownValue };
 
 /** Calls and programs that the tables do not have, in the words of users: `{calls: {'some-client.sync': 'write'}, programs: {deployctl: 'unknown'}}`. */
 export interface AuditKnowledge {
@@ -11,26 +18,59 @@ export interface AuditKnowledge {
   readonly programs?: Readonly<Record<string, 'read' | 'write' | 'unknown'>> | undefined;
 }
 
-export const reads = (kind: EffectKind, call: string): CallEffect => ({ kind, access: 'read', destructive: false, idempotent: true, call });
-export const writes = (kind: EffectKind, call: string, destructive: boolean | null = null, idempotent: boolean | null = null): CallEffect => ({ kind, access: 'write', destructive, idempotent, call });
-export const undecided = (kind: EffectKind, call: string): CallEffect => ({ kind, access: 'unknown', destructive: null, idempotent: null, call });
+export const reads = (kind: EffectKind, call: string): CallEffect => ({
+  kind,
+  access: 'read',
+  destructive: false,
+  idempotent: true,
+  call,
+});
+export const writes = (
+  kind: EffectKind,
+  call: string,
+  destructive: boolean | null = null,
+  idempotent: boolean | null = null,
+): CallEffect => ({ kind, access: 'write', destructive, idempotent, call });
+export const undecided = (kind: EffectKind, call: string): CallEffect => ({
+  kind,
+  access: 'unknown',
+  destructive: null,
+  idempotent: null,
+  call,
+});
 
 /** Returns the words of a list. */
 export const wordsIn = (list: string): readonly string[] => list.trim().split(/\s+/);
 
 /** Returns the words of a name in camelCase, snake_case or kebab-case, in lower case. */
 export function wordsOfName(name: string): readonly string[] {
-  return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== '');
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
 }
 
 /** Returns a field of a known value that is an object. */
 export function fieldOf(value: KnownValue, key: string): KnownValue {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, key) ? (value as Readonly<Record<string, KnownValue>>)[key] : undefined;
+  return typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, KnownValue>>)[key]
+    : undefined;
 }
 
 /** Returns a test of package names against a list of names, `name*` for all that begin so. A path inside a package belongs to it. */
 export function packagesIn(list: string): (name: string) => boolean {
   const exact = new Set(wordsIn(list));
   const starts = [...exact].filter((each) => each.endsWith('*')).map((each) => each.slice(0, -1));
-  return (name) => exact.has(name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')) || starts.some((start) => name.startsWith(start));
+  return (name) =>
+    exact.has(
+      name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/'),
+    ) || starts.some((start) => name.startsWith(start));
 }

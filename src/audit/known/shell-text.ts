@@ -5,7 +5,22 @@ export interface ShellCommand {
 }
 
 const SEPARATORS = new Set([';', '|', '&', '\n', '(', ')']);
-const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'fi', 'while', 'until', 'do', 'done', 'esac', 'in', '!', 'time', 'builtin']);
+const KEYWORDS = new Set([
+  'if',
+  'then',
+  'else',
+  'elif',
+  'fi',
+  'while',
+  'until',
+  'do',
+  'done',
+  'esac',
+  'in',
+  '!',
+  'time',
+  'builtin',
+]);
 const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
 /** Substitutions in substitutions that are read. */
@@ -26,7 +41,12 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
     if (isTarget) {
       if (value === undefined || !HARMLESS_TARGET.test(value)) writesTo.push(value);
     } else if (words.length === 0 && value !== undefined && HEADS.has(value)) isHead = true;
-    else if (words.length > 0 || value === undefined || !(KEYWORDS.has(value) || /^[A-Za-z_]\w*=/.test(value))) words.push(value);
+    else if (
+      words.length > 0 ||
+      value === undefined ||
+      !(KEYWORDS.has(value) || /^[A-Za-z_]\w*=/.test(value))
+    )
+      words.push(value);
     [word, isOpen, isTarget] = [undefined, false, false];
   };
   const endCommand = () => {
@@ -40,7 +60,8 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   const inner = (from: number, close: string): number => {
     let level = 1;
     let end = from;
-    for (; end < text.length && level > 0; end += 1) level += text[end] === close ? -1 : close === ')' && text[end] === '(' ? 1 : 0;
+    for (; end < text.length && level > 0; end += 1)
+      level += text[end] === close ? -1 : close === ')' && text[end] === '(' ? 1 : 0;
     if (depth < DEEPEST) commands.push(...shellCommands(text.slice(from, end - 1), depth + 1));
     return end - 1;
   };
@@ -78,7 +99,11 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
     } else if (sign === '#' && word === undefined) {
       const end = text.indexOf('\n', at);
       at = end === -1 ? text.length : end - 1;
-    } else if (SEPARATORS.has(sign) || (word === undefined && (sign === '{' ? /\s/.test(text[at + 1] ?? ' ') : sign === '}'))) endCommand();
+    } else if (
+      SEPARATORS.has(sign) ||
+      (word === undefined && (sign === '{' ? /\s/.test(text[at + 1] ?? ' ') : sign === '}'))
+    )
+      endCommand();
     else if (/\s/.test(sign)) endWord();
     else if (sign === '<') endWord();
     else word = (word ?? '') + sign;

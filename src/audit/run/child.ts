@@ -18,13 +18,19 @@ const resources = process.getActiveResourcesInfo().length;
 const MOST_MS = 300;
 
 async function untilIdle(): Promise<void> {
-  for (let ms = 0; ms < MOST_MS && process.getActiveResourcesInfo().length > resources; ms += 10) await new Promise((resolve) => after(resolve, 10));
+  for (let ms = 0; ms < MOST_MS && process.getActiveResourcesInfo().length > resources; ms += 10)
+    await new Promise((resolve) => after(resolve, 10));
 }
 
 process.on('message', (request: RunRequest) => {
-  void recordCall(request.id, () => undefined, () => callOnce(registry.require(request.name).definition, request)).then(
+  void recordCall(
+    request.id,
+    () => undefined,
+    () => callOnce(registry.require(request.name).definition, request),
+  ).then(
     async (answer) => (await untilIdle(), send({ id: request.id, answer })),
-    (error: unknown) => send({ id: request.id, answer: { status: 'error', message: String(error), digest: '' } }),
+    (error: unknown) =>
+      send({ id: request.id, answer: { status: 'error', message: String(error), digest: '' } }),
   );
 });
 send({ ready: true, problems: problems.map(({ file, reason }) => `${file}: ${reason}`) });

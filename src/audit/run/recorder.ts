@@ -25,7 +25,8 @@ const { createHmac } = crypto;
 const { stringify } = JSON;
 const { apply } = Reflect;
 const startsWith = Reflect.get(String.prototype, 'startsWith') as Work;
-const begins = (text: string, start: string): boolean => apply(startsWith, text, [start]) as boolean;
+const begins = (text: string, start: string): boolean =>
+  apply(startsWith, text, [start]) as boolean;
 const confinement = takeConfinement();
 /** True in a process that an audit runs tools in: what is seen there is read from its record. */
 export const isConfined = confinement !== undefined;
@@ -51,8 +52,16 @@ const MOST_LINES = 20_000;
 
 function write(seen: object): void {
   if (confinement === undefined || ++lines > MOST_LINES) return;
-  const text = stringify({ ...seen, process: `${process.pid}.${worker_threads.threadId}`, line: lines });
-  append(confinement.record, 'a', `${createHmac('sha256', confinement.key).update(text).digest('hex')} ${text}\n`);
+  const text = stringify({
+    ...seen,
+    process: `${process.pid}.${worker_threads.threadId}`,
+    line: lines,
+  });
+  append(
+    confinement.record,
+    'a',
+    `${createHmac('sha256', confinement.key).update(text).digest('hex')} ${text}\n`,
+  );
 }
 
 function append(file: string, flags: string, text: string): void {
@@ -67,7 +76,13 @@ function append(file: string, flags: string, text: string): void {
  *
  * @param act does it; `isHeld` is true when something may stand in for it.
  */
-function through<T>(module: string, steps: readonly string[], args: () => readonly unknown[], act: (isHeld: boolean) => T, writes: () => readonly string[] = () => []): T {
+function through<T>(
+  module: string,
+  steps: readonly string[],
+  args: () => readonly unknown[],
+  act: (isHeld: boolean) => T,
+  writes: () => readonly string[] = () => [],
+): T {
   const call = calls.getStore();
   if (call === undefined && confinement === undefined) return act(false);
   const { frames, isLoading, isInternal } = framesHere();
@@ -78,11 +93,26 @@ function through<T>(module: string, steps: readonly string[], args: () => readon
   const wasBusy = isBusy;
   isBusy = true;
   try {
-    const refused = confinement !== undefined && targets.some((target) => !isBelow(target, confinement.hold));
-    const seen: Seen = { call: call?.id ?? confinement?.call, module, path: steps, args: args().map((value) => plain(value)), ...(targets.length > 0 && { targets }), ...(refused && { refused }), frames };
+    const refused =
+      confinement !== undefined && targets.some((target) => !isBelow(target, confinement.hold));
+    const seen: Seen = {
+      call: call?.id ?? confinement?.call,
+      module,
+      path: steps,
+      args: args().map((value) => plain(value)),
+      ...(targets.length > 0 && { targets }),
+      ...(refused && { refused }),
+      frames,
+    };
     if (call !== undefined) call.hear(seen);
     if (confinement?.all === true || seen.call !== undefined) write(seen);
-    if (refused) throw Object.assign(new Error(`EACCES: permission denied, ${steps.at(-1)} outside of the copy in which tools are audited`), { code: 'EACCES', errno: -13, syscall: steps.at(-1) });
+    if (refused)
+      throw Object.assign(
+        new Error(
+          `EACCES: permission denied, ${steps.at(-1)} outside of the copy in which tools are audited`,
+        ),
+        { code: 'EACCES', errno: -13, syscall: steps.at(-1) },
+      );
     return act(confinement !== undefined);
   } finally {
     isBusy = wasBusy;
@@ -92,7 +122,11 @@ function through<T>(module: string, steps: readonly string[], args: () => readon
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
 
 /** Returns the places of the user's code on the stack. */
-function framesHere(): { readonly frames: readonly string[]; readonly isLoading: boolean; readonly isInternal: boolean } {
+function framesHere(): {
+  readonly frames: readonly string[];
+  readonly isLoading: boolean;
+  readonly isInternal: boolean;
+} {
   const { stackTraceLimit } = Error;
   const prepareStackTrace: unknown = Reflect.get(Error, 'prepareStackTrace');
   Object.assign(Error, { prepareStackTrace: undefined, stackTraceLimit: 60 });
@@ -105,9 +139,14 @@ function framesHere(): { readonly frames: readonly string[]; readonly isLoading:
   const [own] = all;
   const places = all.filter(({ file }) => file !== own!.file);
   const isOfNode = ({ file }: { readonly file: string }) => begins(file, 'node:');
-  const first = places.find((place) => !isOfNode(place) || begins(place.file, 'node:internal/modules/'));
+  const first = places.find(
+    (place) => !isOfNode(place) || begins(place.file, 'node:internal/modules/'),
+  );
   return {
-    frames: places.filter((place) => !isOfNode(place)).map(({ file, at }) => `${file}:${at}`).slice(0, 40),
+    frames: places
+      .filter((place) => !isOfNode(place))
+      .map(({ file, at }) => `${file}:${at}`)
+      .slice(0, 40),
     isLoading: first !== undefined && (isOfNode(first) || loaders.test(first.file)),
     isInternal: places[0] === undefined || isOfNode(places[0]),
   };
@@ -137,12 +176,15 @@ const LONGEST = 500;
 function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
-  if (value instanceof URL) return value.protocol === 'file:' ? fileURLToPath(value) : value.href.slice(0, LONGEST);
+  if (value instanceof URL)
+    return value.protocol === 'file:' ? fileURLToPath(value) : value.href.slice(0, LONGEST);
   if (typeof value !== 'object' || depth === 3) return undefined;
   if (Array.isArray(value)) return value.slice(0, 50).map((each) => plain(each, depth + 1));
   if (Object.getPrototypeOf(value) !== Object.prototype) return undefined;
   const fields = Object.entries(Object.getOwnPropertyDescriptors(value)).slice(0, 50);
-  return Object.fromEntries(fields.map(([name, { value: inner }]) => [name, plain(inner, depth + 1)]));
+  return Object.fromEntries(
+    fields.map(([name, { value: inner }]) => [name, plain(inner, depth + 1)]),
+  );
 }
 
 type Work = (this: unknown, ...args: readonly unknown[]) => unknown;
@@ -153,22 +195,38 @@ function replace(owner: object, name: string, make: (original: Work) => Work): v
   const original = (owner as Members)[name];
   if (typeof original !== 'function') return;
   const made = make(original as Work);
-  const { prototype: _, ...own } = Object.getOwnPropertyDescriptors(original) as Record<string, PropertyDescriptor>;
+  const { prototype: _, ...own } = Object.getOwnPropertyDescriptors(original) as Record<
+    string,
+    PropertyDescriptor
+  >;
   Object.defineProperties(made, own);
   const descriptor = Object.getOwnPropertyDescriptor(owner, name);
-  Object.defineProperty(owner, name, { ...(descriptor?.get === undefined ? descriptor : { configurable: true, enumerable: descriptor.enumerable ?? false }), value: made, writable: true });
+  Object.defineProperty(owner, name, {
+    ...(descriptor?.get === undefined
+      ? descriptor
+      : { configurable: true, enumerable: descriptor.enumerable ?? false }),
+    value: made,
+    writable: true,
+  });
 }
 
 /** The functions of fs that change files, each with the arguments that name what is changed. */
 const WRITES: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:copyFile|cp|link|symlink)(?:Sync)?$/, [1]],
   [/^rename(?:Sync)?$/, [0, 1]],
-  [/^(?:appendFile|chmod|chown|createWriteStream|WriteStream|FileWriteStream|lchmod|lchown|lutimes|mkdir|mkdtemp|mkdtempDisposable|rm|rmdir|truncate|unlink|utimes|writeFile)(?:Sync)?$/, [0]],
+  [
+    /^(?:appendFile|chmod|chown|createWriteStream|WriteStream|FileWriteStream|lchmod|lchown|lutimes|mkdir|mkdtemp|mkdtempDisposable|rm|rmdir|truncate|unlink|utimes|writeFile)(?:Sync)?$/,
+    [0],
+  ],
 ];
 
 function writtenBy(name: string, args: readonly unknown[]): readonly string[] {
   const flags = args[1] ?? 'r';
-  const opens = /^open(?:Sync)?$/.test(name) && (typeof flags === 'number' ? (flags & 3) !== 0 || (flags & fs.constants.O_CREAT) !== 0 : typeof flags === 'string' && !/^(?:r|rs|sr)$/.test(flags));
+  const opens =
+    /^open(?:Sync)?$/.test(name) &&
+    (typeof flags === 'number'
+      ? (flags & 3) !== 0 || (flags & fs.constants.O_CREAT) !== 0
+      : typeof flags === 'string' && !/^(?:r|rs|sr)$/.test(flags));
   const places = opens ? [0] : (WRITES.find(([pattern]) => pattern.test(name))?.[1] ?? []);
   return places.flatMap((place) => {
     const value = args[place];
@@ -179,31 +237,70 @@ function writtenBy(name: string, args: readonly unknown[]): readonly string[] {
 }
 
 /** Functions of fs that work on what is open already: the opening says what for. */
-const OF_OPEN_FILES = /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
+const OF_OPEN_FILES =
+  /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
 const STREAMS: readonly string[] = ['WriteStream', 'FileWriteStream'];
 
 function recordFiles(files: object, steps: readonly string[]): void {
   for (const name of Object.keys(files)) {
-    const told = (args: readonly unknown[], act: () => unknown) => through('fs', [...steps, name], () => args, act, () => writtenBy(name, args));
+    const told = (args: readonly unknown[], act: () => unknown) =>
+      through(
+        'fs',
+        [...steps, name],
+        () => args,
+        act,
+        () => writtenBy(name, args),
+      );
     if (STREAMS.includes(name)) {
       const original = (files as Members)[name] as new (...args: never) => object;
-      const value = new Proxy(original, { construct: (target, args: unknown[], newTarget) => told(args, () => Reflect.construct(target, args, newTarget) as object) as object });
-      Object.defineProperty(files, name, { configurable: true, enumerable: true, writable: true, value });
+      const value = new Proxy(original, {
+        construct: (target, args: unknown[], newTarget) =>
+          told(args, () => Reflect.construct(target, args, newTarget) as object) as object,
+      });
+      Object.defineProperty(files, name, {
+        configurable: true,
+        enumerable: true,
+        writable: true,
+        value,
+      });
     } else if (!/^[A-Z_]/.test(name) && !OF_OPEN_FILES.test(name)) {
-      replace(files, name, (original) =>
-        function (...args) {
-          return told(args, () => Reflect.apply(original, this, args));
-        });
+      replace(
+        files,
+        name,
+        (original) =>
+          function (...args) {
+            return told(args, () => Reflect.apply(original, this, args));
+          },
+      );
     }
   }
 }
 
 /** Records a function, with something in its place when programs run confined. */
-function record(owner: object, name: string, module: string, steps: readonly string[], told: (args: readonly unknown[], self: unknown) => readonly unknown[], standIn?: (args: readonly unknown[], self: unknown, original: Work) => unknown): void {
-  replace(owner, name, (original) =>
-    function (...args) {
-      return through(module, steps, () => told(args, this), (isHeld) => (isHeld && standIn !== undefined ? standIn(args, this, original) : Reflect.apply(original, this, args)));
-    });
+function record(
+  owner: object,
+  name: string,
+  module: string,
+  steps: readonly string[],
+  told: (args: readonly unknown[], self: unknown) => readonly unknown[],
+  standIn?: (args: readonly unknown[], self: unknown, original: Work) => unknown,
+): void {
+  replace(
+    owner,
+    name,
+    (original) =>
+      function (...args) {
+        return through(
+          module,
+          steps,
+          () => told(args, this),
+          (isHeld) =>
+            isHeld && standIn !== undefined
+              ? standIn(args, this, original)
+              : Reflect.apply(original, this, args),
+        );
+      },
+  );
 }
 
 const all = (args: readonly unknown[]) => args;
@@ -215,43 +312,105 @@ function recordPrograms(): void {
   const isStarted = confinement === undefined || confinement.spawn;
   const text = (value: unknown) => (Array.isArray(value) ? value : []) as readonly unknown[];
   for (const [name, standIn] of Object.entries(SYNC_STAND_INS)) {
-    const told = (args: readonly unknown[]) => (name === 'execSync' || hasShell(args) ? ['sh', ['-c', [args[0], ...text(args[1])].join(' ')]] : [args[0], text(args[1])]);
+    const told = (args: readonly unknown[]) =>
+      name === 'execSync' || hasShell(args)
+        ? ['sh', ['-c', [args[0], ...text(args[1])].join(' ')]]
+        : [args[0], text(args[1])];
     record(child_process, name, 'child_process', [name], told, isStarted ? undefined : standIn);
   }
-  const options = (args: readonly unknown[]) => args[0] as { readonly file?: unknown; readonly args?: readonly unknown[] };
-  const spawn = isStarted ? (args: readonly unknown[], self: unknown, original: Work) => Reflect.apply(original, self, args) : runNoProgram;
-  record(child_process.ChildProcess.prototype, 'spawn', 'child_process', ['spawn'], (args) => [options(args).file, (options(args).args ?? []).slice(1)], (args, self, original) => {
-    const result = spawn(args, self, original);
-    children.add((self as child_process.ChildProcess).pid);
-    return result;
-  });
+  const options = (args: readonly unknown[]) =>
+    args[0] as { readonly file?: unknown; readonly args?: readonly unknown[] };
+  const spawn = isStarted
+    ? (args: readonly unknown[], self: unknown, original: Work) =>
+        Reflect.apply(original, self, args)
+    : runNoProgram;
+  record(
+    child_process.ChildProcess.prototype,
+    'spawn',
+    'child_process',
+    ['spawn'],
+    (args) => [options(args).file, (options(args).args ?? []).slice(1)],
+    (args, self, original) => {
+      const result = spawn(args, self, original);
+      children.add((self as child_process.ChildProcess).pid);
+      return result;
+    },
+  );
 }
 
 function hasShell(args: readonly unknown[]): boolean {
-  return args.some((each) => typeof each === 'object' && each !== null && Boolean((each as { shell?: unknown }).shell));
+  return args.some(
+    (each) =>
+      typeof each === 'object' && each !== null && Boolean((each as { shell?: unknown }).shell),
+  );
 }
 
 function recordNetwork(): void {
   const sink = confinement?.sink;
   const connect = Reflect.get(net.Socket.prototype, 'connect') as Work;
-  const toTheSink = sink === undefined ? undefined : (args: readonly unknown[], self: unknown) => toSink(connect, sink, args, self);
-  for (const [module, name] of [[http, 'http'], [https, 'https']] as const) {
-    for (const method of ['request', 'get']) record(module, method, 'http', [method], (args) => requestOf(name, args));
+  const toTheSink =
+    sink === undefined
+      ? undefined
+      : (args: readonly unknown[], self: unknown) => toSink(connect, sink, args, self);
+  for (const [module, name] of [
+    [http, 'http'],
+    [https, 'https'],
+  ] as const) {
+    for (const method of ['request', 'get'])
+      record(module, method, 'http', [method], (args) => requestOf(name, args));
   }
-  record(tls, 'connect', 'tls', ['connect'], placeOf, sink === undefined ? undefined : (args) => socketStandIn(connect, sink, args));
+  record(
+    tls,
+    'connect',
+    'tls',
+    ['connect'],
+    placeOf,
+    sink === undefined ? undefined : (args) => socketStandIn(connect, sink, args),
+  );
   record(net.Socket.prototype, 'connect', 'net', ['connect'], placeOf, toTheSink);
   record(http2, 'connect', 'http2', ['connect'], (args) => [String(args[0])]);
-  record(dgram.Socket.prototype, 'send', 'dgram', ['send'], (args) => [args.findLast((each) => typeof each === 'string')], (args) => {
-    const done = args.at(-1);
-    if (typeof done === 'function') process.nextTick(done, null, 0);
-  });
-  for (const [owner, steps] of [[dns, []], [dns.promises, ['promises']], [dns.Resolver.prototype, ['Resolver']], [dns.promises.Resolver.prototype, ['promises', 'Resolver']]] as const) {
-    for (const name of Object.getOwnPropertyNames(owner)) if (/^(?:lookup|resolve|reverse)/.test(name)) record(owner, name, 'dns', [...steps, name], all, dnsStandIn(name, steps[0] === 'promises'));
+  record(
+    dgram.Socket.prototype,
+    'send',
+    'dgram',
+    ['send'],
+    (args) => [args.findLast((each) => typeof each === 'string')],
+    (args) => {
+      const done = args.at(-1);
+      if (typeof done === 'function') process.nextTick(done, null, 0);
+    },
+  );
+  for (const [owner, steps] of [
+    [dns, []],
+    [dns.promises, ['promises']],
+    [dns.Resolver.prototype, ['Resolver']],
+    [dns.promises.Resolver.prototype, ['promises', 'Resolver']],
+  ] as const) {
+    for (const name of Object.getOwnPropertyNames(owner))
+      if (/^(?:lookup|resolve|reverse)/.test(name))
+        record(
+          owner,
+          name,
+          'dns',
+          [...steps, name],
+          all,
+          dnsStandIn(name, steps[0] === 'promises'),
+        );
   }
-  if (typeof fetch === 'function') record(globalThis, 'fetch', 'global', ['fetch'], ([input, init]) => fetchOf(input, init));
+  if (typeof fetch === 'function')
+    record(globalThis, 'fetch', 'global', ['fetch'], ([input, init]) => fetchOf(input, init));
   for (const name of ['WebSocket', 'EventSource']) {
     const original = (globalThis as Members)[name];
-    if (typeof original === 'function') (globalThis as Members)[name] = new Proxy(original, { construct: (target, args: unknown[]) => through('global', [name], () => [String(args[0])], () => Reflect.construct(target, args) as object) });
+    if (typeof original === 'function')
+      (globalThis as Members)[name] = new Proxy(original, {
+        construct: (target, args: unknown[]) =>
+          through(
+            'global',
+            [name],
+            () => [String(args[0])],
+            () => Reflect.construct(target, args) as object,
+          ),
+      });
   }
 }
 
@@ -260,44 +419,79 @@ function requestOf(scheme: string, args: readonly unknown[]): readonly unknown[]
   const [first, second] = args;
   const url = typeof first === 'string' || first instanceof URL ? String(first) : undefined;
   const options = ((url === undefined ? first : second) ?? {}) as Members;
-  const said = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined);
+  const said = (value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   const host = said(options['hostname']) ?? said(options['host']) ?? 'localhost';
-  const port = options['port'] === undefined || options['port'] === null ? '' : `:${said(options['port'])}`;
-  return [(said(options['method']) ?? 'GET').toUpperCase(), url ?? `${scheme}://${host.includes(':') && !host.includes('[') && port !== '' ? host.split(':')[0] : host}${port}${said(options['path']) ?? '/'}`];
+  const port =
+    options['port'] === undefined || options['port'] === null ? '' : `:${said(options['port'])}`;
+  return [
+    (said(options['method']) ?? 'GET').toUpperCase(),
+    url ??
+      `${scheme}://${host.includes(':') && !host.includes('[') && port !== '' ? host.split(':')[0] : host}${port}${said(options['path']) ?? '/'}`,
+  ];
 }
 
 function fetchOf(input: unknown, init: unknown): readonly unknown[] {
   const { method, body } = (init ?? {}) as Members;
   const request = input instanceof Request ? input : undefined;
-  return [(typeof method === 'string' ? method : (request?.method ?? 'GET')).toUpperCase(), request?.url ?? String(input), typeof body === 'string' ? body : undefined];
+  return [
+    (typeof method === 'string' ? method : (request?.method ?? 'GET')).toUpperCase(),
+    request?.url ?? String(input),
+    typeof body === 'string' ? body : undefined,
+  ];
 }
 
 /** Returns host and port that a socket connects to, or its path. */
 function placeOf(args: readonly unknown[]): readonly unknown[] {
   const [first, second] = Array.isArray(args[0]) ? (args[0] as readonly unknown[]) : args;
-  if (typeof first !== 'object' || first === null) return /^\d+$/.test(String(first)) ? [typeof second === 'string' ? second : 'localhost', Number(first)] : [String(first)];
+  if (typeof first !== 'object' || first === null)
+    return /^\d+$/.test(String(first))
+      ? [typeof second === 'string' ? second : 'localhost', Number(first)]
+      : [String(first)];
   const { host, port, path: file, servername } = first as Members;
-  return file !== undefined && port === undefined ? [file] : [host ?? servername ?? 'localhost', Number(port)];
+  return file !== undefined && port === undefined
+    ? [file]
+    : [host ?? servername ?? 'localhost', Number(port)];
 }
 
 /** Runs the recorder in workers too, for the call that starts them. */
 function recordWorkers(): void {
   const { Worker } = worker_threads;
   const construct = (target: typeof Worker, args: unknown[], newTarget: unknown): object =>
-    through('worker_threads', ['Worker'], () => args.slice(0, 1), () => {
-      if (confinement === undefined) return Reflect.construct(target, args, newTarget as typeof Worker) as object;
-      const options = (args[1] ?? {}) as worker_threads.WorkerOptions;
-      const first = options.eval === true ? fileWith(String(args[0]), confinement.record) : args[0];
-      const env = { ...(typeof options.env === 'object' ? options.env : environment), [CONFINEMENT]: JSON.stringify({ ...confinement, call: calls.getStore()?.id ?? confinement.call }) };
-      const execArgv = options.execArgv && [...options.execArgv, ...confinement.preload];
-      return Reflect.construct(target, [first, { ...options, eval: false, env, ...(execArgv && { execArgv }) }], newTarget as typeof Worker) as object;
-    });
+    through(
+      'worker_threads',
+      ['Worker'],
+      () => args.slice(0, 1),
+      () => {
+        if (confinement === undefined)
+          return Reflect.construct(target, args, newTarget as typeof Worker) as object;
+        const options = (args[1] ?? {}) as worker_threads.WorkerOptions;
+        const first =
+          options.eval === true ? fileWith(String(args[0]), confinement.record) : args[0];
+        const env = {
+          ...(typeof options.env === 'object' ? options.env : environment),
+          [CONFINEMENT]: JSON.stringify({
+            ...confinement,
+            call: calls.getStore()?.id ?? confinement.call,
+          }),
+        };
+        const execArgv = options.execArgv && [...options.execArgv, ...confinement.preload];
+        return Reflect.construct(
+          target,
+          [first, { ...options, eval: false, env, ...(execArgv && { execArgv }) }],
+          newTarget as typeof Worker,
+        ) as object;
+      },
+    );
   worker_threads.Worker = new Proxy(Worker, { construct });
 }
 
 /** Writes the text of a worker to a file: nothing is preloaded before a text. */
 function fileWith(text: string, recordFile: string): string {
-  const made = path.join(path.dirname(recordFile), `worker-${worker_threads.threadId}-${++texts}.cjs`);
+  const made = path.join(
+    path.dirname(recordFile),
+    `worker-${worker_threads.threadId}-${++texts}.cjs`,
+  );
   append(made, 'w', text);
   return made;
 }
@@ -308,27 +502,52 @@ function recordProcess(): void {
   // The second is the function below the first.
   for (const name of ['kill', '_kill']) {
     const original = Reflect.get(process, name) as Work;
-    record(process, name, 'process', ['kill'], all, (args, self) => (args[0] === process.pid || args[1] === 0 ? Reflect.apply(original, self, args) : name === 'kill' ? true : 0));
+    record(process, name, 'process', ['kill'], all, (args, self) =>
+      args[0] === process.pid || args[1] === 0
+        ? Reflect.apply(original, self, args)
+        : name === 'kill'
+          ? true
+          : 0,
+    );
     const recorded = Reflect.get(process, name) as Work;
     Reflect.set(process, name, (...args: readonly unknown[]) => {
       if (!children.has(Math.abs(Number(args[0])))) return Reflect.apply(recorded, process, args);
-      return confinement?.spawn === false ? (name === 'kill' ? true : 0) : Reflect.apply(original, process, args);
+      return confinement?.spawn === false
+        ? name === 'kill'
+          ? true
+          : 0
+        : Reflect.apply(original, process, args);
     });
   }
   // Another one lets a debugger into another process.
   record(process, '_debugProcess', 'process', ['kill'], all, () => undefined);
   // The bindings of Node's own would go past all of this.
-  if (confinement !== undefined) record(process, 'binding', 'process', ['binding'], all, () => { throw new Error('Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.'); });
+  if (confinement !== undefined)
+    record(process, 'binding', 'process', ['binding'], all, () => {
+      throw new Error(
+        'Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.',
+      );
+    });
   let copied: string | symbol | undefined;
-  const read = <T>(name: string | symbol, act: () => T): T => (typeof name === 'symbol' || name === copied ? act() : through('process', ['env', name], () => [], act));
+  const read = <T>(name: string | symbol, act: () => T): T =>
+    typeof name === 'symbol' || name === copied
+      ? act()
+      : through('process', ['env', name], () => [], act);
   process.env = new Proxy(environment, {
     get: (target, name) => read(name, () => Reflect.get(target, name) as unknown),
     has: (target, name) => read(name, () => Reflect.has(target, name)),
     ownKeys: (target) => read('*', () => Reflect.ownKeys(target)),
     // A copy of all asks for each right before it reads it: that is no reading of it by name.
-    getOwnPropertyDescriptor: (target, name) => Reflect.getOwnPropertyDescriptor(target, (copied = name)),
+    getOwnPropertyDescriptor: (target, name) =>
+      Reflect.getOwnPropertyDescriptor(target, (copied = name)),
     // `process.env` takes no property by definition, as a proxy would set it.
-    set: (target, name, value: unknown) => through('process', ['env', String(name), 'set'], () => [], () => Reflect.set(target, name, value)),
+    set: (target, name, value: unknown) =>
+      through(
+        'process',
+        ['env', String(name), 'set'],
+        () => [],
+        () => Reflect.set(target, name, value),
+      ),
   });
 }
 

@@ -11,8 +11,25 @@ import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Effect } from '../effect.js';
 import { changesSince, makeScratch, snapshotOf, type Change, type Scratch } from './scratch.js';
-import { distinctEffects, effectsOfSeen, hostsIn, placesIn, requestIn, withoutSockets, type Seen, type SeenHost } from './seen-effects.js';
-import { findSandbox, GAPS_OF_A_PRELOAD, openSession, type Hold, type RunAnswer, type RunSubject, type Session } from './session.js';
+import {
+  distinctEffects,
+  effectsOfSeen,
+  hostsIn,
+  placesIn,
+  requestIn,
+  withoutSockets,
+  type Seen,
+  type SeenHost,
+} from './seen-effects.js';
+import {
+  findSandbox,
+  GAPS_OF_A_PRELOAD,
+  openSession,
+  type Hold,
+  type RunAnswer,
+  type RunSubject,
+  type Session,
+} from './session.js';
 
 /** The options of running tools for an audit. */
 export interface RunOptions {
@@ -35,7 +52,10 @@ export interface RunOptions {
 }
 
 /** The choice to run tools as part of an audit. */
-export interface RunChoice extends Pick<RunOptions, 'inputs' | 'generate' | 'unsafe' | 'allowSpawn' | 'timeoutMs'> {
+export interface RunChoice extends Pick<
+  RunOptions,
+  'inputs' | 'generate' | 'unsafe' | 'allowSpawn' | 'timeoutMs'
+> {
   /** The files, folders or globs that export the tools, relative to the root: each process loads them. */
   readonly files?: readonly string[] | undefined;
 }
@@ -48,7 +68,11 @@ export interface RunReport {
   readonly message?: string;
   /** Its effects; one without a single place in the code has an empty `at`. */
   readonly effects: readonly Effect[];
-  readonly files: readonly { readonly path: string; readonly where: 'root' | 'outside'; readonly change: Change['change'] | 'refused' }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly where: 'root' | 'outside';
+    readonly change: Change['change'] | 'refused';
+  }[];
   readonly programs: readonly string[];
   readonly hosts: readonly SeenHost[];
   /** The names of variables that were read; `*` for all. */
@@ -66,7 +90,11 @@ export interface RunReport {
 export interface RunResult {
   readonly tools: readonly RunReport[];
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
-  readonly held: { readonly by: readonly string[]; readonly programs: 'started' | 'recorded'; readonly gaps: readonly string[] };
+  readonly held: {
+    readonly by: readonly string[];
+    readonly programs: 'started' | 'recorded';
+    readonly gaps: readonly string[];
+  };
 }
 
 /** Inputs of one tool that are run. */
@@ -81,7 +109,11 @@ const MOST_AT_ONCE = 4;
  * @param tools those that are run; of a server all when missing.
  * @throws ToolError for a server that does not start, or starts without the recorder.
  */
-export async function runTools(tools: readonly ToolEntry[] | undefined, subject: RunSubject, options: RunOptions): Promise<RunResult> {
+export async function runTools(
+  tools: readonly ToolEntry[] | undefined,
+  subject: RunSubject,
+  options: RunOptions,
+): Promise<RunResult> {
   const sandbox = options.allowSpawn === true ? findSandbox() : undefined;
   const skipped: { readonly name: string; readonly reason: string }[] = [];
   const notes = new Set<string>();
@@ -98,34 +130,71 @@ export async function runTools(tools: readonly ToolEntry[] | undefined, subject:
       const { entry, inputs } = next;
       options.onProgress?.(`running ${nameOf(entry)}`);
       try {
-        reports.set(entry, await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes));
+        reports.set(
+          entry,
+          await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes),
+        );
       } catch (error) {
-        skipped.push({ name: nameOf(entry), reason: error instanceof Error ? error.message : String(error) });
+        skipped.push({
+          name: nameOf(entry),
+          reason: error instanceof Error ? error.message : String(error),
+        });
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, availableParallelism()) }, work));
-  const by = [...(sandbox === undefined ? [] : [sandbox.name]), ...(notes.size === 0 ? ['Node’s permission model'] : []), 'the recorder'];
-  const refused = options.allowSpawn === true && sandbox === undefined ? ['programs are not started: neither bwrap, unshare nor sandbox-exec works here'] : [];
-  return { tools: entries.flatMap((entry) => reports.get(entry) ?? []), skipped, held: { by, programs: sandbox === undefined ? 'recorded' : 'started', gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes] } };
+  const by = [
+    ...(sandbox === undefined ? [] : [sandbox.name]),
+    ...(notes.size === 0 ? ['Node’s permission model'] : []),
+    'the recorder',
+  ];
+  const refused =
+    options.allowSpawn === true && sandbox === undefined
+      ? ['programs are not started: neither bwrap, unshare nor sandbox-exec works here']
+      : [];
+  return {
+    tools: entries.flatMap((entry) => reports.get(entry) ?? []),
+    skipped,
+    held: {
+      by,
+      programs: sandbox === undefined ? 'recorded' : 'started',
+      gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes],
+    },
+  };
 }
 
 /** The name of a tool, at its server where it has one. */
-const nameOf = ({ name, providers }: ToolEntry) => (providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name);
+const nameOf = ({ name, providers }: ToolEntry) =>
+  providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
 /** Asks a server for its tools, held as when they are called. */
 async function entriesOf(subject: RunSubject, options: RunOptions): Promise<readonly ToolEntry[]> {
-  return inScratch(subject, options, { sandbox: undefined, permission: false }, async ({ session: { entries = [] } }) => Promise.resolve(entries));
+  return inScratch(
+    subject,
+    options,
+    { sandbox: undefined, permission: false },
+    async ({ session: { entries = [] } }) => Promise.resolve(entries),
+  );
 }
 
 /** Returns the inputs on which a tool is run, or the reason why it is not. */
-function inputsOf(entry: ToolEntry, { inputs = {}, generate = false, unsafe = false }: RunOptions): readonly unknown[] | string {
-  if (entry.manual || (entry.definition.execute === undefined && entry.providers.length === 0)) return 'a user or another program does its work';
-  if (!unsafe && requiresApproval(entry)) return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `declares or is given the danger ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
+function inputsOf(
+  entry: ToolEntry,
+  { inputs = {}, generate = false, unsafe = false }: RunOptions,
+): readonly unknown[] | string {
+  if (entry.manual || (entry.definition.execute === undefined && entry.providers.length === 0))
+    return 'a user or another program does its work';
+  if (!unsafe && requiresApproval(entry))
+    return `its calls need approval: it ${entry.requiresConsent ? 'requires consent' : isDangerous(entry.dangerLevel) ? `declares or is given the danger ${entry.dangerLevel}` : `is declared ${entry.accessMode}`}`;
   const examples = entry.inputJsonSchema['examples'];
-  const own = [...(Object.hasOwn(inputs, nameOf(entry)) ? inputs[nameOf(entry)]! : []), ...(Array.isArray(examples) ? examples.filter(isPlainObject) : [])].slice(0, MOST_INPUTS);
+  const own = [
+    ...(Object.hasOwn(inputs, nameOf(entry)) ? inputs[nameOf(entry)]! : []),
+    ...(Array.isArray(examples) ? examples.filter(isPlainObject) : []),
+  ].slice(0, MOST_INPUTS);
   if (own.length > 0) return own;
-  return generate ? [sampleOf({ ...entry.inputJsonSchema, type: 'object' })] : 'its input schema has no examples';
+  return generate
+    ? [sampleOf({ ...entry.inputJsonSchema, type: 'object' })]
+    : 'its input schema has no examples';
 }
 
 /** What was seen of two calls in one process. */
@@ -139,7 +208,14 @@ interface Phase {
   readonly ms: number;
 }
 
-async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: RunSubject, options: RunOptions, hold: Hold, notes: Set<string>): Promise<RunReport> {
+async function runOne(
+  entry: ToolEntry,
+  inputs: readonly unknown[],
+  subject: RunSubject,
+  options: RunOptions,
+  hold: Hold,
+  notes: Set<string>,
+): Promise<RunReport> {
   const seen: Phase[] = [];
   const effects: Effect[] = [];
   let secondChanged: boolean | null = null;
@@ -157,9 +233,11 @@ async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: Run
     if (more || secondChanged === null) secondChanged = more;
     if (index > 0) continue;
     const [one, two] = twice.answers;
-    const answersDiffer = one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
+    const answersDiffer =
+      one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
     // What changes nothing cannot disturb itself.
-    const changes = answersDiffer || twice.both.length > 0 || effects.some(({ access }) => access !== 'read');
+    const changes =
+      answersDiffer || twice.both.length > 0 || effects.some(({ access }) => access !== 'read');
     const isOther = changes && endOf(await run('together')) !== endOf(twice);
     if (!isOther && !answersDiffer) {
       interfered = false;
@@ -171,24 +249,61 @@ async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: Run
     interfered = isOther ? (isSteady ? true : null) : false;
     if (answersDiffer && isSteady && !more && twice.both.length === 0) {
       secondChanged = true;
-      effects.push({ kind: 'memory-state', access: 'write', destructive: null, idempotent: false, call: 'state in memory, since the same call again answers otherwise', certainty: 'does', at: '', via: [] });
+      effects.push({
+        kind: 'memory-state',
+        access: 'write',
+        destructive: null,
+        idempotent: false,
+        call: 'state in memory, since the same call again answers otherwise',
+        certainty: 'does',
+        at: '',
+        via: [],
+      });
     }
   }
   const { status, message } = seen[0]!.answers[0]!;
   const records = seen.flatMap((phase) => phase.records);
   const changes = seen.flatMap((phase) => [...phase.first, ...phase.both]);
-  const inPackage = (path: string) => (options.code !== undefined && path.startsWith(options.code) ? relative(options.code, path) : path);
-  const refused = records.flatMap((record) => (record.refused === true ? (record.targets ?? []).map((path) => ({ path: inPackage(path), where: 'outside' as const, change: 'refused' as const })) : []));
+  const inPackage = (path: string) =>
+    options.code !== undefined && path.startsWith(options.code)
+      ? relative(options.code, path)
+      : path;
+  const refused = records.flatMap((record) =>
+    record.refused === true
+      ? (record.targets ?? []).map((path) => ({
+          path: inPackage(path),
+          where: 'outside' as const,
+          change: 'refused' as const,
+        }))
+      : [],
+  );
   // What a refused write would have led to is not known.
   if (refused.length > 0) [secondChanged, interfered] = [null, null];
-  const files = [...changes.map(({ path, change }) => ({ path, where: path.startsWith('../') ? ('outside' as const) : ('root' as const), change })), ...refused];
-  const programs = records.flatMap(({ module, args: [program, words] }) => (module === 'child_process' ? [[program, ...(Array.isArray(words) ? (words as readonly unknown[]) : [])].join(' ')] : []));
-  const env = records.flatMap(({ module, path }) => (module === 'process' && path[0] === 'env' ? [path[1]!] : []));
+  const files = [
+    ...changes.map(({ path, change }) => ({
+      path,
+      where: path.startsWith('../') ? ('outside' as const) : ('root' as const),
+      change,
+    })),
+    ...refused,
+  ];
+  const programs = records.flatMap(({ module, args: [program, words] }) =>
+    module === 'child_process'
+      ? [[program, ...(Array.isArray(words) ? (words as readonly unknown[]) : [])].join(' ')]
+      : [],
+  );
+  const env = records.flatMap(({ module, path }) =>
+    module === 'process' && path[0] === 'env' ? [path[1]!] : [],
+  );
   return {
     name: nameOf(entry),
     status,
     ...(message !== undefined && { message }),
-    effects: distinctEffects(effects).map((effect) => (effect.kind === 'fs-write' && secondChanged !== null ? { ...effect, idempotent: !secondChanged } : effect)),
+    effects: distinctEffects(effects).map((effect) =>
+      effect.kind === 'fs-write' && secondChanged !== null
+        ? { ...effect, idempotent: !secondChanged }
+        : effect,
+    ),
     files: [...new Map(files.map((file) => [`${file.change} ${file.path}`, file])).values()],
     programs: [...new Set(programs)],
     hosts: hostsIn(records),
@@ -200,9 +315,14 @@ async function runOne(entry: ToolEntry, inputs: readonly unknown[], subject: Run
   };
 }
 
-const stateOf = (changes: readonly Change[]) => JSON.stringify(changes.map(({ path, content }) => [path, content]).sort());
+const stateOf = (changes: readonly Change[]) =>
+  JSON.stringify(changes.map(({ path, content }) => [path, content]).sort());
 /** Returns the end of two calls as text, whichever of them ended first. */
-const endOf = ({ answers, both }: Phase) => JSON.stringify([answers.map(({ digest, status }) => `${status} ${digest}`).sort(), stateOf(both)]);
+const endOf = ({ answers, both }: Phase) =>
+  JSON.stringify([
+    answers.map(({ digest, status }) => `${status} ${digest}`).sort(),
+    stateOf(both),
+  ]);
 
 interface Opened {
   readonly session: Session;
@@ -213,11 +333,21 @@ interface Opened {
 }
 
 /** Starts a process in a scratch folder of its own, with a sink for a network, and removes both after the work. */
-async function inScratch<T>(subject: RunSubject, { root }: RunOptions, hold: Hold, work: (opened: Opened) => Promise<T>): Promise<T> {
+async function inScratch<T>(
+  subject: RunSubject,
+  { root }: RunOptions,
+  hold: Hold,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
   const scratch = makeScratch(root);
   const asked: Seen[] = [];
   const sink = createServer((request, response) => {
-    asked.push({ module: 'http', path: ['request'], args: [request.method, `http://${request.headers.host ?? 'unknown'}${request.url}`], frames: [] });
+    asked.push({
+      module: 'http',
+      path: ['request'],
+      args: [request.method, `http://${request.headers.host ?? 'unknown'}${request.url}`],
+      frames: [],
+    });
     response.writeHead(200, { 'content-type': 'application/json', connection: 'close' }).end('{}');
   });
   sink.on('clientError', (_error, socket) => socket.destroy());
@@ -238,10 +368,19 @@ async function inScratch<T>(subject: RunSubject, { root }: RunOptions, hold: Hol
 }
 
 /** Makes two calls in a process of their own. */
-async function runPhase(entry: ToolEntry, input: unknown, way: 'twice' | 'together', subject: RunSubject, options: RunOptions, hold: Hold, notes: Set<string>): Promise<{ readonly plain: Phase; readonly effects: readonly Effect[] }> {
+async function runPhase(
+  entry: ToolEntry,
+  input: unknown,
+  way: 'twice' | 'together',
+  subject: RunSubject,
+  options: RunOptions,
+  hold: Hold,
+  notes: Set<string>,
+): Promise<{ readonly plain: Phase; readonly effects: readonly Effect[] }> {
   const { timeoutMs = 10_000 } = options;
   const work = async ({ session, scratch, key, asked }: Opened) => {
-    const call = (id: string) => session.call({ id, name: nameOf(entry), input, timeoutMs, scratch: scratch.folder });
+    const call = (id: string) =>
+      session.call({ id, name: nameOf(entry), input, timeoutMs, scratch: scratch.folder });
     const before = snapshotOf(scratch);
     const from = statSync(scratch.record).size;
     const startedAt = performance.now();
@@ -252,25 +391,43 @@ async function runPhase(entry: ToolEntry, input: unknown, way: 'twice' | 'togeth
     await session.close();
     const both = changesSince(scratch, before);
     const { records, isBroken } = readRecord(scratch, key, from);
-    const plain: Phase = { answers, first, both, records: [...records, ...unseenRequests(asked, records)], isRecordBroken: isBroken, ms };
+    const plain: Phase = {
+      answers,
+      first,
+      both,
+      records: [...records, ...unseenRequests(asked, records)],
+      isRecordBroken: isBroken,
+      ms,
+    };
     return { plain, effects: effectsIn(plain, scratch, options) };
   };
   if (!hold.permission) return inScratch(subject, options, hold, work);
   const held = await inScratch(subject, options, hold, work).catch((error: unknown) => {
     if (!isToolError(error)) throw error;
   });
-  if (held?.plain.answers.some(({ message }) => message !== undefined && RESTRICTED.test(message)) === false) return held;
-  notes.add(`Node’s permission model is off for ${nameOf(entry)}: it ${held === undefined ? 'does not start' : 'cannot do its work'} under it`);
+  if (
+    held?.plain.answers.some(({ message }) => message !== undefined && RESTRICTED.test(message)) ===
+    false
+  )
+    return held;
+  notes.add(
+    `Node’s permission model is off for ${nameOf(entry)}: it ${held === undefined ? 'does not start' : 'cannot do its work'} under it`,
+  );
   return inScratch(subject, options, { ...hold, permission: false }, work);
 }
 
 /** The words in which Node's permission model refuses, also what lies within its bounds, as to change the mode of an open file. */
 const RESTRICTED = /Access to this API has been restricted|permission model is enabled/i;
 
-const hasEnded = (answers: readonly RunAnswer[]) => answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
+const hasEnded = (answers: readonly RunAnswer[]) =>
+  answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
 
 /** Reads what a recorder wrote since a place of its file; lines that it did not sign, or that are missing, break the record. */
-function readRecord({ record }: Scratch, key: string, from: number): { readonly records: readonly Seen[]; readonly isBroken: boolean } {
+function readRecord(
+  { record }: Scratch,
+  key: string,
+  from: number,
+): { readonly records: readonly Seen[]; readonly isBroken: boolean } {
   const next = new Map<string, number>();
   const records: Seen[] = [];
   let isBroken = false;
@@ -285,7 +442,15 @@ function readRecord({ record }: Scratch, key: string, from: number): { readonly 
       isBroken = true;
       continue;
     }
-    const { process: of, line, ...seen } = JSON.parse(json) as Seen & { readonly process: string; readonly line: number; readonly hello?: string };
+    const {
+      process: of,
+      line,
+      ...seen
+    } = JSON.parse(json) as Seen & {
+      readonly process: string;
+      readonly line: number;
+      readonly hello?: string;
+    };
     if (line !== (next.get(of) ?? 0) + 1) isBroken = true;
     next.set(of, line);
     if (at >= from && seen.hello === undefined) records.push(seen);
@@ -300,34 +465,71 @@ function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): reado
 }
 
 /** Returns the effects of two calls. Of writes inside the scratch folder only those count of which something is left. */
-function effectsIn({ records, first, both }: Phase, scratch: Scratch, options: RunOptions): readonly Effect[] {
+function effectsIn(
+  { records, first, both }: Phase,
+  scratch: Scratch,
+  options: RunOptions,
+): readonly Effect[] {
   const subject = [scratch.root, ...(options.code === undefined ? [] : [options.code])];
   // What the second call makes of a file that the first has made is overwritten, too.
   const made = new Map(first.map(({ path, content }) => [path, content]));
-  const changes = [...first, ...both.map((each) => ({ ...each, change: each.change === 'created' && (made.get(each.path) ?? each.content) !== each.content ? ('changed' as const) : each.change }))].map((each) => ({ ...each, path: join(scratch.root, each.path) }));
+  const changes = [
+    ...first,
+    ...both.map((each) => ({
+      ...each,
+      change:
+        each.change === 'created' && (made.get(each.path) ?? each.content) !== each.content
+          ? ('changed' as const)
+          : each.change,
+    })),
+  ].map((each) => ({ ...each, path: join(scratch.root, each.path) }));
   const explained = new Set<string>();
-  const placed = new Set(records.filter(({ frames }) => frames.length > 0).flatMap(({ targets = [] }) => targets));
+  const placed = new Set(
+    records.filter(({ frames }) => frames.length > 0).flatMap(({ targets = [] }) => targets),
+  );
   const written = new Set<string>();
   const effects = withoutSockets(records).flatMap((record) => {
     const { module, path: steps, targets = [], refused, frames } = record;
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const { path } of hit) explained.add(path);
     // To delete what is not there is a write, too; to delete what the same calls have made is none.
-    const isDeletion = /^(?:rm|rmdir|unlink)(?:Sync)?$/.test(steps.at(-1)!) && !targets.some((target) => [...written].some((made) => target.startsWith(made)));
+    const isDeletion =
+      /^(?:rm|rmdir|unlink)(?:Sync)?$/.test(steps.at(-1)!) &&
+      !targets.some((target) => [...written].some((made) => target.startsWith(made)));
     for (const target of targets) written.add(target);
-    const isWithoutTrace = targets.length > 0 && refused === undefined && hit.length === 0 && !isDeletion;
-    const isToldElsewhere = targets.length > 0 && frames.length === 0 && targets.every((target) => placed.has(target));
+    const isWithoutTrace =
+      targets.length > 0 && refused === undefined && hit.length === 0 && !isDeletion;
+    const isToldElsewhere =
+      targets.length > 0 && frames.length === 0 && targets.every((target) => placed.has(target));
     // What a worker does is recorded by itself.
     if (module === 'worker_threads' || isWithoutTrace || isToldElsewhere) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {
-      if (effect.kind !== 'fs-write' || hit.length === 0 || effect.destructive === false) return effect;
-      return { ...effect, access: 'write', destructive: hit.some(({ change }) => change !== 'created') };
+      if (effect.kind !== 'fs-write' || hit.length === 0 || effect.destructive === false)
+        return effect;
+      return {
+        ...effect,
+        access: 'write',
+        destructive: hit.some(({ change }) => change !== 'created'),
+      };
     });
   });
   const unexplained = changes.filter(({ path }) => !explained.has(path));
   if (unexplained.length === 0) return effects;
   const destructive = unexplained.some(({ change }) => change !== 'created');
   const program = records.find(({ module }) => module === 'child_process');
-  const { at, via } = program === undefined ? { at: '', via: [] } : placesIn(program.frames, subject);
-  return [...effects, { kind: 'fs-write', access: 'write', destructive, idempotent: null, call: 'a change of files that no function of Node made', certainty: 'does', at, via }];
+  const { at, via } =
+    program === undefined ? { at: '', via: [] } : placesIn(program.frames, subject);
+  return [
+    ...effects,
+    {
+      kind: 'fs-write',
+      access: 'write',
+      destructive,
+      idempotent: null,
+      call: 'a change of files that no function of Node made',
+      certainty: 'does',
+      at,
+      via,
+    },
+  ];
 }

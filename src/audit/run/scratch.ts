@@ -1,5 +1,19 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, symlinkSync, writeFileSync, type Stats } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/errors.js';
@@ -29,17 +43,29 @@ export function makeScratch(source: string | undefined): Scratch {
   const remove = () => rmSync(place, { recursive: true, force: true });
   try {
     if (source !== undefined) copyRoot(source, root);
-    const packages = source === undefined || existsSync(join(source, 'node_modules')) ? undefined : packagesAbove(source);
+    const packages =
+      source === undefined || existsSync(join(source, 'node_modules'))
+        ? undefined
+        : packagesAbove(source);
     if (packages !== undefined) symlinkSync(packages, join(folder, 'node_modules'), 'junction');
     // The nearest package.json says what kind of modules the files are.
-    const manifest = source === undefined || existsSync(join(source, 'package.json')) ? undefined : manifestAbove(source);
+    const manifest =
+      source === undefined || existsSync(join(source, 'package.json'))
+        ? undefined
+        : manifestAbove(source);
     if (manifest !== undefined) writeFileSync(join(folder, 'package.json'), manifest);
     writeFileSync(join(place, 'record'), '');
   } catch (error) {
     remove();
     throw error;
   }
-  return { folder, root, record: join(place, 'record'), sink: process.platform === 'win32' ? `\\\\.\\pipe\\${basename(place)}` : join(place, 'sink'), remove };
+  return {
+    folder,
+    root,
+    record: join(place, 'record'),
+    sink: process.platform === 'win32' ? `\\\\.\\pipe\\${basename(place)}` : join(place, 'sink'),
+    remove,
+  };
 }
 
 function copyRoot(source: string, root: string): void {
@@ -52,11 +78,20 @@ function copyRoot(source: string, root: string): void {
     filter: (from) => {
       const status = lstatSync(from);
       if (basename(from) === 'node_modules') return !links.push(from);
-      if (++files > MOST_FILES || (bytes += status.size) > MOST_BYTES) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`a root of at most ${MOST_FILES} files and ${MOST_BYTES / 2 ** 20} MiB besides node_modules, to be copied`, 'a larger one', 'Give a smaller folder as the root.'));
+      if (++files > MOST_FILES || (bytes += status.size) > MOST_BYTES)
+        throw new ToolError(
+          'LIMIT_EXCEEDED',
+          expectedGot(
+            `a root of at most ${MOST_FILES} files and ${MOST_BYTES / 2 ** 20} MiB besides node_modules, to be copied`,
+            'a larger one',
+            'Give a smaller folder as the root.',
+          ),
+        );
       return status.isFile() || status.isDirectory() || status.isSymbolicLink();
     },
   });
-  for (const link of links) symlinkSync(realpathSync(link), join(root, relative(source, link)), 'junction');
+  for (const link of links)
+    symlinkSync(realpathSync(link), join(root, relative(source, link)), 'junction');
 }
 
 function packagesAbove(folder: string): string | undefined {
@@ -65,7 +100,8 @@ function packagesAbove(folder: string): string | undefined {
 }
 
 function manifestAbove(folder: string): string | undefined {
-  if (existsSync(join(folder, 'package.json'))) return readFileSync(join(folder, 'package.json'), 'utf8');
+  if (existsSync(join(folder, 'package.json')))
+    return readFileSync(join(folder, 'package.json'), 'utf8');
   return dirname(folder) === folder ? undefined : manifestAbove(dirname(folder));
 }
 
@@ -101,13 +137,35 @@ export interface Change {
 /** Returns what has changed in a scratch folder since a snapshot. */
 export function changesSince(scratch: Scratch, before: Snapshot): readonly Change[] {
   const after = snapshotOf(scratch);
-  const told = (path: string, change: Change['change'], content = ''): Change => ({ path: relative(scratch.root, join(scratch.folder, path)).split('\\').join('/'), change, content });
+  const told = (path: string, change: Change['change'], content = ''): Change => ({
+    path: relative(scratch.root, join(scratch.folder, path)).split('\\').join('/'),
+    change,
+    content,
+  });
   const present = [...after].flatMap(([path, status]) => {
     const old = before.get(path);
-    const isSame = old !== undefined && old.ino === status.ino && old.mode === status.mode && (status.isDirectory() || (old.size === status.size && old.mtimeMs === status.mtimeMs && old.ctimeMs === status.ctimeMs));
-    return isSame ? [] : [told(path, old === undefined ? 'created' : 'changed', contentOf(join(scratch.folder, path), status))];
+    const isSame =
+      old !== undefined &&
+      old.ino === status.ino &&
+      old.mode === status.mode &&
+      (status.isDirectory() ||
+        (old.size === status.size &&
+          old.mtimeMs === status.mtimeMs &&
+          old.ctimeMs === status.ctimeMs));
+    return isSame
+      ? []
+      : [
+          told(
+            path,
+            old === undefined ? 'created' : 'changed',
+            contentOf(join(scratch.folder, path), status),
+          ),
+        ];
   });
-  return [...present, ...[...before.keys()].filter((path) => !after.has(path)).map((path) => told(path, 'removed'))];
+  return [
+    ...present,
+    ...[...before.keys()].filter((path) => !after.has(path)).map((path) => told(path, 'removed')),
+  ];
 }
 
 function contentOf(path: string, status: Stats): string {

@@ -55,22 +55,52 @@ export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
 function callEffects({ module, path, args, targets }: Seen): readonly CallEffect[] {
   const [first, second, third] = args;
   const text = (value: KnownValue) => (typeof value === 'string' ? value : undefined);
-  if (module === 'child_process') return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
-  if (module === 'http' || path[0] === 'fetch') return httpEffects(text(first), text(second), third);
-  if (module === 'process' && path[2] === 'set') return [{ kind: 'memory-state', access: 'write', destructive: true, idempotent: true, call: `process.env.${path[1]!} =` }];
+  if (module === 'child_process')
+    return programEffects(text(first) ?? '', Array.isArray(second) ? second.map(text) : []);
+  if (module === 'http' || path[0] === 'fetch')
+    return httpEffects(text(first), text(second), third);
+  if (module === 'process' && path[2] === 'set')
+    return [
+      {
+        kind: 'memory-state',
+        access: 'write',
+        destructive: true,
+        idempotent: true,
+        call: `process.env.${path[1]!} =`,
+      },
+    ];
   // Flags may be numbers: the recorder has read them.
-  if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!)) return builtinEffects(module, path, [first, targets === undefined ? 'r' : (text(second) ?? 'w')])!;
+  if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!))
+    return builtinEffects(module, path, [
+      first,
+      targets === undefined ? 'r' : (text(second) ?? 'w'),
+    ])!;
   return builtinEffects(module, path, args) ?? [];
 }
 
 /** Returns the innermost place in the subject's own code and the way to it; where there is none, that of the package that made the call. */
 export function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
-  const isOwn = (frame: string) => subject.some((folder) => frame.startsWith(folder + sep)) && !frame.includes(`${sep}node_modules${sep}`, subject[0]!.length);
+  const isOwn = (frame: string) =>
+    subject.some((folder) => frame.startsWith(folder + sep)) &&
+    !frame.includes(`${sep}node_modules${sep}`, subject[0]!.length);
   const told = (frame: string) => {
     const folder = subject.find((each) => frame.startsWith(each + sep));
-    return (folder === undefined ? frame.slice(frame.lastIndexOf('node_modules') === -1 ? frame.lastIndexOf(sep) + 1 : frame.lastIndexOf('node_modules')) : relative(folder, frame)).split(sep).join('/');
+    return (
+      folder === undefined
+        ? frame.slice(
+            frame.lastIndexOf('node_modules') === -1
+              ? frame.lastIndexOf(sep) + 1
+              : frame.lastIndexOf('node_modules'),
+          )
+        : relative(folder, frame)
+    )
+      .split(sep)
+      .join('/');
   };
-  const own = frames.filter(isOwn).map(told).filter((place, index, all) => place !== all[index - 1]);
+  const own = frames
+    .filter(isOwn)
+    .map(told)
+    .filter((place, index, all) => place !== all[index - 1]);
   return { at: own[0] ?? told(frames[0] ?? 'unknown:0'), via: own.slice(1).reverse() };
 }
 
@@ -81,9 +111,17 @@ export interface SeenHost {
 }
 
 /** Returns the request over HTTP that a record tells of; undefined for other records. */
-export function requestIn({ module, path, args: [method, address] }: Seen): { readonly method: string; readonly host: string } | undefined {
+export function requestIn({
+  module,
+  path,
+  args: [method, address],
+}: Seen): { readonly method: string; readonly host: string } | undefined {
   if ((module !== 'http' && path[0] !== 'fetch') || typeof method !== 'string') return undefined;
-  return { method, host: typeof address === 'string' && URL.canParse(address) ? new URL(address).hostname : 'unknown' };
+  return {
+    method,
+    host:
+      typeof address === 'string' && URL.canParse(address) ? new URL(address).hostname : 'unknown',
+  };
 }
 
 const OTHERS: readonly string[] = ['net', 'tls', 'dgram', 'dns', 'http2', 'global'];
@@ -92,9 +130,18 @@ const OTHERS: readonly string[] = ['net', 'tls', 'dgram', 'dns', 'http2', 'globa
 export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
   const hosts = new Map<string, Set<string>>();
   for (const record of records) {
-    const { module, args: [place] } = record;
+    const {
+      module,
+      args: [place],
+    } = record;
     const request = requestIn(record);
-    const host = request?.host ?? (OTHERS.includes(module) && typeof place === 'string' ? (place.includes('//') && URL.canParse(place) ? new URL(place).hostname : place) : undefined);
+    const host =
+      request?.host ??
+      (OTHERS.includes(module) && typeof place === 'string'
+        ? place.includes('//') && URL.canParse(place)
+          ? new URL(place).hostname
+          : place
+        : undefined);
     if (host === undefined) continue;
     const methods = hosts.get(host) ?? new Set();
     hosts.set(host, request === undefined ? methods : methods.add(request.method));
@@ -105,7 +152,9 @@ export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
 /** Returns records without sockets and DNS of hosts whose requests are told by themselves. */
 export function withoutSockets(records: readonly Seen[]): readonly Seen[] {
   const asked = new Set<unknown>(records.flatMap((record) => requestIn(record)?.host ?? []));
-  return records.filter(({ module, args }) => !['net', 'tls', 'dns'].includes(module) || !asked.has(args[0]));
+  return records.filter(
+    ({ module, args }) => !['net', 'tls', 'dns'].includes(module) || !asked.has(args[0]),
+  );
 }
 
 /** Returns effects, each kind of change at each place once. */

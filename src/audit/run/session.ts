@@ -40,7 +40,13 @@ export interface Session {
 }
 
 /** The tools that are run: those that files export, or those of an MCP server. */
-export type RunSubject = { readonly files: readonly string[] } | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+export type RunSubject =
+  | { readonly files: readonly string[] }
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    };
 
 /** The way in which a process is held. */
 export interface Hold {
@@ -57,32 +63,95 @@ const LATE_MS = 1_000;
 const MEMORY_MB = 512;
 
 /** Makes a call as an executor would: approved, and once. */
-export async function callOnce(definition: ToolDefinition, { input, timeoutMs, scratch }: RunRequest): Promise<RunAnswer> {
-  const { outcome } = await runTool(definition, input, { approve: true, executor: { timeoutMs, maxAttempts: 1 } });
+export async function callOnce(
+  definition: ToolDefinition,
+  { input, timeoutMs, scratch }: RunRequest,
+): Promise<RunAnswer> {
+  const { outcome } = await runTool(definition, input, {
+    approve: true,
+    executor: { timeoutMs, maxAttempts: 1 },
+  });
   // What the tool does not wait for has a few turns to begin.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-  const status = outcome.status === 'error' && outcome.code === 'TIMEOUT' ? 'timeout' : outcome.status;
-  return { status, ...('message' in outcome && { message: outcome.message }), digest: digestOf(outcome.status === 'ok' ? (JSON.stringify(outcome.value) ?? '').replaceAll(scratch, '') : status) };
+  const status =
+    outcome.status === 'error' && outcome.code === 'TIMEOUT' ? 'timeout' : outcome.status;
+  return {
+    status,
+    ...('message' in outcome && { message: outcome.message }),
+    digest: digestOf(
+      outcome.status === 'ok'
+        ? (JSON.stringify(outcome.value) ?? '').replaceAll(scratch, '')
+        : status,
+    ),
+  };
 }
 
 /** Starts a process for tools in a scratch folder. @throws ToolError when it does not come up. */
-export async function openSession(subject: RunSubject, scratch: Scratch, root: string | undefined, key: string, hold: Hold): Promise<Session> {
+export async function openSession(
+  subject: RunSubject,
+  scratch: Scratch,
+  root: string | undefined,
+  key: string,
+  hold: Hold,
+): Promise<Session> {
   const preload = preloadArguments();
-  const confinement: Confinement = { record: scratch.record, key, hold: scratch.folder, sink: scratch.sink, spawn: hold.sandbox !== undefined, preload, all: 'command' in subject };
+  const confinement: Confinement = {
+    record: scratch.record,
+    key,
+    hold: scratch.folder,
+    sink: scratch.sink,
+    spawn: hold.sandbox !== undefined,
+    preload,
+    all: 'command' in subject,
+  };
   const own = `${scratch.folder}/home`;
   const temporary = `${scratch.folder}/tmp`;
-  const kept = Object.fromEntries(['PATH', 'LANG', 'SystemRoot'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-  const env = { ...kept, HOME: own, USERPROFILE: own, TMPDIR: temporary, TMP: temporary, TEMP: temporary, ...('env' in subject && subject.env), [CONFINEMENT]: JSON.stringify(confinement) };
-  const isTypeScript = IS_SOURCE || ('files' in subject && subject.files.some((file) => !/\.[cm]?js$/.test(file)));
-  const flags = hold.permission ? permissionFlags(scratch, { programs: isTypeScript || confinement.spawn }) : [];
-  const node = [process.execPath, ...flags, `--max-old-space-size=${MEMORY_MB}`, '--no-warnings', ...preload];
-  const line = 'files' in subject ? [...node, moduleOf('child'), JSON.stringify(subject.files)] : [...node, ...subject.args.map((word) => (root !== undefined && resolve(word) === root ? scratch.root : word))];
+  const kept = Object.fromEntries(
+    ['PATH', 'LANG', 'SystemRoot'].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    ),
+  );
+  const env = {
+    ...kept,
+    HOME: own,
+    USERPROFILE: own,
+    TMPDIR: temporary,
+    TMP: temporary,
+    TEMP: temporary,
+    ...('env' in subject && subject.env),
+    [CONFINEMENT]: JSON.stringify(confinement),
+  };
+  const isTypeScript =
+    IS_SOURCE || ('files' in subject && subject.files.some((file) => !/\.[cm]?js$/.test(file)));
+  const flags = hold.permission
+    ? permissionFlags(scratch, { programs: isTypeScript || confinement.spawn })
+    : [];
+  const node = [
+    process.execPath,
+    ...flags,
+    `--max-old-space-size=${MEMORY_MB}`,
+    '--no-warnings',
+    ...preload,
+  ];
+  const line =
+    'files' in subject
+      ? [...node, moduleOf('child'), JSON.stringify(subject.files)]
+      : [
+          ...node,
+          ...subject.args.map((word) =>
+            root !== undefined && resolve(word) === root ? scratch.root : word,
+          ),
+        ];
   const [command, ...args] = hold.sandbox === undefined ? line : hold.sandbox.wrap(scratch, line);
-  return 'files' in subject ? openFiles(command!, args, scratch.root, env) : openServer(command!, args, scratch, env);
+  return 'files' in subject
+    ? openFiles(command!, args, scratch.root, env)
+    : openServer(command!, args, scratch, env);
 }
 
 /** The address of this file, in ES modules and in CommonJS. */
-const HERE = addressIn(/\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '/');
+const HERE = addressIn(
+  /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '/',
+);
 
 function addressIn(file: string): string {
   return file.startsWith('file:') ? file : pathToFileURL(file).href;
@@ -92,7 +161,10 @@ function addressIn(file: string): string {
 const IS_SOURCE = HERE.endsWith('.ts');
 
 function moduleOf(name: string): string {
-  const { href, pathname } = new URL(IS_SOURCE ? (name === 'child' ? './child.ts' : '../../audit-observe.ts') : `./audit/${name}.js`, HERE);
+  const { href, pathname } = new URL(
+    IS_SOURCE ? (name === 'child' ? './child.ts' : '../../audit-observe.ts') : `./audit/${name}.js`,
+    HERE,
+  );
   return name === 'child' ? decodeURIComponent(pathname).replace(/^\/(?=[A-Za-z]:)/, '') : href;
 }
 
@@ -102,32 +174,70 @@ function preloadArguments(): readonly string[] {
 }
 
 function isAnswer(value: unknown): value is RunAnswer {
-  return isPlainObject(value) && typeof value['status'] === 'string' && typeof value['digest'] === 'string' && (value['message'] === undefined || typeof value['message'] === 'string');
+  return (
+    isPlainObject(value) &&
+    typeof value['status'] === 'string' &&
+    typeof value['digest'] === 'string' &&
+    (value['message'] === undefined || typeof value['message'] === 'string')
+  );
 }
 
-async function openFiles(command: string, args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Promise<Session> {
-  const child = spawn(command, [...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], detached: process.platform !== 'win32' });
+async function openFiles(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Session> {
+  const child = spawn(command, [...args], {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: process.platform !== 'win32',
+  });
   const waiting = new Map<string, (answer: RunAnswer) => void>();
   let said = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4_000)));
+  child
+    .stderr!.setEncoding('utf8')
+    .on('data', (text: string) => (said = (said + text).slice(-4_000)));
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(/heap out of memory/.test(said) ? `more than the ${MEMORY_MB} MB of memory that it gets` : signal === null ? `the exit code ${code}` : `the signal ${signal}`));
+    child.once('close', (code, signal) =>
+      resolve(
+        /heap out of memory/.test(said)
+          ? `more than the ${MEMORY_MB} MB of memory that it gets`
+          : signal === null
+            ? `the exit code ${code}`
+            : `the signal ${signal}`,
+      ),
+    );
   });
   const kill = () => {
     try {
-      if (child.pid !== undefined) process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
+      if (child.pid !== undefined)
+        process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
     } catch {
       // It has ended.
     }
   };
   const ready = new Promise<void>((resolve, reject) => {
-    void ended.then((how) => reject(new ToolError('NOT_A_TOOL', expectedGot('tools that are loaded for the audit', `the end of their process with ${how}`, said.trim().split('\n').at(-1)))));
+    void ended.then((how) =>
+      reject(
+        new ToolError(
+          'NOT_A_TOOL',
+          expectedGot(
+            'tools that are loaded for the audit',
+            `the end of their process with ${how}`,
+            said.trim().split('\n').at(-1),
+          ),
+        ),
+      ),
+    );
     // The tool can write to the channel, too.
     child.on('message', (message: unknown) => {
       if (!isPlainObject(message)) return;
       if (message['ready'] === true) resolve();
-      else if (typeof message['id'] === 'string' && isAnswer(message['answer'])) waiting.get(message['id'])?.(message['answer']);
+      else if (typeof message['id'] === 'string' && isAnswer(message['answer']))
+        waiting.get(message['id'])?.(message['answer']);
     });
   });
   await within(START_MS, ready).catch((error: unknown) => {
@@ -138,13 +248,20 @@ async function openFiles(command: string, args: readonly string[], cwd: string, 
     answerOf(request, kill, (settle) => {
       waiting.set(request.id, settle);
       void ended.then((how) => settle({ status: 'crashed', message: how, digest: '' }));
-      child.send(request, (error) => error && settle({ status: 'crashed', message: error.message, digest: '' }));
+      child.send(
+        request,
+        (error) => error && settle({ status: 'crashed', message: error.message, digest: '' }),
+      );
     });
   return { call, close: async () => (kill(), void (await ended)) };
 }
 
 /** Waits for the answer of a call; kills the process that does not give it. */
-async function answerOf({ timeoutMs }: RunRequest, kill: () => void, ask: (settle: (answer: RunAnswer) => void) => void): Promise<RunAnswer> {
+async function answerOf(
+  { timeoutMs }: RunRequest,
+  kill: () => void,
+  ask: (settle: (answer: RunAnswer) => void) => void,
+): Promise<RunAnswer> {
   return within(timeoutMs + LATE_MS, new Promise<RunAnswer>(ask)).catch((error: unknown) => {
     kill();
     return { status: 'timeout', message: error instanceof Error ? error.message : '', digest: '' };
@@ -153,26 +270,64 @@ async function answerOf({ timeoutMs }: RunRequest, kill: () => void, ask: (settl
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new ToolError('TIMEOUT', expectedGot(`an end within ${ms} ms`, 'none'))), ms)));
+  const late = new Promise<never>(
+    (_, reject) =>
+      (timer = setTimeout(
+        () => reject(new ToolError('TIMEOUT', expectedGot(`an end within ${ms} ms`, 'none'))),
+        ms,
+      )),
+  );
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-async function openServer(command: string, args: readonly string[], { root: cwd, record }: Scratch, env: Readonly<Record<string, string>>): Promise<Session> {
-  const discovery = new McpDiscovery({ enabled: true, servers: { audited: { command, args: [...args], env, cwd, trusted: true, max_tools: 10_000 } } }, { env: {} });
+async function openServer(
+  command: string,
+  args: readonly string[],
+  { root: cwd, record }: Scratch,
+  env: Readonly<Record<string, string>>,
+): Promise<Session> {
+  const discovery = new McpDiscovery(
+    {
+      enabled: true,
+      servers: {
+        audited: { command, args: [...args], env, cwd, trusted: true, max_tools: 10_000 },
+      },
+    },
+    { env: {} },
+  );
   await discovery.refresh();
   const [listing] = discovery.rawListings();
   if (listing === undefined || 'error' in listing || statSync(record).size === 0) {
     await discovery.close();
-    throw new ToolError('PROVIDER_UNAVAILABLE', expectedGot('a server in Node that lists its tools', listing !== undefined && 'error' in listing ? listing.error : 'one that starts without the recorder'));
+    throw new ToolError(
+      'PROVIDER_UNAVAILABLE',
+      expectedGot(
+        'a server in Node that lists its tools',
+        listing !== undefined && 'error' in listing
+          ? listing.error
+          : 'one that starts without the recorder',
+      ),
+    );
   }
-  const byName = new Map(discovery.definitions().map((definition) => [definition.providers?.[0]?.config?.['tool'], definition]));
+  const byName = new Map(
+    discovery
+      .definitions()
+      .map((definition) => [definition.providers?.[0]?.config?.['tool'], definition]),
+  );
   const close = () => discovery.close();
   const call = async (request: RunRequest) =>
-    answerOf(request, () => void close(), (settle) => {
-      const definition = byName.get(request.name);
-      if (definition === undefined) return settle({ status: 'error', message: 'the server lists it no more', digest: '' });
-      void callOnce(definition, request).then(settle, (error: unknown) => settle({ status: 'error', message: String(error), digest: '' }));
-    });
+    answerOf(
+      request,
+      () => void close(),
+      (settle) => {
+        const definition = byName.get(request.name);
+        if (definition === undefined)
+          return settle({ status: 'error', message: 'the server lists it no more', digest: '' });
+        void callOnce(definition, request).then(settle, (error: unknown) =>
+          settle({ status: 'error', message: String(error), digest: '' }),
+        );
+      },
+    );
   return { entries: discovery.definitions().map(entryOf), call, close };
 }
 
@@ -203,26 +358,71 @@ const SANDBOXES: readonly (Sandbox & { readonly probe: readonly string[] })[] = 
   {
     name: 'bwrap',
     probe: ['bwrap', '--ro-bind', '/', '/', '--unshare-net', '--unshare-pid', 'true'],
-    wrap: (scratch, command) => ['bwrap', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--bind', dirname(scratch.folder), dirname(scratch.folder), '--unshare-net', '--unshare-pid', '--die-with-parent', ...command],
-    gaps: ['files of the user can be read', 'sockets in the file system, such as that of a Docker daemon, can be reached'],
+    wrap: (scratch, command) => [
+      'bwrap',
+      '--ro-bind',
+      '/',
+      '/',
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--bind',
+      dirname(scratch.folder),
+      dirname(scratch.folder),
+      '--unshare-net',
+      '--unshare-pid',
+      '--die-with-parent',
+      ...command,
+    ],
+    gaps: [
+      'files of the user can be read',
+      'sockets in the file system, such as that of a Docker daemon, can be reached',
+    ],
   },
   {
     name: 'unshare',
     probe: ['unshare', '--map-root-user', '--mount', '--net', '--pid', '--fork', 'true'],
-    wrap: (scratch, command) => ['unshare', '--map-root-user', '--mount', '--net', '--pid', '--fork', '--kill-child', 'sh', '-c', READ_ONLY, 'sh', dirname(scratch.folder), ...command],
-    gaps: ['files of the user can be read', 'sockets in the file system, such as that of a Docker daemon, can be reached', 'a mount that the system locks stays writable for those who may write it'],
+    wrap: (scratch, command) => [
+      'unshare',
+      '--map-root-user',
+      '--mount',
+      '--net',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      'sh',
+      '-c',
+      READ_ONLY,
+      'sh',
+      dirname(scratch.folder),
+      ...command,
+    ],
+    gaps: [
+      'files of the user can be read',
+      'sockets in the file system, such as that of a Docker daemon, can be reached',
+      'a mount that the system locks stays writable for those who may write it',
+    ],
   },
   {
     name: 'sandbox-exec',
     probe: ['sandbox-exec', '-p', '(version 1)(allow default)', '/usr/bin/true'],
-    wrap: (scratch, command) => ['sandbox-exec', '-p', `(version 1)(allow default)(deny network*)(allow network* (local unix))(deny file-write*)(allow file-write* (subpath ${JSON.stringify(dirname(scratch.folder))}) (subpath "/dev"))`, ...command],
+    wrap: (scratch, command) => [
+      'sandbox-exec',
+      '-p',
+      `(version 1)(allow default)(deny network*)(allow network* (local unix))(deny file-write*)(allow file-write* (subpath ${JSON.stringify(dirname(scratch.folder))}) (subpath "/dev"))`,
+      ...command,
+    ],
     gaps: ['files of the user can be read', 'other processes of the user can be signalled'],
   },
 ];
 
 /** Returns a sandbox that works on this machine; undefined where there is none. */
 export function findSandbox(): Sandbox | undefined {
-  return SANDBOXES.find(({ probe: [command, ...args] }) => spawnSync(command!, args, { stdio: 'ignore', timeout: 5_000 }).status === 0);
+  return SANDBOXES.find(
+    ({ probe: [command, ...args] }) =>
+      spawnSync(command!, args, { stdio: 'ignore', timeout: 5_000 }).status === 0,
+  );
 }
 
 /** What a preload alone does not hold; told with every audit that runs tools without a sandbox. */
@@ -233,8 +433,18 @@ export const GAPS_OF_A_PRELOAD: readonly string[] = [
 ];
 
 /** Returns the flags of Node's permission model: the tool writes below its scratch folder only, and loads no native addon. */
-function permissionFlags(scratch: Scratch, { programs }: { readonly programs: boolean }): readonly string[] {
+function permissionFlags(
+  scratch: Scratch,
+  { programs }: { readonly programs: boolean },
+): readonly string[] {
   const flags = process.allowedNodeEnvironmentFlags;
   const model = flags.has('--permission') ? '--permission' : '--experimental-permission';
-  return [model, '--allow-fs-read=*', `--allow-fs-write=${dirname(scratch.folder)}`, '--allow-worker', ...(programs ? ['--allow-child-process'] : []), ...(flags.has('--allow-net') ? ['--allow-net'] : [])];
+  return [
+    model,
+    '--allow-fs-read=*',
+    `--allow-fs-write=${dirname(scratch.folder)}`,
+    '--allow-worker',
+    ...(programs ? ['--allow-child-process'] : []),
+    ...(flags.has('--allow-net') ? ['--allow-net'] : []),
+  ];
 }

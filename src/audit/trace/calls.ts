@@ -4,18 +4,78 @@ import { clientEffects } from '../known/clients.js';
 import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { sqlEffects } from '../known/sql.js';
-import { COMMON, DATABASES, HTTP_PACKAGES, INTEROP, LIVE, METHODS, MUTATORS, SPAWNERS, SQL, SQL_CALLS, SQL_ONLY, TELEMETRY, VALIDATORS, WRITES, argumentsOf, browserThing, isVague } from './call-names.js';
-import { PURE, arrayMethod, globalCall, mapMethod, pathCall, promiseMethod, runCallbacks, runsLater, textMethod } from './intrinsics.js';
+import {
+  COMMON,
+  DATABASES,
+  HTTP_PACKAGES,
+  INTEROP,
+  LIVE,
+  METHODS,
+  MUTATORS,
+  SPAWNERS,
+  SQL,
+  SQL_CALLS,
+  SQL_ONLY,
+  TELEMETRY,
+  VALIDATORS,
+  WRITES,
+  argumentsOf,
+  browserThing,
+  isVague,
+} from './call-names.js';
+import {
+  PURE,
+  arrayMethod,
+  globalCall,
+  mapMethod,
+  pathCall,
+  promiseMethod,
+  runCallbacks,
+  runsLater,
+  textMethod,
+} from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
 import { LATER, chosen, startProgram } from './started-programs.js';
-import { HOLE, UNDEFINED, UNKNOWN, constant, deepTags, isCallable, isPartial, join, keyOf, mergeTags, options, tagsOf, textOf, textsOf, toPlain, truth, unknown, unread, type ClassValue, type External, type Fn, type Native, type Obj, type Plain, type Value } from './values.js';
+import {
+  HOLE,
+  UNDEFINED,
+  UNKNOWN,
+  constant,
+  deepTags,
+  isCallable,
+  isPartial,
+  join,
+  keyOf,
+  mergeTags,
+  options,
+  tagsOf,
+  textOf,
+  textsOf,
+  toPlain,
+  truth,
+  unknown,
+  unread,
+  type ClassValue,
+  type External,
+  type Fn,
+  type Native,
+  type Obj,
+  type Plain,
+  type Value,
+} from './values.js';
 
 /** Returns the arguments that a list of them holds. */
-const listed = (list: Value | undefined): readonly Value[] => (list?.t === 'obj' ? list.items : list === undefined ? [] : [UNKNOWN, UNKNOWN, UNKNOWN]);
+const listed = (list: Value | undefined): readonly Value[] =>
+  list?.t === 'obj' ? list.items : list === undefined ? [] : [UNKNOWN, UNKNOWN, UNKNOWN];
 
 /** The call that registers handlers, seen while the program starts. Returns true when it was one, so that it is not followed. */
-export type CallListener = (callee: { readonly name: string; readonly own: boolean }, args: readonly Value[], place: Place, receiver: Value | undefined) => boolean;
+export type CallListener = (
+  callee: { readonly name: string; readonly own: boolean },
+  args: readonly Value[],
+  place: Place,
+  receiver: Value | undefined,
+) => boolean;
 
 export class Calls {
   onCall: CallListener | undefined;
@@ -27,65 +87,125 @@ export class Calls {
   /** Loads what `require` names; set by the interpreter. */
   require: (place: Place, specifier: string) => Value = () => UNKNOWN;
   /** Runs a class's fields and constructor on an instance; set by the interpreter, as is `construct`. */
-  initialise: (cls: ClassValue, instance: Value, args: readonly Value[], place: Place) => void = () => undefined;
+  initialise: (cls: ClassValue, instance: Value, args: readonly Value[], place: Place) => void =
+    () => undefined;
   construct: (cls: ClassValue, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
 
   /** True once the code opened a database for reading only. */
   #readOnlyData = false;
 
-  constructor(private readonly m: Machine, private readonly known: AuditKnowledge | undefined) {}
+  constructor(
+    private readonly m: Machine,
+    private readonly known: AuditKnowledge | undefined,
+  ) {}
 
   call(callee: Value, self: Value, args: readonly Value[], place: Place, name: string): Value {
     const { m } = this;
     m.step();
     const all = options(callee);
-    if (this.onCall?.({ name, own: all.some((one) => one.t === 'fn' || one.t === 'class') }, args, place, self) === true) return callee.t === 'external' ? { ...callee, args } : UNKNOWN;
-    if (INTEROP.test(name) && (args[0]?.t === 'native' || args[0]?.t === 'external')) return args[0];
+    if (
+      this.onCall?.(
+        { name, own: all.some((one) => one.t === 'fn' || one.t === 'class') },
+        args,
+        place,
+        self,
+      ) === true
+    )
+      return callee.t === 'external' ? { ...callee, args } : UNKNOWN;
+    if (INTEROP.test(name) && (args[0]?.t === 'native' || args[0]?.t === 'external'))
+      return args[0];
     const callable = all.filter((one) => one.t !== 'const' && one.t !== 'obj');
-    const results = callable.map((one) => m.under(callable.filter((other) => other.t !== 'unknown').length < 2 || one.t === 'unknown' ? undefined : { tags: tagsOf(callee), special: true, kind: tagsOf(callee).length > 0 ? 'test' : 'later' }, () => this.#callOne(one, self, args, place, name)));
+    const results = callable.map((one) =>
+      m.under(
+        callable.filter((other) => other.t !== 'unknown').length < 2 || one.t === 'unknown'
+          ? undefined
+          : {
+              tags: tagsOf(callee),
+              special: true,
+              kind: tagsOf(callee).length > 0 ? 'test' : 'later',
+            },
+        () => this.#callOne(one, self, args, place, name),
+      ),
+    );
     return results.length === 0 ? UNKNOWN : join(...results);
   }
 
   #callOne(callee: Value, self: Value, args: readonly Value[], place: Place, name: string): Value {
     switch (callee.t) {
-      case 'fn': return this.#validated(name, args) ?? this.m.invoke(callee, self, args, place);
-      case 'class': return this.construct(callee, args, place);
-      case 'host': return callee.call(args);
-      case 'native': return this.#native(callee, args, place);
-      case 'external': return this.#external(callee, args, place);
-      default: return this.#unknownMember(callee, name, args, place, true);
+      case 'fn':
+        return this.#validated(name, args) ?? this.m.invoke(callee, self, args, place);
+      case 'class':
+        return this.construct(callee, args, place);
+      case 'host':
+        return callee.call(args);
+      case 'native':
+        return this.#native(callee, args, place);
+      case 'external':
+        return this.#external(callee, args, place);
+      default:
+        return this.#unknownMember(callee, name, args, place, true);
     }
   }
 
   /** Calls the method `key` of a value. */
-  member(object: Value, key: string | undefined, args: readonly Value[], place: Place, read: (object: Value) => Value): Value {
+  member(
+    object: Value,
+    key: string | undefined,
+    args: readonly Value[],
+    place: Place,
+    read: (object: Value) => Value,
+  ): Value {
     const { m } = this;
     m.step();
     if (key === undefined) return this.call(read(object), object, args, place, '');
-    const all = options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null));
+    const all = options(object).filter(
+      (one, _, { length }) =>
+        length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null),
+    );
     const patched = m.patched.get(`prototype.${key}`);
     if (patched !== undefined) m.under(LATER, () => m.invoke(patched, object, args, place));
     const provided = this.#injected(key, args, object, place);
     if (provided !== undefined) return provided;
-    const own = all.some((one) => (one.t === 'obj' || one.t === 'class') && m.lookup(one, key) !== undefined);
+    const own = all.some(
+      (one) => (one.t === 'obj' || one.t === 'class') && m.lookup(one, key) !== undefined,
+    );
     if (this.onCall?.({ name: key, own }, args, place, object) === true) return UNKNOWN;
     return join(...all.map((one) => this.#member(one, key, args, place)));
   }
 
   /** Follows a container of dependencies, which gives for a class or a token what was registered for it. */
-  #injected(key: string, [token, provider, ...more]: readonly Value[], container: Value, place: Place): Value | undefined {
+  #injected(
+    key: string,
+    [token, provider, ...more]: readonly Value[],
+    container: Value,
+    place: Place,
+  ): Value | undefined {
     const { m } = this;
-    const name = token === undefined ? undefined : token.t === 'class' ? `class ${token.id}` : keyOf(token);
+    const name =
+      token === undefined ? undefined : token.t === 'class' ? `class ${token.id}` : keyOf(token);
     if (name === undefined || more.length > 1) return undefined;
-    if (/^register(?:Singleton|Instance|Type)?$/u.test(key) && m.epoch === 0 && provider !== undefined && (provider.t === 'class' || (provider.t === 'obj' && [...provider.props.keys()].some((one) => /^use(?:Class|Value|Factory)$/u.test(one))))) {
+    if (
+      /^register(?:Singleton|Instance|Type)?$/u.test(key) &&
+      m.epoch === 0 &&
+      provider !== undefined &&
+      (provider.t === 'class' ||
+        (provider.t === 'obj' &&
+          [...provider.props.keys()].some((one) => /^use(?:Class|Value|Factory)$/u.test(one))))
+    ) {
       this.#provided.set(name, provider);
       return undefined;
     }
     if (!/^(?:resolve|get|inject)$/u.test(key) || provider !== undefined) return undefined;
     const known = this.#provided.get(name) ?? (token?.t === 'class' ? token : undefined);
     if (known === undefined) return undefined;
-    const use = known.t === 'obj' ? (known.props.get('useClass') ?? known.props.get('useValue') ?? known.props.get('useFactory')) : known;
-    if (use?.t === 'fn' && known.t === 'obj' && known.props.has('useFactory')) return m.invoke(use, UNDEFINED, [container], place);
+    const use =
+      known.t === 'obj'
+        ? (known.props.get('useClass') ??
+          known.props.get('useValue') ??
+          known.props.get('useFactory'))
+        : known;
+    if (use?.t === 'fn' && known.t === 'obj' && known.props.has('useFactory'))
+      return m.invoke(use, UNDEFINED, [container], place);
     return use?.t === 'class' ? this.instanceOf(use) : use;
   }
 
@@ -95,52 +215,123 @@ export class Calls {
       const found = m.lookup(object, key);
       if (found !== undefined) {
         const value = m.read(object, key, place);
-        const validated = object.t === 'obj' && !isCallable(value) ? undefined : this.#validated(key, args);
+        const validated =
+          object.t === 'obj' && !isCallable(value) ? undefined : this.#validated(key, args);
         return validated ?? this.call(value, object, args, place, key);
       }
       if (object.t === 'fn') {
-        if (key === 'call') return this.call(object, args[0] ?? UNDEFINED, args.slice(1), place, object.name);
-        if (key === 'apply') return this.call(object, args[0] ?? UNDEFINED, args[1]?.t === 'obj' ? args[1].items : args.slice(1), place, object.name);
-        if (key === 'bind') return { ...object, bound: { self: args[0] ?? UNDEFINED, args: args.slice(1) } };
-        return key === 'constructor' ? this.#native({ t: 'native', module: 'global', path: ['Function'], args: [] }, args, place) : UNKNOWN;
+        if (key === 'call')
+          return this.call(object, args[0] ?? UNDEFINED, args.slice(1), place, object.name);
+        if (key === 'apply')
+          return this.call(
+            object,
+            args[0] ?? UNDEFINED,
+            args[1]?.t === 'obj' ? args[1].items : args.slice(1),
+            place,
+            object.name,
+          );
+        if (key === 'bind')
+          return { ...object, bound: { self: args[0] ?? UNDEFINED, args: args.slice(1) } };
+        return key === 'constructor'
+          ? this.#native(
+              { t: 'native', module: 'global', path: ['Function'], args: [] },
+              args,
+              place,
+            )
+          : UNKNOWN;
       }
-      if (object.t === 'class') return object.parent === undefined ? UNKNOWN : this.#member(object.parent, key, args, place);
-      const special = object.kind === 'array' ? arrayMethod(m, object, key, args, place) : object.kind === 'object' ? undefined : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? UNKNOWN : undefined));
+      if (object.t === 'class')
+        return object.parent === undefined
+          ? UNKNOWN
+          : this.#member(object.parent, key, args, place);
+      const special =
+        object.kind === 'array'
+          ? arrayMethod(m, object, key, args, place)
+          : object.kind === 'object'
+            ? undefined
+            : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? UNKNOWN : undefined));
       if (special !== undefined) return special;
       const promised = promiseMethod(m, object, key, args, place);
       if (promised !== undefined) return promised;
-      if (object.proto !== undefined && object.proto.t !== 'obj') return this.#member(object.proto, key, args, place);
-      if (object.rest !== undefined) return this.call(m.read(object, key, place), object, args, place, key);
-      return PURE.has(key) || key === 'toString' ? unknown(deepTags(object)) : runCallbacks(m, key, args, [UNKNOWN], place);
+      if (object.proto !== undefined && object.proto.t !== 'obj')
+        return this.#member(object.proto, key, args, place);
+      if (object.rest !== undefined)
+        return this.call(m.read(object, key, place), object, args, place, key);
+      return PURE.has(key) || key === 'toString'
+        ? unknown(deepTags(object))
+        : runCallbacks(m, key, args, [UNKNOWN], place);
     }
     const promised = promiseMethod(m, object, key, args, place);
     if (promised !== undefined) return promised;
     switch (object.t) {
-      case 'const': return textMethod(m, object, key, args, place) ?? unknown(object.tags);
+      case 'const':
+        return textMethod(m, object, key, args, place) ?? unknown(object.tags);
       case 'native':
         if (object.path.at(-1) === '()') return this.#nativeResult(object, key, args, place);
-        if (object.module === 'global' && object.path[1] === 'prototype' && object.path[0] !== 'Object' && args[0] !== undefined && /^(?:call|apply|bind)$/u.test(key)) return this.#borrowed(object.path, key, args, place);
+        if (
+          object.module === 'global' &&
+          object.path[1] === 'prototype' &&
+          object.path[0] !== 'Object' &&
+          args[0] !== undefined &&
+          /^(?:call|apply|bind)$/u.test(key)
+        )
+          return this.#borrowed(object.path, key, args, place);
         if (key === 'bind') return object;
         if (key === 'call') return this.#native(object, args.slice(1), place);
-        if (key === 'apply' && object.path[0] !== 'Reflect') return this.#native(object, listed(args[1]), place);
+        if (key === 'apply' && object.path[0] !== 'Reflect')
+          return this.#native(object, listed(args[1]), place);
         return this.#native({ ...object, path: [...object.path, key] }, args, place);
-      case 'external': return this.#external({ ...object, path: [...object.path, key] }, args, place);
-      case 'host': return UNKNOWN;
-      default: return this.#unknownMember(object, key, args, place, false);
+      case 'external':
+        return this.#external({ ...object, path: [...object.path, key] }, args, place);
+      case 'host':
+        return UNKNOWN;
+      default:
+        return this.#unknownMember(object, key, args, place, false);
     }
   }
 
   /** A validator returns what it was given: the tool's arguments stay what they are. */
   #validated(name: string, args: readonly Value[], shape?: Obj): Value | undefined {
-    const given = args.find((arg) => arg.t === 'unknown' && arg.tags.some((tag) => tag.startsWith('arg:')));
-    const object = given ?? args.find((arg) => arg.t === 'obj' && arg.kind === 'object' && deepTags(arg).some((tag) => tag.startsWith('arg:')));
-    if (object === undefined || !VALIDATORS.has(name) || (given === undefined && !name.toLowerCase().includes('parse'))) return undefined;
+    const given = args.find(
+      (arg) => arg.t === 'unknown' && arg.tags.some((tag) => tag.startsWith('arg:')),
+    );
+    const object =
+      given ??
+      args.find(
+        (arg) =>
+          arg.t === 'obj' &&
+          arg.kind === 'object' &&
+          deepTags(arg).some((tag) => tag.startsWith('arg:')),
+      );
+    if (
+      object === undefined ||
+      !VALIDATORS.has(name) ||
+      (given === undefined && !name.toLowerCase().includes('parse'))
+    )
+      return undefined;
     const isRoot = object.t === 'unknown' && object.tags.includes('arg:');
     const parsed = shape !== undefined && isRoot ? argumentsOf(this.m, shape) : object;
-    return name.startsWith('safe') ? this.m.object('object', [], [['success', UNKNOWN], ['data', parsed], ['error', UNKNOWN]]) : name.startsWith('parse') || name === 'cast' || name === 'decode' ? parsed : undefined;
+    return name.startsWith('safe')
+      ? this.m.object(
+          'object',
+          [],
+          [
+            ['success', UNKNOWN],
+            ['data', parsed],
+            ['error', UNKNOWN],
+          ],
+        )
+      : name.startsWith('parse') || name === 'cast' || name === 'decode'
+        ? parsed
+        : undefined;
   }
 
-  #effects(effects: readonly CallEffect[] | undefined, what: string, place: Place, more: { temporary?: string } = {}): void {
+  #effects(
+    effects: readonly CallEffect[] | undefined,
+    what: string,
+    place: Place,
+    more: { temporary?: string } = {},
+  ): void {
     if (effects === undefined && what !== '') this.m.unknownCall(`${what} is not known`);
     else if (effects === undefined) return;
     else for (const effect of effects) this.m.record(effect, place, more);
@@ -155,31 +346,74 @@ export class Calls {
     if (module === 'global') {
       const reflected = path[0] === 'Reflect' ? this.#reflected(name, args, place) : undefined;
       if (reflected !== undefined) return reflected;
-      if (name === 'fetch') return this.#http(textOf(args[0] ?? UNDEFINED), args[1] ?? UNDEFINED, 'fetch', place, 'GET');
+      if (name === 'fetch')
+        return this.#http(
+          textOf(args[0] ?? UNDEFINED),
+          args[1] ?? UNDEFINED,
+          'fetch',
+          place,
+          'GET',
+        );
       if (path[0] === 'Request' && args[1] !== undefined) return args[1];
       const known = globalCall(m, path, args, place);
       if (known !== undefined) return known;
       runCallbacks(m, name, args, [UNKNOWN], place);
-      this.#effects(builtinEffects('global', path, args.map((arg) => toPlain(arg))), path.join('.'), place);
-      return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : unknown(mergeTags(...args.map(tagsOf)));
+      this.#effects(
+        builtinEffects(
+          'global',
+          path,
+          args.map((arg) => toPlain(arg)),
+        ),
+        path.join('.'),
+        place,
+      );
+      return LIVE.has(name)
+        ? { t: 'native', module, path: [name, '()'], args }
+        : unknown(mergeTags(...args.map(tagsOf)));
     }
     if (module === 'path' || module === 'path/posix') return pathCall(path, args) ?? UNKNOWN;
     if (module === 'os' && name === 'platform') return unknown(['platform']);
     if (module === 'os' && name === 'tmpdir') return constant('/tmp', ['tmp']);
-    if (module === 'util') return name === 'promisify' || name === 'callbackify' || name === 'deprecate' ? (args[0] ?? UNKNOWN) : unknown(mergeTags(...args.map(tagsOf)));
-    if (module === 'url' && /^(?:fileURLToPath|pathToFileURL|URL)$/u.test(name)) return args[0] ?? UNKNOWN;
-    if (module === 'module' && name === 'createRequire') return { t: 'native', module: 'module', path: ['require'], args: [] };
-    if (module === 'module' && name === 'require') return args[0]?.t === 'const' && !isPartial(args[0]) ? this.require(place, String(args[0].v)) : unread('a module of a computed name');
+    if (module === 'util')
+      return name === 'promisify' || name === 'callbackify' || name === 'deprecate'
+        ? (args[0] ?? UNKNOWN)
+        : unknown(mergeTags(...args.map(tagsOf)));
+    if (module === 'url' && /^(?:fileURLToPath|pathToFileURL|URL)$/u.test(name))
+      return args[0] ?? UNKNOWN;
+    if (module === 'module' && name === 'createRequire')
+      return { t: 'native', module: 'module', path: ['require'], args: [] };
+    if (module === 'module' && name === 'require')
+      return args[0]?.t === 'const' && !isPartial(args[0])
+        ? this.require(place, String(args[0].v))
+        : unread('a module of a computed name');
     const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
-    if (module === 'child_process' && SPAWNERS.has(name)) startProgram(m, this.known, name, args, place);
+    if (module === 'child_process' && SPAWNERS.has(name))
+      startProgram(m, this.known, name, args, place);
     else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
       const given = args.find((arg) => arg.t === 'obj');
-      this.#http(args[0]?.t === 'const' ? textOf(args[0]) : HOLE, name === 'get' || given === undefined ? UNDEFINED : given, `${module}.${name}`, place, 'GET');
+      this.#http(
+        args[0]?.t === 'const' ? textOf(args[0]) : HOLE,
+        name === 'get' || given === undefined ? UNDEFINED : given,
+        `${module}.${name}`,
+        place,
+        'GET',
+      );
     } else {
       // The flags with which a file is opened may be the tool's own argument.
-      const flags = module.startsWith('fs') ? mergeTags(...args.slice(1).map((arg) => deepTags(arg))) : [];
-      const effects = builtinEffects(module, path, args.map((arg) => toPlain(arg)));
-      this.#effects(effects?.filter((effect) => !chosen(m, effect, flags, place)), `${module}.${path.join('.')}`, place, temporary === undefined ? {} : { temporary: textOf(temporary) });
+      const flags = module.startsWith('fs')
+        ? mergeTags(...args.slice(1).map((arg) => deepTags(arg)))
+        : [];
+      const effects = builtinEffects(
+        module,
+        path,
+        args.map((arg) => toPlain(arg)),
+      );
+      this.#effects(
+        effects?.filter((effect) => !chosen(m, effect, flags, place)),
+        `${module}.${path.join('.')}`,
+        place,
+        temporary === undefined ? {} : { temporary: textOf(temporary) },
+      );
     }
     runCallbacks(m, name, args, [UNKNOWN, UNKNOWN, UNKNOWN], place);
     if (/^mkdtemp/u.test(name)) return constant(`/tmp/${HOLE}`, ['tmp']);
@@ -187,25 +421,53 @@ export class Calls {
   }
 
   /** Follows a method of the language that is taken for another object, as `Map.prototype.set.call(map, …)`. */
-  #borrowed([owner, , name = '']: readonly string[], key: string, [self = UNDEFINED, ...args]: readonly Value[], place: Place): Value {
+  #borrowed(
+    [owner, , name = '']: readonly string[],
+    key: string,
+    [self = UNDEFINED, ...args]: readonly Value[],
+    place: Place,
+  ): Value {
     const given = key === 'apply' ? listed(args[0]) : args;
-    return this.m.under(key === 'bind' ? LATER : undefined, () => (owner === 'Function' ? this.call(self, given[0] ?? UNDEFINED, given.slice(1), place, '') : this.member(self, name, given, place, () => UNKNOWN)));
+    return this.m.under(key === 'bind' ? LATER : undefined, () =>
+      owner === 'Function'
+        ? this.call(self, given[0] ?? UNDEFINED, given.slice(1), place, '')
+        : this.member(self, name, given, place, () => UNKNOWN),
+    );
   }
 
   /** Follows the functions of `Reflect` that call or change what they are given. */
-  #reflected(name: string, [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED]: readonly Value[], place: Place): Value | undefined {
+  #reflected(
+    name: string,
+    [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED]: readonly Value[],
+    place: Place,
+  ): Value | undefined {
     switch (name) {
-      case 'apply': return this.call(first, second, listed(third), place, '');
-      case 'construct': return this.call(first, UNDEFINED, listed(second), place, '');
-      case 'get': return this.m.get(first, keyOf(second), second, place);
-      case 'set': this.m.write(first, keyOf(second), third, place); return UNKNOWN;
-      default: return undefined;
+      case 'apply':
+        return this.call(first, second, listed(third), place, '');
+      case 'construct':
+        return this.call(first, UNDEFINED, listed(second), place, '');
+      case 'get':
+        return this.m.get(first, keyOf(second), second, place);
+      case 'set':
+        this.m.write(first, keyOf(second), third, place);
+        return UNKNOWN;
+      default:
+        return undefined;
     }
   }
 
   #nativeResult(object: Native, key: string, args: readonly Value[], place: Place): Value {
     const [made = ''] = object.path;
-    if (object.path.length <= 2) this.#effects(builtinEffects(object.module, [made, key], args.map((arg) => toPlain(arg))) ?? [], '', place);
+    if (object.path.length <= 2)
+      this.#effects(
+        builtinEffects(
+          object.module,
+          [made, key],
+          args.map((arg) => toPlain(arg)),
+        ) ?? [],
+        '',
+        place,
+      );
     runCallbacks(this.m, key, args, [UNKNOWN, UNKNOWN], place);
     return PURE.has(key) || !runsLater(key) ? UNKNOWN : object;
   }
@@ -214,17 +476,56 @@ export class Calls {
     const { m } = this;
     if (TELEMETRY.test(url)) return UNKNOWN;
     const settings = options(given).filter((one): one is Obj => one.t === 'obj');
-    const methodValue = settings.length === 0 ? (given.t === 'unknown' ? UNKNOWN : constant(fallback)) : join(...settings.map((one) => one.props.get('method') ?? (one.rest === undefined && one.proto === undefined ? constant(fallback) : UNKNOWN)));
-    const body = settings[0]?.props.get('body') ?? settings[0]?.props.get('data') ?? settings[0]?.props.get('json');
-    const target = url === 'undefined' || url === '' ? undefined : url.includes(HOLE) && url.replaceAll(HOLE, '').length === 0 ? undefined : url.replaceAll(HOLE, 'x');
-    const address = target ?? (settings[0]?.props.get('url') === undefined ? undefined : textOf(settings[0].props.get('url') as Value).replaceAll(HOLE, 'x'));
+    const methodValue =
+      settings.length === 0
+        ? given.t === 'unknown'
+          ? UNKNOWN
+          : constant(fallback)
+        : join(
+            ...settings.map(
+              (one) =>
+                one.props.get('method') ??
+                (one.rest === undefined && one.proto === undefined ? constant(fallback) : UNKNOWN),
+            ),
+          );
+    const body =
+      settings[0]?.props.get('body') ??
+      settings[0]?.props.get('data') ??
+      settings[0]?.props.get('json');
+    const target =
+      url === 'undefined' || url === ''
+        ? undefined
+        : url.includes(HOLE) && url.replaceAll(HOLE, '').length === 0
+          ? undefined
+          : url.replaceAll(HOLE, 'x');
+    const address =
+      target ??
+      (settings[0]?.props.get('url') === undefined
+        ? undefined
+        : textOf(settings[0].props.get('url') as Value).replaceAll(HOLE, 'x'));
     const methods = options(methodValue);
     for (const one of methods) {
-      const method = one.t === 'const' && typeof one.v === 'string' && !isPartial(one) ? one.v.toUpperCase() : one.t === 'const' && one.v === undefined ? fallback : undefined;
+      const method =
+        one.t === 'const' && typeof one.v === 'string' && !isPartial(one)
+          ? one.v.toUpperCase()
+          : one.t === 'const' && one.v === undefined
+            ? fallback
+            : undefined;
       const tags = tagsOf(methodValue).filter((tag) => tag.startsWith('arg:'));
-      m.under(methods.length > 1 ? { tags, special: true, kind: tags.length > 0 ? 'test' : 'later' } : undefined, () => {
-        this.#effects(httpEffects(method, address, body === undefined ? undefined : toPlain(body)).map((effect) => ({ ...effect, call: effect.call === '' ? call : effect.call })), call, place);
-      });
+      m.under(
+        methods.length > 1
+          ? { tags, special: true, kind: tags.length > 0 ? 'test' : 'later' }
+          : undefined,
+        () => {
+          this.#effects(
+            httpEffects(method, address, body === undefined ? undefined : toPlain(body)).map(
+              (effect) => ({ ...effect, call: effect.call === '' ? call : effect.call }),
+            ),
+            call,
+            place,
+          );
+        },
+      );
     }
     return UNKNOWN;
   }
@@ -234,8 +535,18 @@ export class Calls {
     const { pkg, path } = external;
     const name = path.at(-1) ?? 'default';
     const [first] = args;
-    const shape = /^(?:strictO|looseO|o)bject$/u.test(name) && first?.t === 'obj' ? first : name === 'extend' && first?.t === 'obj' && external.shape !== undefined ? m.object('object', [], [...external.shape.props, ...first.props]) : external.shape;
-    const facts = { shape, fallback: name === 'default' || name === 'prefault' ? first : external.fallback, optional: external.optional === true || /^(?:optional|nullish|default|prefault|catch)$/u.test(name) };
+    const shape =
+      /^(?:strictO|looseO|o)bject$/u.test(name) && first?.t === 'obj'
+        ? first
+        : name === 'extend' && first?.t === 'obj' && external.shape !== undefined
+          ? m.object('object', [], [...external.shape.props, ...first.props])
+          : external.shape;
+    const facts = {
+      shape,
+      fallback: name === 'default' || name === 'prefault' ? first : external.fallback,
+      optional:
+        external.optional === true || /^(?:optional|nullish|default|prefault|catch)$/u.test(name),
+    };
     const result: Value = { t: 'external', pkg, path: path.slice(-8), args, ...facts };
     if (path.length > 1 && PURE.has(name) && !HTTP_PACKAGES.has(pkg)) {
       const tags = mergeTags(...args.map(tagsOf));
@@ -246,16 +557,44 @@ export class Calls {
     if (validated !== undefined) return validated;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
     const got = runCallbacks(m, name, args, [UNKNOWN, UNKNOWN], place);
-    if (DATABASES.test(pkg) && args.some((arg) => arg.t === 'obj' && [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true))) this.#readOnlyData = true;
+    if (
+      DATABASES.test(pkg) &&
+      args.some(
+        (arg) =>
+          arg.t === 'obj' &&
+          [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true),
+      )
+    )
+      this.#readOnlyData = true;
     // What a prepared statement is run with is no SQL.
-    const takesSql = !path.slice(0, -1).includes('prepare') && (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
+    const takesSql =
+      !path.slice(0, -1).includes('prepare') &&
+      (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
     if (this.#sql(name, args, place, takesSql && DATABASES.test(pkg))) return result;
     if (HTTP_PACKAGES.has(pkg)) {
       const verb = METHODS.has(name) ? name : undefined;
       if (verb !== undefined || path.length <= 1 || name === 'request' || name === 'fetch') {
         if (name !== 'create' && name !== 'extend') {
-          const settings = verb === undefined ? (args.find((arg) => arg.t === 'obj') ?? UNDEFINED) : m.object('object', [], [['method', constant(verb === 'del' ? 'DELETE' : verb.toUpperCase())], ...(args[1] === undefined || verb === 'get' || verb === 'delete' ? [] : [['body', args[1]] as const])]);
-          this.#http(args[0]?.t === 'obj' ? HOLE : textOf(args[0] ?? UNDEFINED), settings, `${pkg}.${name}`, place, 'GET');
+          const settings =
+            verb === undefined
+              ? (args.find((arg) => arg.t === 'obj') ?? UNDEFINED)
+              : m.object(
+                  'object',
+                  [],
+                  [
+                    ['method', constant(verb === 'del' ? 'DELETE' : verb.toUpperCase())],
+                    ...(args[1] === undefined || verb === 'get' || verb === 'delete'
+                      ? []
+                      : [['body', args[1]] as const]),
+                  ],
+                );
+          this.#http(
+            args[0]?.t === 'obj' ? HOLE : textOf(args[0] ?? UNDEFINED),
+            settings,
+            `${pkg}.${name}`,
+            place,
+            'GET',
+          );
           return UNKNOWN;
         }
       }
@@ -264,32 +603,88 @@ export class Calls {
     const plain: readonly Plain[] = args.map((arg) => toPlain(arg));
     const calls = path.filter((part) => part !== '()' && part !== 'default');
     const found = clientEffects(pkg, calls, plain, this.known);
-    this.#effects(isVague(pkg, calls) ? found?.map((effect) => (effect.kind === 'net-write' && effect.access === 'write' ? { ...effect, access: 'unknown' } : effect)) : found, `${pkg}: ${calls.join('.')}`, place);
+    this.#effects(
+      isVague(pkg, calls)
+        ? found?.map((effect) =>
+            effect.kind === 'net-write' && effect.access === 'write'
+              ? { ...effect, access: 'unknown' }
+              : effect,
+          )
+        : found,
+      `${pkg}: ${calls.join('.')}`,
+      place,
+    );
     return args.some(isCallable) && got.t !== 'unknown' ? join(got, result) : result;
   }
 
   #sql(name: string, args: readonly Value[], place: Place, database = false): boolean {
     if (!SQL_CALLS.has(name)) return false;
-    const first = args[0]?.t === 'obj' ? (args[0].props.get('text') ?? args[0].props.get('sql') ?? args[0].props.get('query') ?? args[0]) : args[0];
+    const first =
+      args[0]?.t === 'obj'
+        ? (args[0].props.get('text') ??
+          args[0].props.get('sql') ??
+          args[0].props.get('query') ??
+          args[0])
+        : args[0];
     const texts = first === undefined ? [] : textsOf(first).filter((text) => SQL.test(text));
-    for (const text of texts) for (const effect of sqlEffects(text.replaceAll(HOLE, '?'))) this.m.under(texts.length > 1 ? LATER : undefined, () => this.m.record(effect, place));
+    for (const text of texts)
+      for (const effect of sqlEffects(text.replaceAll(HOLE, '?')))
+        this.m.under(texts.length > 1 ? LATER : undefined, () => this.m.record(effect, place));
     if (texts.some((text) => /read\s+only|query_only/iu.test(text))) this.#readOnlyData = true;
-    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData) for (const effect of sqlEffects(undefined)) if (!chosen(this.m, effect, tagsOf(first), place)) this.m.record(effect, place);
+    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData)
+      for (const effect of sqlEffects(undefined))
+        if (!chosen(this.m, effect, tagsOf(first), place)) this.m.record(effect, place);
     return texts.length > 0 || database;
   }
 
-  #unknownMember(object: Value, key: string, args: readonly Value[], place: Place, bare: boolean): Value {
+  #unknownMember(
+    object: Value,
+    key: string,
+    args: readonly Value[],
+    place: Place,
+    bare: boolean,
+  ): Value {
     const { m } = this;
     const tags = mergeTags(tagsOf(object), ...args.map(tagsOf));
     m.unread(object);
-    const state = tagsOf(object).filter((tag) => tag.startsWith('state:')).at(-1);
+    const state = tagsOf(object)
+      .filter((tag) => tag.startsWith('state:'))
+      .at(-1);
     const validated = this.#validated(key, args);
     if (validated !== undefined) return validated;
-    if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0) m.changed(`${state.slice(6)}[]`, place, { call: key, destructive: key === 'delete' || key === 'clear' ? true : key === 'push' || key === 'add' ? false : null, idempotent: key === 'push' ? false : null });
-    if (state !== undefined && key === 'kill') m.record({ kind: 'process-spawn', access: 'write', destructive: true, idempotent: true, call: 'kill' }, place);
+    if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0)
+      m.changed(`${state.slice(6)}[]`, place, {
+        call: key,
+        destructive:
+          key === 'delete' || key === 'clear'
+            ? true
+            : key === 'push' || key === 'add'
+              ? false
+              : null,
+        idempotent: key === 'push' ? false : null,
+      });
+    if (state !== undefined && key === 'kill')
+      m.record(
+        {
+          kind: 'process-spawn',
+          access: 'write',
+          destructive: true,
+          idempotent: true,
+          call: 'kill',
+        },
+        place,
+      );
     // A receiver that is named as the things of a browser are, with one of their documented methods.
     const thing = bare ? undefined : browserThing(place.node, key);
-    const browsers = thing === undefined ? [] : (clientEffects('playwright', [thing, key], args.map((arg) => toPlain(arg)), this.known) ?? []);
+    const browsers =
+      thing === undefined
+        ? []
+        : (clientEffects(
+            'playwright',
+            [thing, key],
+            args.map((arg) => toPlain(arg)),
+            this.known,
+          ) ?? []);
     if (browsers.length > 0) {
       this.#effects(browsers, key, place);
       runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
@@ -302,14 +697,29 @@ export class Calls {
     if (this.#sql(key, args, place)) return UNKNOWN;
     const classes = bare || COMMON.has(key) ? [] : [...(this.methods.get(key) ?? [])];
     if (classes.length > 0 && classes.length <= 3) {
-      return m.under(classes.length > 1 ? LATER : undefined, () => join(...classes.map((cls) => this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key))));
+      return m.under(classes.length > 1 ? LATER : undefined, () =>
+        join(
+          ...classes.map((cls) =>
+            this.call(cls.methods.get(key) as Value, this.instanceOf(cls), args, place, key),
+          ),
+        ),
+      );
     }
-    const [only, ...others] = bare || COMMON.has(key) ? [] : (this.methodsOfObjects.get(key)?.values() ?? []);
+    const [only, ...others] =
+      bare || COMMON.has(key) ? [] : (this.methodsOfObjects.get(key)?.values() ?? []);
     if (only !== undefined && others.length === 0) return m.invoke(only, UNDEFINED, args, place);
     const got = runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
-    const told = bare ? [] : clientEffects(undefined, [key], args.map((arg) => toPlain(arg)), this.known);
+    const told = bare
+      ? []
+      : clientEffects(
+          undefined,
+          [key],
+          args.map((arg) => toPlain(arg)),
+          this.known,
+        );
     // A verb that changes things says nothing where it is not known whose it is; it is no sign of a reader either.
-    if (told === undefined && WRITES.test(key)) m.unknownCall(`${key} is called on something that is not known`);
+    if (told === undefined && WRITES.test(key))
+      m.unknownCall(`${key} is called on something that is not known`);
     m.under(LATER, () => this.#effects(told, '', place));
     return got.t === 'unknown' ? unknown(tagsOf(object)) : join(got, UNKNOWN);
   }
@@ -318,9 +728,17 @@ export class Calls {
   instanceOf(cls: ClassValue): Obj {
     const made = this.instances.get(cls.node);
     if (made !== undefined) return made;
-    const constructor = ((cls.node['body'] as { readonly body: readonly Node[] }).body).find((member) => member['kind'] === 'constructor');
+    const constructor = (cls.node['body'] as { readonly body: readonly Node[] }).body.find(
+      (member) => member['kind'] === 'constructor',
+    );
     // What the constructor takes by default is what it gets; of the rest nothing is known.
-    const args = ((constructor?.['value'] as Node | undefined)?.['params'] as Node[] | undefined ?? []).map((param) => (((param['parameter'] as Node | undefined) ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN));
+    const args = (
+      ((constructor?.['value'] as Node | undefined)?.['params'] as Node[] | undefined) ?? []
+    ).map((param) =>
+      ((param['parameter'] as Node | undefined) ?? param).type === 'AssignmentPattern'
+        ? UNDEFINED
+        : UNKNOWN,
+    );
     const effects = this.m.entries.length;
     const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
     this.m.entries.length = effects;

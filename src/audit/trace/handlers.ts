@@ -4,8 +4,25 @@ import { instanceThatHandles, isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
-import { codeFiles, filesFor, manifestTexts, type Module, type Node, type Program } from './program.js';
-import { UNKNOWN, constant, isCallable, options, unknown, type ClassValue, type Fn, type Obj, type Value } from './values.js';
+import {
+  codeFiles,
+  filesFor,
+  manifestTexts,
+  type Module,
+  type Node,
+  type Program,
+} from './program.js';
+import {
+  UNKNOWN,
+  constant,
+  isCallable,
+  options,
+  unknown,
+  type ClassValue,
+  type Fn,
+  type Obj,
+  type Value,
+} from './values.js';
 
 /** A function that was found to handle a tool's calls. A lower rank is better evidence. */
 export interface Candidate {
@@ -18,10 +35,38 @@ export interface Candidate {
   readonly shape?: Obj | undefined;
 }
 
-const HANDLERS = ['handler', 'handle', 'execute', 'run', 'call', 'callback', 'cb', 'invoke', 'fn', 'func', 'action', 'implementation', 'process', 'perform', 'toolCallback', 'handleRequest', 'handleCall', 'toolHandler', 'exec', 'apply', 'do', 'method', 'impl', 'toolFunction', 'function'];
-const NO_HANDLER = /schema|parse|valid|format|descri|enabled|available|visible|condition|when|filter|render|transform|serial|stringif|isA|annotation|permission|guard|summary|title|map/iu;
+const HANDLERS = [
+  'handler',
+  'handle',
+  'execute',
+  'run',
+  'call',
+  'callback',
+  'cb',
+  'invoke',
+  'fn',
+  'func',
+  'action',
+  'implementation',
+  'process',
+  'perform',
+  'toolCallback',
+  'handleRequest',
+  'handleCall',
+  'toolHandler',
+  'exec',
+  'apply',
+  'do',
+  'method',
+  'impl',
+  'toolFunction',
+  'function',
+];
+const NO_HANDLER =
+  /schema|parse|valid|format|descri|enabled|available|visible|condition|when|filter|render|transform|serial|stringif|isA|annotation|permission|guard|summary|title|map/iu;
 const NAMED_BY = /name$|^id$|^tool$|^command$|^operationId$|^key$|^method$/iu;
-const REGISTERS = /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
+const REGISTERS =
+  /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
 /** Finds the functions that handle tools, by running the program's start and watching what is said together with a tool's name. */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
@@ -30,13 +75,19 @@ export class Handlers {
   /** Objects whose keys are names of tools. */
   readonly #tables = new Map<Obj | ClassValue, readonly string[]>();
 
-  constructor(private readonly m: Machine, private readonly interpreter: Interpreter, private readonly names: ReadonlySet<string>) {
+  constructor(
+    private readonly m: Machine,
+    private readonly interpreter: Interpreter,
+    private readonly names: ReadonlySet<string>,
+  ) {
     interpreter.calls.onCall = (callee, args, place) => this.#onCall(callee, args, place);
     m.onObject.push((object, key, value) => this.#onObject(object, key, value));
   }
 
   missing(): readonly string[] {
-    return [...this.names].filter((name) => !(this.found.get(name) ?? []).some(({ rank }) => rank < 7));
+    return [...this.names].filter(
+      (name) => !(this.found.get(name) ?? []).some(({ rank }) => rank < 7),
+    );
   }
 
   #add(name: string, candidate: Candidate): void {
@@ -46,26 +97,38 @@ export class Handlers {
 
   /** Returns the tool's name that a value is or carries. */
   #nameOf(value: Value): string | undefined {
-    if (value.t === 'const') return typeof value.v === 'string' && this.names.has(value.v) ? value.v : undefined;
-    const [name, ...more] = value.t === 'obj' || value.t === 'class' ? (this.#named.get(value) ?? []) : [];
+    if (value.t === 'const')
+      return typeof value.v === 'string' && this.names.has(value.v) ? value.v : undefined;
+    const [name, ...more] =
+      value.t === 'obj' || value.t === 'class' ? (this.#named.get(value) ?? []) : [];
     return more.length === 0 ? name : undefined;
   }
 
   /** Returns the function by which an object handles calls. */
   handlerIn(value: Value): { fn: Value; self: Value; usual?: boolean } | undefined {
     if (value.t === 'lazy') return this.handlerIn(value.read());
-    if (value.t === 'union') return value.of.map((one) => this.handlerIn(one)).find((one) => one !== undefined);
-    const object = value.t === 'class' ? instanceThatHandles(this.m, this.interpreter.calls, value) : value;
+    if (value.t === 'union')
+      return value.of.map((one) => this.handlerIn(one)).find((one) => one !== undefined);
+    const object =
+      value.t === 'class' ? instanceThatHandles(this.m, this.interpreter.calls, value) : value;
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
     // What a package makes of a tool is handled as the tool says.
-    if (value.t === 'external') return value.args.map((arg) => (arg.t === 'obj' ? this.handlerIn(arg) : undefined)).find((one) => one?.usual === true);
+    if (value.t === 'external')
+      return value.args
+        .map((arg) => (arg.t === 'obj' ? this.handlerIn(arg) : undefined))
+        .find((one) => one?.usual === true);
     if (object.t !== 'obj') return undefined;
     for (const key of HANDLERS) {
       const found = this.m.lookup(object, key);
-      if (found !== undefined && (isCallable(found) || found.t === 'lazy')) return { fn: found, self: object, usual: true };
+      if (found !== undefined && (isCallable(found) || found.t === 'lazy'))
+        return { fn: found, self: object, usual: true };
     }
-    const other = [...object.props].filter(([key, one]) => isCallable(one) && !NO_HANDLER.test(key));
-    return other.length === 1 && other[0] !== undefined ? { fn: other[0][1], self: object } : undefined;
+    const other = [...object.props].filter(
+      ([key, one]) => isCallable(one) && !NO_HANDLER.test(key),
+    );
+    return other.length === 1 && other[0] !== undefined
+      ? { fn: other[0][1], self: object }
+      : undefined;
   }
 
   /** Returns the fields of a schema: of one made by a package, or of a plain object of such schemas. */
@@ -73,8 +136,17 @@ export class Handlers {
     if (value.t === 'external') return value.shape;
     if (value.t !== 'obj' || value.kind !== 'object' || depth === 0) return undefined;
     const fields = [...value.props.values()];
-    if (fields.length > 0 && fields.every((one) => one.t === 'external' && one.path.length > 0)) return value;
-    for (const key of ['inputSchema', 'parameters', 'schema', 'paramsSchema', 'input', 'args', 'argsSchema']) {
+    if (fields.length > 0 && fields.every((one) => one.t === 'external' && one.path.length > 0))
+      return value;
+    for (const key of [
+      'inputSchema',
+      'parameters',
+      'schema',
+      'paramsSchema',
+      'input',
+      'args',
+      'argsSchema',
+    ]) {
       const inner = value.props.get(key);
       const found = inner === undefined ? undefined : this.#shapeIn(inner, depth - 1);
       if (found !== undefined) return found;
@@ -82,13 +154,18 @@ export class Handlers {
     return undefined;
   }
 
-  #onCall({ name, own }: { readonly name: string; readonly own: boolean }, args: readonly Value[], place: Place): boolean {
+  #onCall(
+    { name, own }: { readonly name: string; readonly own: boolean },
+    args: readonly Value[],
+    place: Place,
+  ): boolean {
     if (this.m.epoch > 0) return false;
     if (name === 'setRequestHandler' && args.length > 1) {
       const first = (place.node['arguments'] as Node[] | undefined)?.[0];
       const text = first === undefined ? '' : place.module.text.slice(first.start, first.end);
       const literal = args[0]?.t === 'const' ? String(args[0].v) : '';
-      if (/CallTool|tools\/call/u.test(text + literal) && isCallable(args[1] as Value)) this.dispatchers.push({ fn: args[1] as Value, self: UNKNOWN, rank: 3, how: 'request' });
+      if (/CallTool|tools\/call/u.test(text + literal) && isCallable(args[1] as Value))
+        this.dispatchers.push({ fn: args[1] as Value, self: UNKNOWN, rank: 3, how: 'request' });
       return true;
     }
     if (/prompt|resource/iu.test(name) && !/tool/iu.test(name)) return !own;
@@ -99,8 +176,14 @@ export class Handlers {
       const handler = handlers.at(-1);
       if (handler !== undefined) {
         // Listeners and commands of a command line have the names of tools too.
-        if (runsLater(name) || /^(?:command|emit|dispatch|off|alias|describe|it|test)$/u.test(name)) return false;
-        this.#add(named, { ...handler, rank: own ? 5 : /tool|register|^add|^define/iu.test(name) ? 1 : 6, how: 'first', shape: args.map((arg) => this.#shapeIn(arg)).find((one) => one !== undefined) });
+        if (runsLater(name) || /^(?:command|emit|dispatch|off|alias|describe|it|test)$/u.test(name))
+          return false;
+        this.#add(named, {
+          ...handler,
+          rank: own ? 5 : /tool|register|^add|^define/iu.test(name) ? 1 : 6,
+          how: 'first',
+          shape: args.map((arg) => this.#shapeIn(arg)).find((one) => one !== undefined),
+        });
         return !own;
       }
     }
@@ -109,13 +192,20 @@ export class Handlers {
 
   #onObject(object: Obj | ClassValue, key: string, value: Value): void {
     if (this.m.epoch > 0) return;
-    const text = value.t === 'const' && typeof value.v === 'string' && this.names.has(value.v) ? value.v : undefined;
+    const text =
+      value.t === 'const' && typeof value.v === 'string' && this.names.has(value.v)
+        ? value.v
+        : undefined;
     const inner = value.t === 'obj' && !HANDLERS.includes(key) ? this.#named.get(value) : undefined;
     for (const name of text !== undefined && NAMED_BY.test(key) ? [text] : (inner ?? [])) {
       const names = this.#named.get(object) ?? new Set<string>();
       if (names.size < 4) this.#named.set(object, names.add(name));
     }
-    if (this.names.has(key) && (this.names.size < 3 || [...object.props.keys()].filter((one) => this.names.has(one)).length > 1)) {
+    if (
+      this.names.has(key) &&
+      (this.names.size < 3 ||
+        [...object.props.keys()].filter((one) => this.names.has(one)).length > 1)
+    ) {
       const keys = [...object.props.keys()].filter((one) => this.names.has(one));
       this.#tables.set(object, keys);
     }
@@ -130,7 +220,14 @@ export class Handlers {
   collect(): void {
     for (const [object, names] of this.#named) {
       const handler = names.size === 1 ? this.handlerIn(object) : undefined;
-      if (handler !== undefined) for (const name of names) this.#add(name, { ...handler, rank: object.t === 'class' ? 6 : handler.usual === true ? 4 : 6, how: 'named', shape: object.t === 'obj' ? this.#shapeIn(object) : undefined });
+      if (handler !== undefined)
+        for (const name of names)
+          this.#add(name, {
+            ...handler,
+            rank: object.t === 'class' ? 6 : handler.usual === true ? 4 : 6,
+            how: 'named',
+            shape: object.t === 'obj' ? this.#shapeIn(object) : undefined,
+          });
     }
     for (const [table, keys] of this.#tables) for (const key of keys) this.#addKeyed(table, key);
     this.#named.clear();
@@ -157,9 +254,18 @@ export class Handlers {
       if (missing.size === 0) return;
       if (![...missing].some((name) => module.text.includes(name))) continue;
       for (const { fn, self, names } of this.#around(module, missing)) {
-        this.#attempt(() => void this.m.invoke(fn, self, (fn.node['params'] as Node[]).map(() => UNKNOWN), { module, node: fn.node }));
+        this.#attempt(
+          () =>
+            void this.m.invoke(
+              fn,
+              self,
+              (fn.node['params'] as Node[]).map(() => UNKNOWN),
+              { module, node: fn.node },
+            ),
+        );
         this.collect();
-        for (const name of names) if (this.missing().includes(name)) this.#add(name, { fn, self, rank: 8, how: 'named' });
+        for (const name of names)
+          if (this.missing().includes(name)) this.#add(name, { fn, self, rank: 8, how: 'named' });
       }
     }
   }
@@ -174,8 +280,12 @@ export class Handlers {
         this.#attempt(() => {
           const { exports, commonjs, isModule } = this.interpreter.modules.load(module);
           const object = isModule ? exports : commonjs.props.get('exports');
-          const handler = object?.t === 'obj' ? (this.handlerIn(object) ?? this.handlerIn(object.props.get('default') ?? UNKNOWN)) : undefined;
-          if (handler !== undefined && object?.t === 'obj') this.#add(name, { ...handler, rank: 6, how: 'named', shape: this.#shapeIn(object) });
+          const handler =
+            object?.t === 'obj'
+              ? (this.handlerIn(object) ?? this.handlerIn(object.props.get('default') ?? UNKNOWN))
+              : undefined;
+          if (handler !== undefined && object?.t === 'obj')
+            this.#add(name, { ...handler, rank: 6, how: 'named', shape: this.#shapeIn(object) });
         });
       }
     }
@@ -195,11 +305,21 @@ export class Handlers {
   }
 
   /** Returns the outermost functions of a module in which one of the names stands as a text. */
-  #around(module: Module, names: ReadonlySet<string>): readonly { fn: Fn; self: Value; names: readonly string[] }[] {
+  #around(
+    module: Module,
+    names: ReadonlySet<string>,
+  ): readonly { fn: Fn; self: Value; names: readonly string[] }[] {
     const { scope } = this.interpreter.modules.load(module);
     const all: { fn: Fn; self: Value; names: readonly string[] }[] = [];
-    const classes = new Map([...this.interpreter.calls.methods.values()].flatMap((set) => [...set].map((cls) => [cls.node, cls] as const)));
-    const stack: { node: unknown; cls: ClassValue | undefined }[] = module.body.map((node) => ({ node, cls: undefined }));
+    const classes = new Map(
+      [...this.interpreter.calls.methods.values()].flatMap((set) =>
+        [...set].map((cls) => [cls.node, cls] as const),
+      ),
+    );
+    const stack: { node: unknown; cls: ClassValue | undefined }[] = module.body.map((node) => ({
+      node,
+      cls: undefined,
+    }));
     while (stack.length > 0 && all.length < 60) {
       const { node, cls } = stack.pop() as { node: unknown; cls: ClassValue | undefined };
       if (Array.isArray(node)) for (const one of node) stack.push({ node: one, cls });
@@ -207,11 +327,25 @@ export class Handlers {
       const inside = /^Class/u.test(node.type) ? (classes.get(node) ?? cls) : cls;
       if (/Function/u.test(node.type) && node['body']) {
         const text = module.text.slice(node.start, node.end);
-        const here = [...names].filter((name) => [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some((one) => text.includes(one)));
-        if (here.length > 0) all.push({ fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside), self: inside === undefined ? UNKNOWN : instanceThatHandles(this.m, this.interpreter.calls, inside), names: here });
+        const here = [...names].filter((name) =>
+          [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some(
+            (one) => text.includes(one),
+          ),
+        );
+        if (here.length > 0)
+          all.push({
+            fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside),
+            self:
+              inside === undefined
+                ? UNKNOWN
+                : instanceThatHandles(this.m, this.interpreter.calls, inside),
+            names: here,
+          });
         continue;
       }
-      for (const key in node) if (key !== 'type' && typeof node[key] === 'object') stack.push({ node: node[key], cls: inside });
+      for (const key in node)
+        if (key !== 'type' && typeof node[key] === 'object')
+          stack.push({ node: node[key], cls: inside });
     }
     return all;
   }
@@ -219,25 +353,61 @@ export class Handlers {
   /** Returns the values of a handler's parameters for a call of the tool. */
   argumentsFor(candidate: Candidate, name: string): readonly Value[] {
     const { m } = this;
-    const root = candidate.shape === undefined ? unknown(['arg:']) : argumentsOf(m, candidate.shape);
-    const request = (): Obj => m.object('object', [], [['method', constant('tools/call')], ['params', m.object('object', [], [['name', constant(name)], ['arguments', root]])]]);
+    const root =
+      candidate.shape === undefined ? unknown(['arg:']) : argumentsOf(m, candidate.shape);
+    const request = (): Obj =>
+      m.object(
+        'object',
+        [],
+        [
+          ['method', constant('tools/call')],
+          [
+            'params',
+            m.object(
+              'object',
+              [],
+              [
+                ['name', constant(name)],
+                ['arguments', root],
+              ],
+            ),
+          ],
+        ],
+      );
     if (candidate.how === 'request') return [request(), UNKNOWN];
     const fn = options(candidate.fn).find((one) => one.t === 'fn');
     const params = (fn?.node['params'] ?? []) as Node[];
     if (candidate.how === 'first') return [root, ...params.slice(1).map(() => UNKNOWN)];
-    const nameOf = (param: Node): string => (param.type === 'AssignmentPattern' ? nameOf(param['left'] as Node) : param.type === 'TSParameterProperty' ? nameOf(param['parameter'] as Node) : String(param['name'] ?? ''));
-    const isArguments = (text: string): boolean => /^_?(?:args?|arguments|params?|parameters|input|inputs|toolArgs|toolInput|rawArgs|payload|opts|options|data|body)\d*$/iu.test(text);
+    const nameOf = (param: Node): string =>
+      param.type === 'AssignmentPattern'
+        ? nameOf(param['left'] as Node)
+        : param.type === 'TSParameterProperty'
+          ? nameOf(param['parameter'] as Node)
+          : String(param['name'] ?? '');
+    const isArguments = (text: string): boolean =>
+      /^_?(?:args?|arguments|params?|parameters|input|inputs|toolArgs|toolInput|rawArgs|payload|opts|options|data|body)\d*$/iu.test(
+        text,
+      );
     const known = params.some((param) => isArguments(nameOf(param)));
     return params.map((param, index): Value => {
       const text = nameOf(param);
       if (/^(?:tool)?_?name$|^tool$/iu.test(text)) return constant(name);
-      if (/^req(?:uest)?$/iu.test(text)) return candidate.rank < 8 && !known && index === 0 ? requestOr(m, root, name) : request();
+      if (/^req(?:uest)?$/iu.test(text))
+        return candidate.rank < 8 && !known && index === 0 ? requestOr(m, root, name) : request();
       if (isArguments(text)) return root;
       if (param.type === 'ObjectPattern' && index === 0) {
-        const keys = (param['properties'] as Node[]).map((one) => String((one['key'] as Node | undefined)?.['name'] ?? ''));
-        const given = keys.filter((key) => /^(?:args|arguments|params|input|parameters)$/u.test(key));
+        const keys = (param['properties'] as Node[]).map((one) =>
+          String((one['key'] as Node | undefined)?.['name'] ?? ''),
+        );
+        const given = keys.filter((key) =>
+          /^(?:args|arguments|params|input|parameters)$/u.test(key),
+        );
         if (given.length === 0) return root;
-        const object = m.object('object', [], [...given.map((key) => [key, root] as const), ['name', constant(name)]]);
+        const object = m.object(
+          'object',
+          [],
+          [...given.map((key) => [key, root] as const), ['name', constant(name)]],
+        );
         object.rest = UNKNOWN;
         return object;
       }
@@ -248,7 +418,11 @@ export class Handlers {
 
 /** An object that is the tool's arguments, or holds them under the usual names. */
 function argumentsOrHolder(m: Machine, root: Value): Value {
-  const object = m.object('object', [], ['args', 'arguments', 'params', 'toolArgs'].map((key) => [key, root] as const));
+  const object = m.object(
+    'object',
+    [],
+    ['args', 'arguments', 'params', 'toolArgs'].map((key) => [key, root] as const),
+  );
   object.proto = root;
   // Beside the arguments it may hold anything, as the page on which a tool works.
   object.rest = UNKNOWN;
@@ -256,9 +430,23 @@ function argumentsOrHolder(m: Machine, root: Value): Value {
 }
 
 function requestOr(m: Machine, root: Value, name: string): Value {
-  const params = m.object('object', [], [['name', constant(name)], ['arguments', root]]);
+  const params = m.object(
+    'object',
+    [],
+    [
+      ['name', constant(name)],
+      ['arguments', root],
+    ],
+  );
   params.proto = root;
-  const object = m.object('object', [], [['params', params], ['arguments', root]]);
+  const object = m.object(
+    'object',
+    [],
+    [
+      ['params', params],
+      ['arguments', root],
+    ],
+  );
   object.proto = root;
   object.rest = UNKNOWN;
   return object;

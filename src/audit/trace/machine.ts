@@ -1,10 +1,42 @@
 import type { CallEffect } from '../effect.js';
 import { placeOf, type Module, type Node, type Program } from './program.js';
-import { ACTING, ELSEWHERE, UNDEFINED, UNKNOWN, constant, contents, isCallable, isPartial, join, mergeTags, options, tagsOf, unknown, unread, withTags, type Binding, type ClassValue, type Fn, type Frame, type Native, type Obj, type Scope, type Tags, type Value } from './values.js';
+import {
+  ACTING,
+  ELSEWHERE,
+  UNDEFINED,
+  UNKNOWN,
+  constant,
+  contents,
+  isCallable,
+  isPartial,
+  join,
+  mergeTags,
+  options,
+  tagsOf,
+  unknown,
+  unread,
+  withTags,
+  type Binding,
+  type ClassValue,
+  type Fn,
+  type Frame,
+  type Native,
+  type Obj,
+  type Scope,
+  type Tags,
+  type Value,
+} from './values.js';
 
 /** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
-export interface Condition { readonly tags: Tags; readonly special: boolean; readonly kind: 'test' | 'catch' | 'later' }
-export interface Place { readonly module: Module; readonly node: Node }
+export interface Condition {
+  readonly tags: Tags;
+  readonly special: boolean;
+  readonly kind: 'test' | 'catch' | 'later';
+}
+export interface Place {
+  readonly module: Module;
+  readonly node: Node;
+}
 /** One effect as it was met, with the conditions and calls that led there. */
 export interface Entry {
   readonly effect: CallEffect;
@@ -59,7 +91,11 @@ export class Machine {
   readonly #choices = new WeakMap<Condition, string>();
   #ids = 0;
 
-  constructor(readonly program: Program, readonly deadline: number, private readonly now: () => number) {}
+  constructor(
+    readonly program: Program,
+    readonly deadline: number,
+    private readonly now: () => number,
+  ) {}
 
   step(): void {
     if (++this.steps > this.limit) throw EXHAUSTED;
@@ -71,12 +107,35 @@ export class Machine {
   }
 
   // ── what the code makes ──
-  object(kind: Obj['kind'] = 'object', items: readonly Value[] = [], props: Iterable<readonly [string, Value]> = []): Obj {
-    return { t: 'obj', id: this.id(), kind, props: new Map(props), items: [...items], rest: undefined, open: false, cls: undefined, proto: undefined, born: this.epoch, depth: this.conditions.length };
+  object(
+    kind: Obj['kind'] = 'object',
+    items: readonly Value[] = [],
+    props: Iterable<readonly [string, Value]> = [],
+  ): Obj {
+    return {
+      t: 'obj',
+      id: this.id(),
+      kind,
+      props: new Map(props),
+      items: [...items],
+      rest: undefined,
+      open: false,
+      cls: undefined,
+      proto: undefined,
+      born: this.epoch,
+      depth: this.conditions.length,
+    };
   }
 
   declare(scope: Scope, name: string, value: Value | undefined, fixed = false): Binding {
-    const binding: Binding = { value, id: this.id(), name, born: this.epoch, depth: this.conditions.length, fixed };
+    const binding: Binding = {
+      value,
+      id: this.id(),
+      name,
+      born: this.epoch,
+      depth: this.conditions.length,
+      fixed,
+    };
     scope.vars.set(name, binding);
     return binding;
   }
@@ -87,14 +146,27 @@ export class Machine {
 
   // ── variables ──
   readBinding(binding: Binding): Value {
-    const value = binding.value === undefined ? UNKNOWN : binding.value.t === 'lazy' ? binding.value.read() : binding.value;
-    return this.epoch > binding.born && !binding.fixed && this.assigned.has(binding.name) ? this.#fromState(value, `v${binding.id}`) : value;
+    const value =
+      binding.value === undefined
+        ? UNKNOWN
+        : binding.value.t === 'lazy'
+          ? binding.value.read()
+          : binding.value;
+    return this.epoch > binding.born && !binding.fixed && this.assigned.has(binding.name)
+      ? this.#fromState(value, `v${binding.id}`)
+      : value;
   }
 
   assignBinding(binding: Binding, value: Value, place: Place, lazily = false): void {
-    if (this.epoch > binding.born && !lazily) this.changed(`v${binding.id}`, place, { call: `${binding.name} =`, destructive: null, idempotent: true });
+    if (this.epoch > binding.born && !lazily)
+      this.changed(`v${binding.id}`, place, {
+        call: `${binding.name} =`,
+        destructive: null,
+        idempotent: true,
+      });
     const old = binding.value;
-    const strong = old === undefined || (binding.depth >= this.conditions.length && binding.born === this.epoch);
+    const strong =
+      old === undefined || (binding.depth >= this.conditions.length && binding.born === this.epoch);
     this.#undoable(() => (binding.value = old));
     binding.value = strong ? value : join(old, value);
   }
@@ -105,69 +177,149 @@ export class Machine {
     const found = this.lookup(object, key);
     if (found === undefined) {
       if (object.t !== 'obj') return UNDEFINED;
-      const open = object.rest !== undefined || object.proto?.t === 'external' || object.proto?.t === 'unknown';
+      const open =
+        object.rest !== undefined ||
+        object.proto?.t === 'external' ||
+        object.proto?.t === 'unknown';
       const fallback = open ? join(object.rest ?? UNKNOWN, unknown()) : UNDEFINED;
-      return this.epoch > object.born && this.assigned.has(key) ? this.#fromState(fallback, `o${object.id}.${key}`) : fallback;
+      return this.epoch > object.born && this.assigned.has(key)
+        ? this.#fromState(fallback, `o${object.id}.${key}`)
+        : fallback;
     }
-    if (found.t === 'accessor') return found.get === undefined ? UNDEFINED : this.invoke(found.get, object, [], place);
+    if (found.t === 'accessor')
+      return found.get === undefined ? UNDEFINED : this.invoke(found.get, object, [], place);
     const value = found.t === 'lazy' ? found.read() : found;
-    return object.t === 'obj' && this.epoch > object.born && this.assigned.has(key) && object.props.has(key) ? this.#fromState(value, `o${object.id}.${key}`) : value;
+    return object.t === 'obj' &&
+      this.epoch > object.born &&
+      this.assigned.has(key) &&
+      object.props.has(key)
+      ? this.#fromState(value, `o${object.id}.${key}`)
+      : value;
   }
 
   /** Reads a member of a value. Without a key, everything that it holds. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
     return join(
-      ...options(object).filter((one, _, { length }) => length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null)).map((one): Value => {
-        switch (one.t) {
-          case 'obj':
-            if (key === undefined) return contents(one).length === 0 ? this.readContents(one, unknown(tagsOf(index))) : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
-            if (one.kind === 'array' && key === 'length') return this.readContents(one, one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN);
-            if (one.kind === 'array' && /^\d+$/u.test(key)) return this.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
-            if (one.kind !== 'object' && key === 'size') return this.readContents(one, this.epoch > one.born || one.rest !== undefined ? UNKNOWN : constant(one.props.size + one.items.length));
-            if (this.lookup(one, key) !== undefined) this.hit(key, place);
-            if (one.proto !== undefined && one.proto.t !== 'obj' && this.lookup(one, key) === undefined) return this.get(one.proto, key, index, place);
-            return this.read(one, key, place);
-          case 'class':
-            if (key === 'prototype') return { ...this.object(), props: one.methods, cls: one };
-            if (key === 'name') return constant(String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''));
-            return key === undefined ? UNKNOWN : one.parent !== undefined && one.parent.t !== 'class' && this.lookup(one, key) === undefined ? this.get(one.parent, key, index, place) : this.read(one, key, place);
-          case 'fn':
-            if (key === 'name') return constant(one.name);
-            if (key === 'constructor') return { t: 'native', module: 'global', path: ['Function'], args: [] };
-            if (key === 'prototype' && !one.props.has(key)) one.props.set(key, this.object());
-            return key === undefined ? UNKNOWN : this.read(one, key, place);
-          case 'native':
-            if (one.module === 'global' && one.path.length === 0 && key !== undefined && ELSEWHERE.has(key)) return UNDEFINED;
-            if (one.module === 'global' && one.path[0] === 'process') {
-              if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
-              if (key === 'execPath') return constant('node');
-              if (key === 'platform') return unknown(['platform']);
-              if (key !== undefined && /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(key)) return UNKNOWN;
-              if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
+      ...options(object)
+        .filter(
+          (one, _, { length }) =>
+            length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null),
+        )
+        .map((one): Value => {
+          switch (one.t) {
+            case 'obj':
+              if (key === undefined)
+                return contents(one).length === 0
+                  ? this.readContents(one, unknown(tagsOf(index)))
+                  : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
+              if (one.kind === 'array' && key === 'length')
+                return this.readContents(
+                  one,
+                  one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN,
+                );
+              if (one.kind === 'array' && /^\d+$/u.test(key))
+                return this.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
+              if (one.kind !== 'object' && key === 'size')
+                return this.readContents(
+                  one,
+                  this.epoch > one.born || one.rest !== undefined
+                    ? UNKNOWN
+                    : constant(one.props.size + one.items.length),
+                );
+              if (this.lookup(one, key) !== undefined) this.hit(key, place);
+              if (
+                one.proto !== undefined &&
+                one.proto.t !== 'obj' &&
+                this.lookup(one, key) === undefined
+              )
+                return this.get(one.proto, key, index, place);
+              return this.read(one, key, place);
+            case 'class':
+              if (key === 'prototype') return { ...this.object(), props: one.methods, cls: one };
+              if (key === 'name')
+                return constant(
+                  String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''),
+                );
+              return key === undefined
+                ? UNKNOWN
+                : one.parent !== undefined &&
+                    one.parent.t !== 'class' &&
+                    this.lookup(one, key) === undefined
+                  ? this.get(one.parent, key, index, place)
+                  : this.read(one, key, place);
+            case 'fn':
+              if (key === 'name') return constant(one.name);
+              if (key === 'constructor')
+                return { t: 'native', module: 'global', path: ['Function'], args: [] };
+              if (key === 'prototype' && !one.props.has(key)) one.props.set(key, this.object());
+              return key === undefined ? UNKNOWN : this.read(one, key, place);
+            case 'native':
+              if (
+                one.module === 'global' &&
+                one.path.length === 0 &&
+                key !== undefined &&
+                ELSEWHERE.has(key)
+              )
+                return UNDEFINED;
+              if (one.module === 'global' && one.path[0] === 'process') {
+                if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
+                if (key === 'execPath') return constant('node');
+                if (key === 'platform') return unknown(['platform']);
+                if (
+                  key !== undefined &&
+                  /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(
+                    key,
+                  )
+                )
+                  return UNKNOWN;
+                if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
+              }
+              if (one.path.at(-1) === '()')
+                return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
+              if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
+              if (key === undefined)
+                return ACTING.has(one.module) || (one.module === 'global' && one.path.length === 0)
+                  ? unread(`a computed member of ${one.module}`)
+                  : UNKNOWN;
+              return { ...one, path: [...one.path, key] };
+            case 'external':
+              return key === undefined
+                ? UNKNOWN
+                : key === 'default'
+                  ? one
+                  : { ...one, path: [...one.path, key].slice(-8) };
+            case 'unknown': {
+              if (one.tags.includes('unread:a proxy')) this.unread(one);
+              const root = one.tags.length === 1 && one.tags[0] === 'arg:';
+              const [only] = one.tags;
+              if (root && key === 'length') return one;
+              if (
+                root ||
+                (one.tags.length === 1 &&
+                  only !== undefined &&
+                  /^arg:(?:params|args|arguments|input|options)$/u.test(only))
+              )
+                return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
+              const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
+              if (
+                from === undefined ||
+                key === undefined ||
+                !this.assigned.has(key) ||
+                from.length > 60
+              )
+                return one;
+              if (this.quiet === 0 && this.epoch > 0) this.reads.add(`${from.slice(6)}.${key}`);
+              return withTags(one, [`${from}.${key}`]);
             }
-            if (one.path.at(-1) === '()') return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
-            if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
-            if (key === undefined) return ACTING.has(one.module) || (one.module === 'global' && one.path.length === 0) ? unread(`a computed member of ${one.module}`) : UNKNOWN;
-            return { ...one, path: [...one.path, key] };
-          case 'external': return key === undefined ? UNKNOWN : key === 'default' ? one : { ...one, path: [...one.path, key].slice(-8) };
-          case 'unknown': {
-            if (one.tags.includes('unread:a proxy')) this.unread(one);
-            const root = one.tags.length === 1 && one.tags[0] === 'arg:';
-            const [only] = one.tags;
-            if (root && key === 'length') return one;
-            if (root || (one.tags.length === 1 && only !== undefined && /^arg:(?:params|args|arguments|input|options)$/u.test(only))) return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
-            const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
-            if (from === undefined || key === undefined || !this.assigned.has(key) || from.length > 60) return one;
-            if (this.quiet === 0 && this.epoch > 0) this.reads.add(`${from.slice(6)}.${key}`);
-            return withTags(one, [`${from}.${key}`]);
+            case 'const':
+              if (key === 'href') return one;
+              if (key === 'length' && typeof one.v === 'string')
+                return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
+              return unknown(one.tags);
+            default:
+              return UNKNOWN;
           }
-          case 'const':
-            if (key === 'href') return one;
-            if (key === 'length' && typeof one.v === 'string') return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
-            return unknown(one.tags);
-          default: return UNKNOWN;
-        }
-      }),
+        }),
     );
   }
 
@@ -175,21 +327,39 @@ export class Machine {
   lookup(object: Obj | Fn | ClassValue, key: string): Value | undefined {
     const own = object.props.get(key);
     if (own !== undefined) return own;
-    if (object.t === 'class') return object.parent?.t === 'class' ? this.lookup(object.parent, key) : undefined;
+    if (object.t === 'class')
+      return object.parent?.t === 'class' ? this.lookup(object.parent, key) : undefined;
     if (object.t !== 'obj') return undefined;
-    for (let cls = object.cls, depth = 0; cls !== undefined && depth < 12; cls = cls.parent?.t === 'class' ? cls.parent : undefined, depth++) {
+    for (
+      let cls = object.cls, depth = 0;
+      cls !== undefined && depth < 12;
+      cls = cls.parent?.t === 'class' ? cls.parent : undefined, depth++
+    ) {
       const method = cls.methods.get(key);
       if (method !== undefined) return method;
     }
-    return object.proto?.t === 'obj' && object.proto !== object ? this.lookup(object.proto, key) : undefined;
+    return object.proto?.t === 'obj' && object.proto !== object
+      ? this.lookup(object.proto, key)
+      : undefined;
   }
 
-  write(object: Value, key: string | undefined, value: Value, place: Place, how: { lazily?: boolean; making?: boolean } = {}): void {
+  write(
+    object: Value,
+    key: string | undefined,
+    value: Value,
+    place: Place,
+    how: { lazily?: boolean; making?: boolean } = {},
+  ): void {
     for (const one of options(object)) {
       if (one.t === 'unknown') {
         const from = one.tags.find((tag) => tag.startsWith('state:'));
         this.unread(one);
-        if (from !== undefined && key !== undefined && this.epoch > 0) this.changed(`${from.slice(6)}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
+        if (from !== undefined && key !== undefined && this.epoch > 0)
+          this.changed(`${from.slice(6)}.${key}`, place, {
+            call: `${key} =`,
+            destructive: null,
+            idempotent: true,
+          });
       }
       if (one.t === 'native') this.#patch(one, key, value, place);
       if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
@@ -203,8 +373,16 @@ export class Machine {
         if (setter.set !== undefined) this.invoke(setter.set, one, [value], place);
         continue;
       }
-      if (one.t === 'obj' && this.epoch > one.born && how.lazily !== true && how.making !== true) this.changed(`o${one.id}.${key}`, place, { call: `${key} =`, destructive: null, idempotent: true });
-      const strong = one.t !== 'obj' || how.making === true || (one.born === this.epoch && one.depth >= this.conditions.length);
+      if (one.t === 'obj' && this.epoch > one.born && how.lazily !== true && how.making !== true)
+        this.changed(`o${one.id}.${key}`, place, {
+          call: `${key} =`,
+          destructive: null,
+          idempotent: true,
+        });
+      const strong =
+        one.t !== 'obj' ||
+        how.making === true ||
+        (one.born === this.epoch && one.depth >= this.conditions.length);
       this.#undoable(() => (old === undefined ? one.props.delete(key) : one.props.set(key, old)));
       one.props.set(key, strong ? value : join(old ?? UNDEFINED, value));
       if (one.t !== 'fn') for (const listen of this.onObject) listen(one, key, value);
@@ -214,38 +392,74 @@ export class Machine {
   /** Keeps what is set on an object of the language or of Node, which outlives the call. */
   #patch({ module, path }: Native, key: string | undefined, value: Value, place: Place): void {
     // Servers redirect what is printed; that is no effect.
-    if (path.at(-1) === '()' || path[0] === 'console' || (path[0] === 'process' && path[1] !== 'env') || key === 'stackTraceLimit') return;
+    if (
+      path.at(-1) === '()' ||
+      path[0] === 'console' ||
+      (path[0] === 'process' && path[1] !== 'env') ||
+      key === 'stackTraceLimit'
+    )
+      return;
     const name = path.includes('prototype') ? `prototype.${key}` : [module, ...path, key].join('.');
     if (isCallable(value)) {
       this.patched.set(name, value);
       this.#undoable(() => this.patched.delete(name));
-    } else this.under({ tags: [], special: false, kind: 'later' }, () => this.record({ kind: 'memory-state', access: 'write', destructive: null, idempotent: null, call: `${[...path, key ?? '[…]'].join('.')} =` }, place));
+    } else
+      this.under({ tags: [], special: false, kind: 'later' }, () =>
+        this.record(
+          {
+            kind: 'memory-state',
+            access: 'write',
+            destructive: null,
+            idempotent: null,
+            call: `${[...path, key ?? '[…]'].join('.')} =`,
+          },
+          place,
+        ),
+      );
   }
 
   /** Runs the methods by which the language itself asks objects for something, as a text of their `toString`, and returns what they give. */
   convert(value: Value, place: Place, by = CONVERSIONS, depth = 3): readonly Value[] {
     return options(value).flatMap((one) => {
       if (one.t !== 'obj' && one.t !== 'class') return [];
-      if (one.t === 'obj' && one.kind === 'array' && depth > 0 && by === CONVERSIONS) return one.items.slice(0, 50).flatMap((item) => this.convert(item, place, by, depth - 1));
-      return by.flatMap((key) => (this.lookup(one, key) === undefined ? [] : [this.invoke(this.read(one, key, place), one, [], place)]));
+      if (one.t === 'obj' && one.kind === 'array' && depth > 0 && by === CONVERSIONS)
+        return one.items.slice(0, 50).flatMap((item) => this.convert(item, place, by, depth - 1));
+      return by.flatMap((key) =>
+        this.lookup(one, key) === undefined
+          ? []
+          : [this.invoke(this.read(one, key, place), one, [], place)],
+      );
     });
   }
 
   /** Adds a value under a key that is not known, or at an array's end. */
-  fill(object: Obj, value: Value, place: Place, call: string, idempotent: boolean | null = null): void {
-    if (this.epoch > object.born) this.changed(`o${object.id}[]`, place, { call, destructive: false, idempotent });
+  fill(
+    object: Obj,
+    value: Value,
+    place: Place,
+    call: string,
+    idempotent: boolean | null = null,
+  ): void {
+    if (this.epoch > object.born)
+      this.changed(`o${object.id}[]`, place, { call, destructive: false, idempotent });
     const { rest } = object;
     this.#undoable(() => (object.rest = rest));
     object.rest = rest === undefined ? value : join(rest, value);
   }
 
   push(array: Obj, values: readonly Value[], place: Place, call = 'push'): void {
-    if (this.epoch > array.born) this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
+    if (this.epoch > array.born)
+      this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
     const { items, open } = array;
     this.#undoable(() => ([array.items, array.open] = [items, open]));
     array.open ||= this.conditions.length > array.depth;
-    const choice = this.conditions.slice(array.depth).findLast(({ special, kind }) => special || kind !== 'test');
-    const more = choice === undefined ? values : values.map((value) => withTags(value, [this.#choiceOf(choice)]));
+    const choice = this.conditions
+      .slice(array.depth)
+      .findLast(({ special, kind }) => special || kind !== 'test');
+    const more =
+      choice === undefined
+        ? values
+        : values.map((value) => withTags(value, [this.#choiceOf(choice)]));
     array.items = call === 'unshift' ? [...more, ...items] : [...items, ...more].slice(0, 2_000);
   }
 
@@ -265,9 +479,20 @@ export class Machine {
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
-    const places = this.epoch > value.born ? [`o${value.id}[]`, ...[...value.props.keys()].slice(0, 50).map((key) => `o${value.id}.${key}`)] : [];
+    const places =
+      this.epoch > value.born
+        ? [
+            `o${value.id}[]`,
+            ...[...value.props.keys()].slice(0, 50).map((key) => `o${value.id}.${key}`),
+          ]
+        : [];
     for (const place of places) this.reads.add(place);
-    return mergeTags(places.map((place) => `state:${place}`), ...contents(value).slice(0, 50).map((one) => this.touch(one, depth - 1)));
+    return mergeTags(
+      places.map((place) => `state:${place}`),
+      ...contents(value)
+        .slice(0, 50)
+        .map((one) => this.touch(one, depth - 1)),
+    );
   }
 
   #fromState(value: Value, place: string): Value {
@@ -276,9 +501,20 @@ export class Machine {
   }
 
   // ── effects ──
-  record(effect: CallEffect, place: Place, more: { readonly temporary?: string; readonly state?: string } = {}): void {
+  record(
+    effect: CallEffect,
+    place: Place,
+    more: { readonly temporary?: string; readonly state?: string } = {},
+  ): void {
     if (this.epoch === 0 || this.entries.length > 4_000) return;
-    this.entries.push({ effect, place, conditions: [...this.conditions], via: [...this.via], names: this.stack.map(({ name }) => name), ...more });
+    this.entries.push({
+      effect,
+      place,
+      conditions: [...this.conditions],
+      via: [...this.via],
+      names: this.stack.map(({ name }) => name),
+      ...more,
+    });
   }
 
   /**
@@ -289,19 +525,44 @@ export class Machine {
   settle(depth: number, starts: readonly number[]): void {
     const changes = starts.map((from, index) => {
       const end = starts[index + 1] ?? this.entries.length;
-      return this.entries.findIndex(({ effect, conditions, temporary }, at) => at >= from && at < end && effect.access === 'write' && effect.kind !== 'memory-state' && temporary === undefined && certaintyOf(conditions.slice(depth + 1)).certainty === 'does');
+      return this.entries.findIndex(
+        ({ effect, conditions, temporary }, at) =>
+          at >= from &&
+          at < end &&
+          effect.access === 'write' &&
+          effect.kind !== 'memory-state' &&
+          temporary === undefined &&
+          certaintyOf(conditions.slice(depth + 1)).certainty === 'does',
+      );
     });
     const [first = -1] = changes;
     const entry = this.entries[first];
     if (entry === undefined || changes.includes(-1)) return;
-    this.entries[first] = { ...entry, conditions: entry.conditions.filter((_, at) => at !== depth) };
+    this.entries[first] = {
+      ...entry,
+      conditions: entry.conditions.filter((_, at) => at !== depth),
+    };
   }
 
-  changed(state: string, place: Place, how: { readonly call: string; readonly destructive: boolean | null; readonly idempotent: boolean | null }): void {
+  changed(
+    state: string,
+    place: Place,
+    how: {
+      readonly call: string;
+      readonly destructive: boolean | null;
+      readonly idempotent: boolean | null;
+    },
+  ): void {
     if (this.epoch === 0) return;
     const object = /^o\d+/u.exec(state)?.[0];
     // A change that is made because the same memory was asked before is a cache, or something made when it is needed first.
-    const cached = this.conditions.some(({ tags }) => tags.some((tag) => tag === `state:${state}` || (object !== undefined && !state.includes('[].') && tag.startsWith(`state:${object}.`))));
+    const cached = this.conditions.some(({ tags }) =>
+      tags.some(
+        (tag) =>
+          tag === `state:${state}` ||
+          (object !== undefined && !state.includes('[].') && tag.startsWith(`state:${object}.`)),
+      ),
+    );
     if (cached) this.once.add(state);
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
@@ -332,13 +593,30 @@ export class Machine {
   isolated<T>(run: () => T): T {
     const { epoch, entries, reads, unknowns } = this;
     const trail = this.#trail;
-    [this.toolHits, this.firstHit, this.visited, this.required] = [0, undefined, new Set(), new Set()];
-    [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [epoch + 1, [], new Set(), new Set(), []];
+    [this.toolHits, this.firstHit, this.visited, this.required] = [
+      0,
+      undefined,
+      new Set(),
+      new Set(),
+    ];
+    [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
+      epoch + 1,
+      [],
+      new Set(),
+      new Set(),
+      [],
+    ];
     try {
       return run();
     } finally {
       for (const undo of this.#trail.reverse()) undo();
-      [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [epoch, entries, reads, unknowns, trail];
+      [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
+        epoch,
+        entries,
+        reads,
+        unknowns,
+        trail,
+      ];
       this.conditions.length = this.via.length = this.stack.length = 0;
     }
   }
@@ -360,7 +638,10 @@ export class Machine {
 }
 
 /** Returns what conditions make of an effect: an argument that decides is named. */
-export function certaintyOf(conditions: readonly Condition[]): { readonly certainty: 'does' | 'may'; readonly argument?: string } {
+export function certaintyOf(conditions: readonly Condition[]): {
+  readonly certainty: 'does' | 'may';
+  readonly argument?: string;
+} {
   let argument: string | undefined;
   for (const { kind, tags, special } of conditions) {
     if (kind !== 'test') return { certainty: 'may' };

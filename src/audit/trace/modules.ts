@@ -4,17 +4,38 @@ import { declaredNames, noteAssigned } from './declarations.js';
 import { fromData } from './intrinsics.js';
 import { EXHAUSTED, OUT_OF_TIME, type Machine, type Place } from './machine.js';
 import type { Module, Node } from './program.js';
-import { UNDEFINED, UNKNOWN, constant, unknown, type Frame, type Obj, type Scope, type Value } from './values.js';
+import {
+  UNDEFINED,
+  UNKNOWN,
+  constant,
+  unknown,
+  type Frame,
+  type Obj,
+  type Scope,
+  type Value,
+} from './values.js';
 
-export interface Loaded { readonly scope: Scope; readonly exports: Obj; readonly commonjs: Obj; readonly isModule: boolean }
+export interface Loaded {
+  readonly scope: Scope;
+  readonly exports: Obj;
+  readonly commonjs: Obj;
+  readonly isModule: boolean;
+}
 /** How the statements of a module are run. */
-export interface Runner { hoist(body: readonly Node[], scope: Scope): void; statement(node: Node, scope: Scope): void }
+export interface Runner {
+  hoist(body: readonly Node[], scope: Scope): void;
+  statement(node: Node, scope: Scope): void;
+}
 
 /** Loads modules as Node does, once each, and says what they export: of both kinds, and of packages outside the subject by name. */
 export class Modules {
   readonly loaded = new Map<Module, Loaded>();
 
-  constructor(private readonly m: Machine, private readonly calls: Calls, private readonly run: Runner) {}
+  constructor(
+    private readonly m: Machine,
+    private readonly calls: Calls,
+    private readonly run: Runner,
+  ) {}
 
   load(module: Module): Loaded {
     const before = this.loaded.get(module);
@@ -29,7 +50,8 @@ export class Modules {
     const commonjs = m.object('object', [], [['exports', exports]]);
     const loaded: Loaded = { scope, exports, commonjs, isModule };
     this.loaded.set(module, loaded);
-    if (module.body[0]?.type === 'Data') commonjs.props.set('exports', fromData(m, module.body[0]['data']));
+    if (module.body[0]?.type === 'Data')
+      commonjs.props.set('exports', fromData(m, module.body[0]['data']));
     else {
       if (!isModule) {
         m.declare(scope, 'module', commonjs);
@@ -49,14 +71,17 @@ export class Modules {
     const [conditions, via, stack] = [m.conditions.splice(0), m.via.splice(0), m.stack.splice(0)];
     const saved = [m.limit, m.steps] as const;
     this.run.hoist(module.body, scope);
-    for (const node of module.body) if (node.type === 'ImportDeclaration') this.#bindImports(node, scope);
-    for (const node of module.body) if (/^Export/u.test(node.type)) this.#export(node, scope, exports);
+    for (const node of module.body)
+      if (node.type === 'ImportDeclaration') this.#bindImports(node, scope);
+    for (const node of module.body)
+      if (/^Export/u.test(node.type)) this.#export(node, scope, exports);
     for (const node of module.body) {
       m.limit = Math.min(saved[0], m.steps + 400_000, saved[1] + 4_000_000);
       try {
         this.run.statement(node, scope);
       } catch (error) {
-        if (error === OUT_OF_TIME || (error !== EXHAUSTED && !(error instanceof RangeError))) throw error;
+        if (error === OUT_OF_TIME || (error !== EXHAUSTED && !(error instanceof RangeError)))
+          throw error;
       }
       m.conditions.length = m.via.length = m.stack.length = 0;
     }
@@ -72,8 +97,21 @@ export class Modules {
     const all = (): Value => this.namespace(place, node['source'].value);
     all();
     for (const specifier of node['specifiers'] as Node[]) {
-      const name = specifier.type === 'ImportSpecifier' ? (specifier['imported'].name ?? specifier['imported'].value) : specifier.type === 'ImportDefaultSpecifier' ? 'default' : undefined;
-      this.m.declare(scope, specifier['local'].name, { t: 'lazy', read: () => (name === undefined ? all() : this.m.get(all(), name, UNKNOWN, place)) }, true);
+      const name =
+        specifier.type === 'ImportSpecifier'
+          ? (specifier['imported'].name ?? specifier['imported'].value)
+          : specifier.type === 'ImportDefaultSpecifier'
+            ? 'default'
+            : undefined;
+      this.m.declare(
+        scope,
+        specifier['local'].name,
+        {
+          t: 'lazy',
+          read: () => (name === undefined ? all() : this.m.get(all(), name, UNKNOWN, place)),
+        },
+        true,
+      );
     }
   }
 
@@ -89,8 +127,19 @@ export class Modules {
     const loaded = this.load(module);
     if (loaded.isModule) return loaded.exports;
     const value = this.m.read(loaded.commonjs, 'exports', place);
-    if (value.t === 'obj' && value.kind === 'object' && value.props.has('default') && value.props.has('__esModule')) return value;
-    if (value.t !== 'obj') return this.m.object('object', [], [['default', value], ...(value.t === 'fn' || value.t === 'class' ? value.props : [])]);
+    if (
+      value.t === 'obj' &&
+      value.kind === 'object' &&
+      value.props.has('default') &&
+      value.props.has('__esModule')
+    )
+      return value;
+    if (value.t !== 'obj')
+      return this.m.object(
+        'object',
+        [],
+        [['default', value], ...(value.t === 'fn' || value.t === 'class' ? value.props : [])],
+      );
     const namespace = this.m.object('object', [], [...value.props, ['default', value]]);
     namespace.proto = value;
     return namespace;
@@ -102,13 +151,16 @@ export class Modules {
     if (target === undefined || !('file' in target)) return space;
     const module = this.m.program.module(target.file);
     const loaded = module === undefined ? undefined : this.load(module);
-    return loaded === undefined || loaded.isModule ? space : this.m.read(loaded.commonjs, 'exports', place);
+    return loaded === undefined || loaded.isModule
+      ? space
+      : this.m.read(loaded.commonjs, 'exports', place);
   }
 
   #export(node: Node, scope: Scope, exports: Obj): void {
     const { m } = this;
     const place: Place = { module: scope.module, node };
-    const later = (name: string, read: () => Value): void => void exports.props.set(name, { t: 'lazy', read });
+    const later = (name: string, read: () => Value): void =>
+      void exports.props.set(name, { t: 'lazy', read });
     const variable = (name: string): Value => {
       const binding = scope.vars.get(name);
       return binding === undefined ? UNKNOWN : m.readBinding(binding);
@@ -118,16 +170,27 @@ export class Modules {
       if (node['exported'] !== null) later(node['exported'].name ?? node['exported'].value, all);
       else {
         const value = all();
-        if (value.t === 'obj') for (const key of value.props.keys()) if (key !== 'default' && !exports.props.has(key)) later(key, () => m.read(value, key, place));
-        if (value.t === 'external' || value.t === 'native' || value.t === 'unknown') exports.proto = value;
+        if (value.t === 'obj')
+          for (const key of value.props.keys())
+            if (key !== 'default' && !exports.props.has(key))
+              later(key, () => m.read(value, key, place));
+        if (value.t === 'external' || value.t === 'native' || value.t === 'unknown')
+          exports.proto = value;
       }
-    } else if (node.type === 'ExportDefaultDeclaration') later('default', () => variable('*default*'));
+    } else if (node.type === 'ExportDefaultDeclaration')
+      later('default', () => variable('*default*'));
     else if (node.type === 'ExportNamedDeclaration') {
-      if (node['declaration'] !== null && node['declaration'] !== undefined) for (const name of declaredNames(node['declaration'])) later(name, () => variable(name));
+      if (node['declaration'] !== null && node['declaration'] !== undefined)
+        for (const name of declaredNames(node['declaration'])) later(name, () => variable(name));
       for (const specifier of (node['specifiers'] ?? []) as Node[]) {
         const name: string = specifier['exported'].name ?? specifier['exported'].value;
         const local: string = specifier['local'].name ?? specifier['local'].value;
-        later(name, node['source'] === null || node['source'] === undefined ? () => variable(local) : () => this.m.get(this.namespace(place, node['source'].value), local, UNKNOWN, place));
+        later(
+          name,
+          node['source'] === null || node['source'] === undefined
+            ? () => variable(local)
+            : () => this.m.get(this.namespace(place, node['source'].value), local, UNKNOWN, place),
+        );
       }
     }
   }

@@ -25,9 +25,15 @@ export interface Module {
   readonly own: boolean;
 }
 
-export type Resolved = { readonly file: string } | { readonly builtin: string } | { readonly pkg: string; readonly sub: string };
+export type Resolved =
+  | { readonly file: string }
+  | { readonly builtin: string }
+  | { readonly pkg: string; readonly sub: string };
 /** A file that was not read, and why. */
-export interface Skipped { readonly name: string; readonly reason: string }
+export interface Skipped {
+  readonly name: string;
+  readonly reason: string;
+}
 
 const BUILTINS = new Set(builtinModules.map((name) => name.replace(/^node:/u, '')));
 const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx', '.json'];
@@ -64,11 +70,19 @@ else import(workerData.parser).then(({ parseSync }) => { for (const [file, lang]
 
 /** Returns the address of the parser, for another process. Only the stack tells in ES modules and in CommonJS alike where this file is. */
 function parserAddress(): string {
-  const [, here] = /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/mu.exec(new Error().stack ?? '') ?? [];
-  return here === undefined ? 'oxc-parser' : pathToFileURL(createRequire(here).resolve('oxc-parser')).href;
+  const [, here] =
+    /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/mu.exec(new Error().stack ?? '') ?? [];
+  return here === undefined
+    ? 'oxc-parser'
+    : pathToFileURL(createRequire(here).resolve('oxc-parser')).href;
 }
 
-interface Parser { parse(file: string, text: string): { readonly program: Node; readonly errors: readonly unknown[] } }
+interface Parser {
+  parse(
+    file: string,
+    text: string,
+  ): { readonly program: Node; readonly errors: readonly unknown[] };
+}
 
 /** The subject's code: modules parsed when they are asked for, within bounds. What is not read is named in `skipped`. */
 export class Program {
@@ -95,25 +109,45 @@ export class Program {
     const factory = new ResolverFactory({
       conditionNames: ['node', 'import', 'require', 'default'],
       extensions: EXTENSIONS,
-      extensionAlias: { '.js': ['.ts', '.tsx', '.js'], '.mjs': ['.mts', '.mjs'], '.cjs': ['.cts', '.cjs'], '.jsx': ['.tsx', '.jsx'] },
+      extensionAlias: {
+        '.js': ['.ts', '.tsx', '.js'],
+        '.mjs': ['.mts', '.mjs'],
+        '.cjs': ['.cts', '.cjs'],
+        '.jsx': ['.tsx', '.jsx'],
+      },
       mainFields: ['main', 'module'],
       tsconfig: 'auto',
     });
     const parser: Parser = {
       parse: (file, text) => {
         const parsed = parseSync(file, text, { lang: languageOf(file), preserveParens: false });
-        return { program: parsed.program, errors: parsed.errors.filter((error) => String(error.severity) === 'Error') };
+        return {
+          program: parsed.program,
+          errors: parsed.errors.filter((error) => String(error.severity) === 'Error'),
+        };
       },
     };
     // The resolver would wait for a pipe's end.
-    for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name))) if (existsSync(manifest) && !statSync(manifest).isFile()) throw new ToolError('INVALID_ARGUMENT', expectedGot(`${path.basename(manifest)} as a file`, 'something else'));
+    for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name)))
+      if (existsSync(manifest) && !statSync(manifest).isFile())
+        throw new ToolError(
+          'INVALID_ARGUMENT',
+          expectedGot(`${path.basename(manifest)} as a file`, 'something else'),
+        );
     // Modules are known by their real paths; a root behind a link would own none of them.
-    return new Program(existsSync(root) ? realpathSync.native(root) : path.resolve(root), parser, (file, specifier) => factory.resolveFileSync(file, specifier).path, parserAddress());
+    return new Program(
+      existsSync(root) ? realpathSync.native(root) : path.resolve(root),
+      parser,
+      (file, specifier) => factory.resolveFileSync(file, specifier).path,
+      parserAddress(),
+    );
   }
 
   isOwn(file: string): boolean {
     const pkg = packageOf(file);
-    const inside = file.startsWith(`${this.root}${path.sep}`) && !/\/(?:node_modules|third[_-]party|vendor)\//u.test(file.slice(this.root.length));
+    const inside =
+      file.startsWith(`${this.root}${path.sep}`) &&
+      !/\/(?:node_modules|third[_-]party|vendor)\//u.test(file.slice(this.root.length));
     return inside || (pkg !== undefined && this.entered.has(pkg));
   }
 
@@ -133,7 +167,8 @@ export class Program {
       file = undefined;
     }
     if (file !== undefined && this.isOwn(file)) return { file };
-    if (/^[./#]/u.test(specifier)) return file === undefined ? undefined : { pkg: packageOf(file) ?? '', sub: '' };
+    if (/^[./#]/u.test(specifier))
+      return file === undefined ? undefined : { pkg: packageOf(file) ?? '', sub: '' };
     return packageOfSpecifier(specifier);
   }
 
@@ -171,10 +206,19 @@ export class Program {
       if (size > MAX_FILE_BYTES) return skip('larger than is read');
       if ((this.#bytes += size) > MAX_ALL_BYTES) return skip('more code than is read');
       const text = readFileSync(file, 'utf8');
-      if (file.endsWith('.json')) return { file, name, text, body: [{ type: 'Data', start: 0, end: 0, data: JSON.parse(text) as unknown }], own: this.isOwn(file) };
-      if (text.length > SAFE_LENGTH && !this.#parsesElsewhere(file)) return skip('nested more deeply than is read');
+      if (file.endsWith('.json'))
+        return {
+          file,
+          name,
+          text,
+          body: [{ type: 'Data', start: 0, end: 0, data: JSON.parse(text) as unknown }],
+          own: this.isOwn(file),
+        };
+      if (text.length > SAFE_LENGTH && !this.#parsesElsewhere(file))
+        return skip('nested more deeply than is read');
       const { program, errors } = this.parser.parse(file, text);
-      if (errors.length > 0 && (program['body'] as unknown[]).length === 0) return skip('not JavaScript or TypeScript that parses');
+      if (errors.length > 0 && (program['body'] as unknown[]).length === 0)
+        return skip('not JavaScript or TypeScript that parses');
       return { file, name, text, body: program['body'] as readonly Node[], own: this.isOwn(file) };
     } catch {
       return existsSync(file) ? skip('could not be parsed') : undefined;
@@ -187,15 +231,32 @@ export class Program {
     if (known !== undefined) return known;
     let bytes = 0;
     const pkg = packageOf(file);
-    const folder = pkg === undefined ? this.root : file.slice(0, file.lastIndexOf('/node_modules/') + 14 + pkg.length);
-    const beside = codeFiles(folder).filter((one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES);
+    const folder =
+      pkg === undefined
+        ? this.root
+        : file.slice(0, file.lastIndexOf('/node_modules/') + 14 + pkg.length);
+    const beside = codeFiles(folder).filter(
+      (one) => !this.#tried.has(one) && (bytes += statSync(one).size) < MAX_TRIAL_BYTES,
+    );
     let files = [file, ...beside.filter((one) => one !== file)];
     while (files.length > 0 && this.#failed < MAX_FAILED) {
-      const input = JSON.stringify({ parser: this.parserPath, files: files.map((one) => [one, languageOf(one)]) });
-      const { stdout, status, error } = spawnSync(process.execPath, ['-e', TRIAL], { input, timeout: 30_000, env: { TRIAL }, stdio: ['pipe', 'pipe', 'ignore'] });
+      const input = JSON.stringify({
+        parser: this.parserPath,
+        files: files.map((one) => [one, languageOf(one)]),
+      });
+      const { stdout, status, error } = spawnSync(process.execPath, ['-e', TRIAL], {
+        input,
+        timeout: 30_000,
+        env: { TRIAL },
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
       const through = stdout?.length ?? 0;
       // Where no process can be started, or the parser is not found from it, nothing was tried: the files are read.
-      if (through === 0 && (status === 1 || (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT'))) {
+      if (
+        through === 0 &&
+        (status === 1 ||
+          (error !== undefined && (error as NodeJS.ErrnoException).code !== 'ETIMEDOUT'))
+      ) {
         for (const one of files) this.#tried.set(one, true);
         break;
       }
@@ -211,7 +272,8 @@ export class Program {
   }
 }
 
-const languageOf = (file: string): 'ts' | 'tsx' | 'jsx' => (/\.[cm]?ts$/u.test(file) ? 'ts' : file.endsWith('.tsx') ? 'tsx' : 'jsx');
+const languageOf = (file: string): 'ts' | 'tsx' | 'jsx' =>
+  /\.[cm]?ts$/u.test(file) ? 'ts' : file.endsWith('.tsx') ? 'tsx' : 'jsx';
 
 const starts = new WeakMap<Module, number[]>();
 
@@ -220,7 +282,8 @@ export function placeOf(module: Module, offset: number): string {
   let lines = starts.get(module);
   if (lines === undefined) {
     lines = [0];
-    for (let at = module.text.indexOf('\n'); at >= 0; at = module.text.indexOf('\n', at + 1)) lines.push(at + 1);
+    for (let at = module.text.indexOf('\n'); at >= 0; at = module.text.indexOf('\n', at + 1))
+      lines.push(at + 1);
     starts.set(module, lines);
   }
   let low = 0;
@@ -234,29 +297,52 @@ export function placeOf(module: Module, offset: number): string {
 }
 
 const CODE = /\.(?:[cm]?[jt]s|[jt]sx)$/u;
-const NO_CODE = /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
+const NO_CODE =
+  /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
 
 /** Returns the files of code that stand for a tool: those that a manifest names beside it, or the one that is called like it. */
-export function filesFor(code: readonly string[], manifests: readonly string[], name: string): readonly string[] {
+export function filesFor(
+  code: readonly string[],
+  manifests: readonly string[],
+  name: string,
+): readonly string[] {
   if (name === '') return [];
   const bare = (file: string): string => file.replace(/\.[^./]+$/u, '');
   const named = new Set<string>();
   for (const text of manifests) {
     for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-      const line = text.slice(text.lastIndexOf('\n', at) + 1, (text.indexOf('\n', at) + 1 || text.length + 1) - 1).trim();
-      if (!/^["']?(?:id|name|mcp|tool|toolName)["']?\s*:/u.test(line) || !/^[^:]*:\s*["']?([\w.-]+)["']?,?$/u.test(line) || !line.replace(/["',]/gu, '').endsWith(` ${name}`)) continue;
-      for (const [, target = ''] of text.slice(Math.max(0, at - 600), at + 600).matchAll(/["'\s]((?:\.{0,2}\/)?[\w-]+(?:\/[\w.-]+)+)/gu)) named.add(bare(target.replace(/^[./]+/u, '')));
+      const line = text
+        .slice(text.lastIndexOf('\n', at) + 1, (text.indexOf('\n', at) + 1 || text.length + 1) - 1)
+        .trim();
+      if (
+        !/^["']?(?:id|name|mcp|tool|toolName)["']?\s*:/u.test(line) ||
+        !/^[^:]*:\s*["']?([\w.-]+)["']?,?$/u.test(line) ||
+        !line.replace(/["',]/gu, '').endsWith(` ${name}`)
+      )
+        continue;
+      for (const [, target = ''] of text
+        .slice(Math.max(0, at - 600), at + 600)
+        .matchAll(/["'\s]((?:\.{0,2}\/)?[\w-]+(?:\/[\w.-]+)+)/gu))
+        named.add(bare(target.replace(/^[./]+/u, '')));
     }
   }
   const plain = name.replace(/[-_]/gu, '').toLowerCase();
-  const listed = code.filter((file) => [...named].some((target) => bare(file).endsWith(`/${target}`)));
-  return listed.length > 0 ? listed.slice(0, 3) : code.filter((file) => bare(path.basename(file)).replace(/[-_]/gu, '').toLowerCase() === plain).slice(0, 3);
+  const listed = code.filter((file) =>
+    [...named].some((target) => bare(file).endsWith(`/${target}`)),
+  );
+  return listed.length > 0
+    ? listed.slice(0, 3)
+    : code
+        .filter((file) => bare(path.basename(file)).replace(/[-_]/gu, '').toLowerCase() === plain)
+        .slice(0, 3);
 }
 
 /** Returns the texts of the files below a folder that may be manifests, up to 50 MB. */
 export function manifestTexts(folder: string): readonly string[] {
   let bytes = 0;
-  return codeFiles(folder, 2_000, /\.(?:ya?ml|json)$/u).filter((file) => statSync(file).size < 500_000 && (bytes += statSync(file).size) < 50_000_000).map((file) => readFileSync(file, 'utf8'));
+  return codeFiles(folder, 2_000, /\.(?:ya?ml|json)$/u)
+    .filter((file) => statSync(file).size < 500_000 && (bytes += statSync(file).size) < 50_000_000)
+    .map((file) => readFileSync(file, 'utf8'));
 }
 
 /** Lists the files of code below a folder, without packages and tests. */
@@ -275,7 +361,8 @@ export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly s
       const full = path.join(at, entry.name);
       if (NO_CODE.test(full.slice(folder.length))) continue;
       if (entry.isDirectory()) folders.push(full);
-      else if (entry.isFile() && kind.test(entry.name) && statSync(full).size < MAX_FILE_BYTES) files.push(full);
+      else if (entry.isFile() && kind.test(entry.name) && statSync(full).size < MAX_FILE_BYTES)
+        files.push(full);
     }
   }
   return files;
@@ -285,39 +372,84 @@ export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly s
 export function entriesOf(root: string): readonly string[] {
   const found: string[] = [];
   const add = (value: unknown): void => {
-    if (typeof value === 'string' && !value.includes('*') && !value.endsWith('.json') && !/\.d\.[cm]?ts$/u.test(value)) found.push(value);
-    else if (typeof value === 'object' && value !== null) for (const [key, one] of Object.entries(value)) if (key !== 'types') add(one);
+    if (
+      typeof value === 'string' &&
+      !value.includes('*') &&
+      !value.endsWith('.json') &&
+      !/\.d\.[cm]?ts$/u.test(value)
+    )
+      found.push(value);
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, one] of Object.entries(value)) if (key !== 'types') add(one);
   };
   try {
-    const { bin, main, module, exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+    const { bin, main, module, exports } = JSON.parse(
+      readFileSync(path.join(root, 'package.json'), 'utf8'),
+    ) as Record<string, unknown>;
     [bin, main, module, exports].forEach(add);
   } catch {
     // Without a package.json the usual names are tried.
   }
-  const usual = ['index.js', 'index.ts', 'src/index.ts', 'dist/index.js', 'server.js', 'src/server.ts'];
-  const files = [...new Set([...found, ...usual].map((file) => path.resolve(root, file)))].flatMap((file) => [file, `${file}.js`, path.join(file, 'index.js')].filter((one) => /\.[cm]?[jt]sx?$/u.test(one) && one.startsWith(root + path.sep) && existsSync(one)).slice(0, 1));
+  const usual = [
+    'index.js',
+    'index.ts',
+    'src/index.ts',
+    'dist/index.js',
+    'server.js',
+    'src/server.ts',
+  ];
+  const files = [...new Set([...found, ...usual].map((file) => path.resolve(root, file)))].flatMap(
+    (file) =>
+      [file, `${file}.js`, path.join(file, 'index.js')]
+        .filter(
+          (one) =>
+            /\.[cm]?[jt]sx?$/u.test(one) && one.startsWith(root + path.sep) && existsSync(one),
+        )
+        .slice(0, 1),
+  );
   return files.length > 0 ? files.slice(0, 24) : codeFiles(root, 200);
 }
 
-export function folderOf(program: Program, files: readonly string[], pkg: string): string | undefined {
-  const file = files.map((from) => program.fileOf(from, `${pkg}/package.json`) ?? program.fileOf(from, pkg)).find((one) => one !== undefined);
+export function folderOf(
+  program: Program,
+  files: readonly string[],
+  pkg: string,
+): string | undefined {
+  const file = files
+    .map((from) => program.fileOf(from, `${pkg}/package.json`) ?? program.fileOf(from, pkg))
+    .find((one) => one !== undefined);
   const at = file?.lastIndexOf(`/node_modules/${pkg}/`) ?? -1;
   return file === undefined || at < 0 ? undefined : file.slice(0, at + 14 + pkg.length);
 }
 
 /** Returns the dependency in whose code the names stand as texts. */
-export function packageWith(program: Program, files: readonly string[], names: readonly string[]): { readonly pkg: string } | undefined {
+export function packageWith(
+  program: Program,
+  files: readonly string[],
+  names: readonly string[],
+): { readonly pkg: string } | undefined {
   const wanted = names.slice(0, 8);
-  const specifiers = program.modules.flatMap(({ text }) => [...text.slice(0, 200_000).matchAll(/(?:from|require\(|import\()\s*["']([^"'.][^"']*)["']/gu)].map((match) => match[1] as string));
+  const specifiers = program.modules.flatMap(({ text }) =>
+    [
+      ...text.slice(0, 200_000).matchAll(/(?:from|require\(|import\()\s*["']([^"'.][^"']*)["']/gu),
+    ].map((match) => match[1] as string),
+  );
   for (const specifier of new Set(specifiers)) {
     const parts = specifier.split('/');
     const pkg = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
     if (specifier.startsWith('node:') || program.entered.has(pkg)) continue;
-    const file = program.modules.map((module) => program.fileOf(module.file, specifier)).find((one) => one !== undefined);
-    const folder = file === undefined || packageOf(file) === undefined ? undefined : folderOf(program, files, pkg);
+    const file = program.modules
+      .map((module) => program.fileOf(module.file, specifier))
+      .find((one) => one !== undefined);
+    const folder =
+      file === undefined || packageOf(file) === undefined
+        ? undefined
+        : folderOf(program, files, pkg);
     if (folder === undefined) continue;
     const texts = codeFiles(folder, 600).map((one) => readFileSync(one, 'utf8'));
-    const has = wanted.filter((name) => texts.some((code) => code.includes(`"${name}"`) || code.includes(`'${name}'`)));
+    const has = wanted.filter((name) =>
+      texts.some((code) => code.includes(`"${name}"`) || code.includes(`'${name}'`)),
+    );
     if (wanted.length > 0 && has.length >= wanted.length * 0.8) return { pkg };
   }
   return undefined;

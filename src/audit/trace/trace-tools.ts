@@ -31,12 +31,20 @@ export interface Trace {
   readonly skipped: readonly Skipped[];
 }
 
-interface Traced { readonly name: string; readonly handler: string | undefined; readonly entries: readonly Entry[]; readonly reads: ReadonlySet<string>; readonly returned: Tags; readonly unknowns: readonly string[] }
+interface Traced {
+  readonly name: string;
+  readonly handler: string | undefined;
+  readonly entries: readonly Entry[];
+  readonly reads: ReadonlySet<string>;
+  readonly returned: Tags;
+  readonly unknowns: readonly string[];
+}
 
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /** Names of code that keeps books of calls. What it writes is the server's, where several tools go through it. */
-const BOOKKEEPING = /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
+const BOOKKEEPING =
+  /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
 /** Names of code that gets or checks what several tools need, and makes it when it is not there. */
 const NEEDED = /^_?#?(?:get|is|has|read|load|validate|resolve|check|require)[A-Z_]/u;
 const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreate)(?:[A-Z_]|$)/u;
@@ -46,7 +54,10 @@ const BOOKS = /telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?
  * Follows the code of tools from their handlers to the calls that have effects. It runs nothing: the program is read, its start is
  * followed to find the handlers, then each handler with arguments of which only the names are known.
  */
-export async function traceTools({ root, entries, tools }: TraceSubject, { timeoutMs = 90_000, now = Date.now, known }: TraceOptions = {}): Promise<Trace> {
+export async function traceTools(
+  { root, entries, tools }: TraceSubject,
+  { timeoutMs = 90_000, now = Date.now, known }: TraceOptions = {},
+): Promise<Trace> {
   const started = now();
   const deadline = started + timeoutMs;
   const names = new Set(tools.map(({ name }) => name));
@@ -57,26 +68,43 @@ export async function traceTools({ root, entries, tools }: TraceSubject, { timeo
     const machine = new Machine(program, deadline, now);
     const interpreter = new Interpreter(machine, known);
     const handlers = new Handlers(machine, interpreter, names);
-    const files = entries === undefined ? entriesOf(program.root) : entries.map((file) => path.resolve(program.root, file));
+    const files =
+      entries === undefined
+        ? entriesOf(program.root)
+        : entries.map((file) => path.resolve(program.root, file));
     start(machine, handlers, program, interpreter, files);
     // A package that only starts another one has its tools there.
-    const inner = handlers.missing().length > Math.min(2, names.size / 2) && handlers.dispatchers.length < 100 && round < 4 ? packageWith(program, files, handlers.missing()) : undefined;
+    const inner =
+      handlers.missing().length > Math.min(2, names.size / 2) &&
+      handlers.dispatchers.length < 100 &&
+      round < 4
+        ? packageWith(program, files, handlers.missing())
+        : undefined;
     if (inner !== undefined && !entered.has(inner.pkg) && now() < deadline) {
       entered.add(inner.pkg);
       continue;
     }
-    const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name, deadline - now()));
+    const traced = tools.map(({ name }) =>
+      traceOne(machine, interpreter, handlers, name, deadline - now()),
+    );
     return finish(machine, traced, program.skipped);
   }
 }
 
-function start(machine: Machine, handlers: Handlers, program: Program, interpreter: Interpreter, files: readonly string[]): void {
+function start(
+  machine: Machine,
+  handlers: Handlers,
+  program: Program,
+  interpreter: Interpreter,
+  files: readonly string[],
+): void {
   machine.limit = machine.steps + MAX_BOOT_STEPS;
   const attempt = (run: () => void): void => {
     try {
       run();
     } catch (error) {
-      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError)) throw error;
+      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError))
+        throw error;
     }
   };
   for (const file of files) {
@@ -89,37 +117,68 @@ function start(machine: Machine, handlers: Handlers, program: Program, interpret
   if (handlers.missing().length > 0) attempt(() => handlers.byFile(program, program.root));
   for (const pkg of program.entered) {
     const folder = folderOf(program, files, pkg);
-    if (handlers.missing().length > 0 && folder !== undefined) attempt(() => handlers.search(program, folder));
+    if (handlers.missing().length > 0 && folder !== undefined)
+      attempt(() => handlers.search(program, folder));
   }
 }
 
-function traceOne(machine: Machine, interpreter: Interpreter, handlers: Handlers, name: string, ms: number): Traced {
+function traceOne(
+  machine: Machine,
+  interpreter: Interpreter,
+  handlers: Handlers,
+  name: string,
+  ms: number,
+): Traced {
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const nodes = new Set(candidates.map(nodeOf));
   const best = candidates[0];
-  if (ms <= 0) return { name, handler: undefined, entries: [], reads: new Set(), returned: [], unknowns: ['there was no time left'] };
+  if (ms <= 0)
+    return {
+      name,
+      handler: undefined,
+      entries: [],
+      reads: new Set(),
+      returned: [],
+      unknowns: ['there was no time left'],
+    };
   if (best === undefined || best.rank > 1) {
     // A dispatcher that is given the name shows how the arguments reach the handler.
     for (const dispatcher of handlers.dispatchers.slice(0, 6)) {
-          const run = runOne(machine, interpreter, handlers, name, dispatcher);
-          const reached = candidates.find((one) => run.visited.has(nodeOf(one) as Node));
-      if (reached !== undefined) return { ...run.traced, handler: placeOfHandler(machine, reached) ?? run.traced.handler };
+      const run = runOne(machine, interpreter, handlers, name, dispatcher);
+      const reached = candidates.find((one) => run.visited.has(nodeOf(one) as Node));
+      if (reached !== undefined)
+        return { ...run.traced, handler: placeOfHandler(machine, reached) ?? run.traced.handler };
       if (nodes.size === 0 && run.hits > 0) return run.traced;
     }
   }
-  if (best === undefined) return { name, handler: undefined, entries: [], reads: new Set(), returned: [], unknowns: ['its handler was not found'] };
+  if (best === undefined)
+    return {
+      name,
+      handler: undefined,
+      entries: [],
+      reads: new Set(),
+      returned: [],
+      unknowns: ['its handler was not found'],
+    };
   const { traced } = runOne(machine, interpreter, handlers, name, best);
   return { ...traced, handler: placeOfHandler(machine, best) ?? traced.handler };
 }
 
-const nodeOf = ({ fn }: Candidate): Node | undefined => options(fn).find((one) => one.t === 'fn')?.node;
+const nodeOf = ({ fn }: Candidate): Node | undefined =>
+  options(fn).find((one) => one.t === 'fn')?.node;
 
 function placeOfHandler(machine: Machine, { fn }: Candidate): string | undefined {
   const one = options(fn).find((value) => value.t === 'fn');
   return one === undefined ? undefined : machine.at({ module: one.module, node: one.node });
 }
 
-function runOne(machine: Machine, interpreter: Interpreter, handlers: Handlers, name: string, candidate: Candidate): { traced: Traced; visited: ReadonlySet<Node>; hits: number } {
+function runOne(
+  machine: Machine,
+  interpreter: Interpreter,
+  handlers: Handlers,
+  name: string,
+  candidate: Candidate,
+): { traced: Traced; visited: ReadonlySet<Node>; hits: number } {
   interpreter.forget();
   machine.toolName = name;
   let seen: { traced: Traced; visited: ReadonlySet<Node>; hits: number } | undefined;
@@ -128,14 +187,38 @@ function runOne(machine: Machine, interpreter: Interpreter, handlers: Handlers, 
     let returned: Value | undefined;
     const fn = options(candidate.fn).find((one) => one.t === 'fn');
     try {
-      if (fn !== undefined) returned = machine.invoke(fn, candidate.self, handlers.argumentsFor(candidate, name), { module: fn.module, node: fn.node });
+      if (fn !== undefined)
+        returned = machine.invoke(fn, candidate.self, handlers.argumentsFor(candidate, name), {
+          module: fn.module,
+          node: fn.node,
+        });
     } catch (error) {
-      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError)) throw error;
+      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError))
+        throw error;
       machine.unknowns.add('it takes more steps than are followed');
     }
     const at = machine.firstHit;
-    const handler = at === undefined ? (fn === undefined ? undefined : machine.at({ module: fn.module, node: fn.node })) : machine.at(at);
-    seen = { traced: { name, handler, entries: machine.entries, reads: machine.reads, returned: returned === undefined ? [] : mergeTags(deepTags(returned, 6), machine.touch(returned, 6)), unknowns: [...machine.unknowns] }, visited: machine.visited, hits: machine.toolHits };
+    const handler =
+      at === undefined
+        ? fn === undefined
+          ? undefined
+          : machine.at({ module: fn.module, node: fn.node })
+        : machine.at(at);
+    seen = {
+      traced: {
+        name,
+        handler,
+        entries: machine.entries,
+        reads: machine.reads,
+        returned:
+          returned === undefined
+            ? []
+            : mergeTags(deepTags(returned, 6), machine.touch(returned, 6)),
+        unknowns: [...machine.unknowns],
+      },
+      visited: machine.visited,
+      hits: machine.toolHits,
+    };
   });
   machine.toolName = undefined;
   return seen as unknown as { traced: Traced; visited: ReadonlySet<Node>; hits: number };
@@ -145,15 +228,36 @@ function runOne(machine: Machine, interpreter: Interpreter, handlers: Handlers, 
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
-  const count = (keys: (key: string, met: Met) => Iterable<string>): ReadonlyMap<string, number> => {
+  const count = (
+    keys: (key: string, met: Met) => Iterable<string>,
+  ): ReadonlyMap<string, number> => {
     const tools = new Map<string, number>();
-    for (const met of all.values()) for (const one of new Set([...met].filter(([, { effect }]) => effect.access !== 'read').flatMap(([key, value]) => [...keys(key, value)]))) tools.set(one, (tools.get(one) ?? 0) + 1);
+    for (const met of all.values())
+      for (const one of new Set(
+        [...met]
+          .filter(([, { effect }]) => effect.access !== 'read')
+          .flatMap(([key, value]) => [...keys(key, value)]),
+      ))
+        tools.set(one, (tools.get(one) ?? 0) + 1);
     return tools;
   };
-  const booked = count((key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)));
+  const booked = count(
+    (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
+  );
   // Books are kept by several tools alike; the code around the handlers is reached by nearly all of them, on the same way.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
-    effect.access !== 'read' && [...ways.values()].every((roots) => roots.some((root) => (booked.get(`${root} ${key}`) ?? 0) >= (root.startsWith('way ') ? Math.max(3, handled.length * 0.8) : root.startsWith('made ') ? 2 : Math.max(2, handled.length * 0.3))));
+    effect.access !== 'read' &&
+    [...ways.values()].every((roots) =>
+      roots.some(
+        (root) =>
+          (booked.get(`${root} ${key}`) ?? 0) >=
+          (root.startsWith('way ')
+            ? Math.max(3, handled.length * 0.8)
+            : root.startsWith('made ')
+              ? 2
+              : Math.max(2, handled.length * 0.3)),
+      ),
+    );
   const shared = new Map<string, Effect>();
   const tools = traced.map(({ name, handler, unknowns }) => ({
     name,
@@ -169,46 +273,85 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
 }
 
 /** `ways`: for each way to the effect, the functions on it that keep books. */
-interface Met { readonly effect: Effect; readonly ways: ReadonlyMap<string, readonly string[]> }
+interface Met {
+  readonly effect: Effect;
+  readonly ways: ReadonlyMap<string, readonly string[]>;
+}
 
-function effectsOf(machine: Machine, traced: Traced, handled: readonly Traced[]): ReadonlyMap<string, Met> {
+function effectsOf(
+  machine: Machine,
+  traced: Traced,
+  handled: readonly Traced[],
+): ReadonlyMap<string, Met> {
   const met = new Map<string, Met>();
-  const removed = traced.entries.some((entry) => entry.temporary !== undefined && /unlink|rm|remove/u.test(entry.effect.call) && !entry.conditions.some(({ kind }) => kind === 'catch'));
+  const removed = traced.entries.some(
+    (entry) =>
+      entry.temporary !== undefined &&
+      /unlink|rm|remove/u.test(entry.effect.call) &&
+      !entry.conditions.some(({ kind }) => kind === 'catch'),
+  );
   for (const entry of traced.entries) {
     if (entry.temporary !== undefined && removed) continue;
-    if (entry.state !== undefined && ((!entry.state.includes('[]') && machine.once.has(entry.state)) || !isSeen(entry.state, traced, handled))) continue;
+    if (
+      entry.state !== undefined &&
+      ((!entry.state.includes('[]') && machine.once.has(entry.state)) ||
+        !isSeen(entry.state, traced, handled))
+    )
+      continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
     // What an unknown call does is not decided by the argument that leads to it.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
-    const effect: Effect = { ...entry.effect, certainty, ...(argument === undefined ? {} : { argument }), at: machine.at(entry.place), via: entry.via.slice(1).map((place) => machine.at(place)) };
+    const effect: Effect = {
+      ...entry.effect,
+      certainty,
+      ...(argument === undefined ? {} : { argument }),
+      at: machine.at(entry.place),
+      via: entry.via.slice(1).map((place) => machine.at(place)),
+    };
     const key = `${effect.kind} ${effect.access} ${effect.call} ${effect.at}`;
     const known = met.get(key);
     const roots = rootsOf(machine, entry);
     const ways = new Map([...(known?.ways ?? []), [roots.join(), roots]]);
-    met.set(key, { effect: known === undefined || strength(effect) > strength(known.effect) ? effect : known.effect, ways });
+    met.set(key, {
+      effect:
+        known === undefined || strength(effect) > strength(known.effect) ? effect : known.effect,
+      ways,
+    });
   }
   return met;
 }
 
 /** Returns the functions of a call's way that keep books, or that get and check what several tools need. */
 function rootsOf(machine: Machine, entry: Entry): readonly string[] {
-  const once = entry.conditions.flatMap(({ tags }) => tags).filter((tag) => tag.startsWith('state:') && machine.once.has(tag.slice(6)));
+  const once = entry.conditions
+    .flatMap(({ tags }) => tags)
+    .filter((tag) => tag.startsWith('state:') && machine.once.has(tag.slice(6)));
   let kept = false;
   const named = entry.names.flatMap((name, index) => {
     const { module } = entry.via[index + 1] ?? entry.place;
-    const books = index > 0 && (BOOKKEEPING.test(name) || BOOKS.test(module.name.split('/').at(-1) ?? ''));
+    const books =
+      index > 0 && (BOOKKEEPING.test(name) || BOOKS.test(module.name.split('/').at(-1) ?? ''));
     const first = books && !kept;
     kept ||= books;
-    return first || (index > 0 && (NEEDED.test(name) || MADE.test(name))) ? [`${MADE.test(name) ? 'made ' : ''}${name}@${module.name}`] : [];
+    return first || (index > 0 && (NEEDED.test(name) || MADE.test(name)))
+      ? [`${MADE.test(name) ? 'made ' : ''}${name}@${module.name}`]
+      : [];
   });
-  const way = entry.effect.kind === 'net-write' || entry.effect.kind.startsWith('db-') ? [] : [`way ${entry.via.map((place) => machine.at(place)).join(' ')}`];
+  const way =
+    entry.effect.kind === 'net-write' || entry.effect.kind.startsWith('db-')
+      ? []
+      : [`way ${entry.via.map((place) => machine.at(place)).join(' ')}`];
   return [...new Set([...once, ...named, ...way])];
 }
 
-const strength = ({ certainty, argument }: Effect): number => (certainty === 'does' ? 2 : argument === undefined ? 0 : 1);
+const strength = ({ certainty, argument }: Effect): number =>
+  certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /** Returns true when what was changed reaches an answer of this tool, or is read by another one. */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;
-  return traced.returned.includes(tag) || handled.some((other) => other.name !== traced.name && other.reads.has(state));
+  return (
+    traced.returned.includes(tag) ||
+    handled.some((other) => other.name !== traced.name && other.reads.has(state))
+  );
 }

@@ -5,7 +5,12 @@ import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
 import { type FieldKind, fieldsOn } from '../../tool/tool-fields.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
-import { definitionOf, entryOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import {
+  definitionOf,
+  entryOf,
+  type Execute,
+  type ToolDefinition,
+} from '../../tool/tool-definition.js';
 import { type ManifestEntry, manifestEntrySchema } from './manifest-entry.js';
 
 /** The form of a value in manifests, if it differs from that in options. */
@@ -18,7 +23,9 @@ interface ManifestForm<Written, Option> {
 }
 
 /** Declares how a form is read and written; its values have been checked by their kind. */
-function form<Written, Option>(each: ManifestForm<Written, Option>): ManifestForm<unknown, unknown> {
+function form<Written, Option>(
+  each: ManifestForm<Written, Option>,
+): ManifestForm<unknown, unknown> {
   return each as unknown as ManifestForm<unknown, unknown>;
 }
 
@@ -31,19 +38,39 @@ const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
  */
 const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unknown> } = {
   priority: form({
-    read: (value: string | Priority) => (typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value),
+    read: (value: string | Priority) =>
+      typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value,
     write: (priority: Priority) => PRIORITY_NAMES[priority],
   }),
-  wholeSeconds: form({ read: (value: number) => (value === 0 ? undefined : value * 1_000), isWhole: (value) => value !== 0, write: (milliseconds: number) => Math.ceil(milliseconds / 1_000) }),
-  seconds: form({ read: (value: number) => Math.round(value * 1_000), write: (milliseconds: number) => milliseconds / 1_000 }),
-  sideEffects: { write: (effects) => (Array.isArray(effects) && effects.length === 1 ? (effects[0] as unknown) : effects) },
-  auth: form({ read: authOptions, isWhole: (value) => Object.keys(value).every((key) => AUTH_KEYS.includes(key)), write: manifestAuthOf }),
-  idempotency: form({ read: (value: boolean | { readonly required: boolean }) => (typeof value === 'object' ? value.required : value), isWhole: (value) => typeof value === 'boolean' }),
+  wholeSeconds: form({
+    read: (value: number) => (value === 0 ? undefined : value * 1_000),
+    isWhole: (value) => value !== 0,
+    write: (milliseconds: number) => Math.ceil(milliseconds / 1_000),
+  }),
+  seconds: form({
+    read: (value: number) => Math.round(value * 1_000),
+    write: (milliseconds: number) => milliseconds / 1_000,
+  }),
+  sideEffects: {
+    write: (effects) =>
+      Array.isArray(effects) && effects.length === 1 ? (effects[0] as unknown) : effects,
+  },
+  auth: form({
+    read: authOptions,
+    isWhole: (value) => Object.keys(value).every((key) => AUTH_KEYS.includes(key)),
+    write: manifestAuthOf,
+  }),
+  idempotency: form({
+    read: (value: boolean | { readonly required: boolean }) =>
+      typeof value === 'object' ? value.required : value,
+    isWhole: (value) => typeof value === 'boolean',
+  }),
   tags: form({ read: normalizeCapabilities }),
   personas: form({ read: (value: readonly string[]) => value.map((persona) => persona.trim()) }),
   providers: form({
     read: (value: readonly ManifestProvider[]) => value.map(providerOption),
-    isWhole: (value) => value.every((provider) => Object.keys(provider).every((key) => PROVIDER_KEYS.includes(key))),
+    isWhole: (value) =>
+      value.every((provider) => Object.keys(provider).every((key) => PROVIDER_KEYS.includes(key))),
     write: (providers: readonly ToolProvider[]) => providers.map(manifestProviderOf),
   }),
   requests: form({
@@ -72,13 +99,33 @@ export function normalizeCapabilities(capabilities: readonly string[]): readonly
 
 type ManifestProvider = NonNullable<ManifestEntry['providers']>[number];
 
-function providerOption({ name, priority, health_check_interval: interval, config }: ManifestProvider): ToolProvider {
-  return { name: name.trim(), ...(priority === undefined ? {} : { priority }), ...(interval === undefined ? {} : { healthCheckIntervalMs: Math.round(interval * 1_000) }), ...(config === undefined ? {} : { config }) };
+function providerOption({
+  name,
+  priority,
+  health_check_interval: interval,
+  config,
+}: ManifestProvider): ToolProvider {
+  return {
+    name: name.trim(),
+    ...(priority === undefined ? {} : { priority }),
+    ...(interval === undefined ? {} : { healthCheckIntervalMs: Math.round(interval * 1_000) }),
+    ...(config === undefined ? {} : { config }),
+  };
 }
 
 /** Returns a provider in the words of manifests. */
-export function manifestProviderOf({ name, priority, healthCheckIntervalMs: interval, config }: ToolProvider): ManifestProvider {
-  return { name, ...(priority === undefined ? {} : { priority }), ...(interval === undefined ? {} : { health_check_interval: interval / 1_000 }), ...(config === undefined ? {} : { config: { ...config } }) };
+export function manifestProviderOf({
+  name,
+  priority,
+  healthCheckIntervalMs: interval,
+  config,
+}: ToolProvider): ManifestProvider {
+  return {
+    name,
+    ...(priority === undefined ? {} : { priority }),
+    ...(interval === undefined ? {} : { health_check_interval: interval / 1_000 }),
+    ...(config === undefined ? {} : { config: { ...config } }),
+  };
 }
 
 type Need = 'required' | 'optional';
@@ -113,11 +160,24 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
  * If the entry only names variables, a single one is required as `auth.required` is; of several, each is optional,
  * since any one of them may be enough.
  */
-function environmentOf({ required, env, envs = {} }: ManifestAuth): readonly (readonly [string, Need])[] {
+function environmentOf({
+  required,
+  env,
+  envs = {},
+}: ManifestAuth): readonly (readonly [string, Need])[] {
   const named: (readonly [string, Need | undefined])[] = [];
   if (typeof env === 'string') named.push([env.trim(), undefined]);
-  else for (const [key, value] of Object.entries(env ?? {})) named.push(isNeed(value) ? [key, value] : [value.trim(), undefined]);
-  for (const [key, value] of Object.entries(envs)) named.push(typeof value === 'string' ? (isNeed(value) ? [key, value] : [value.trim(), undefined]) : [key, needOf(value)]);
+  else
+    for (const [key, value] of Object.entries(env ?? {}))
+      named.push(isNeed(value) ? [key, value] : [value.trim(), undefined]);
+  for (const [key, value] of Object.entries(envs))
+    named.push(
+      typeof value === 'string'
+        ? isNeed(value)
+          ? [key, value]
+          : [value.trim(), undefined]
+        : [key, needOf(value)],
+    );
   const unsaid: Need = required && new Map(named).size === 1 ? 'required' : 'optional';
   return [...new Map(named)].map(([variable, need]) => [variable, need ?? unsaid]);
 }
@@ -126,7 +186,10 @@ function isNeed(value: string): value is Need {
   return value === 'required' || value === 'optional';
 }
 
-function needOf(value: { readonly required?: boolean | undefined; readonly optional?: boolean | undefined }): Need | undefined {
+function needOf(value: {
+  readonly required?: boolean | undefined;
+  readonly optional?: boolean | undefined;
+}): Need | undefined {
   const required = value.required ?? (value.optional === undefined ? undefined : !value.optional);
   return required === undefined ? undefined : required ? 'required' : 'optional';
 }
@@ -135,7 +198,16 @@ function manifestAuthOf({ required, type, scopes, env, docs }: ToolAuth): Manife
   return {
     required,
     ...(type === undefined ? {} : { type }),
-    ...(isPlainObject(env) ? { envs: Object.fromEntries(Object.entries(env).map(([variable, need]) => [variable, need === 'required' ? { required: true } : { optional: true }])) } : {}),
+    ...(isPlainObject(env)
+      ? {
+          envs: Object.fromEntries(
+            Object.entries(env).map(([variable, need]) => [
+              variable,
+              need === 'required' ? { required: true } : { optional: true },
+            ]),
+          ),
+        }
+      : {}),
     ...(scopes === undefined ? {} : { scopes: [...scopes] }),
     ...(docs === undefined ? {} : { docs }),
   };
@@ -146,18 +218,27 @@ const ANY_INPUT = Object.freeze({ type: 'object' });
 
 /** The keys of entries that are options of a tool, each with its form; all others are carried along. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
-  from === undefined && name !== 'metadata' ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] ?? {} }] : [],
+  from === undefined && name !== 'metadata'
+    ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] ?? {} }]
+    : [],
 );
 /** The keys of entries that are no option of a tool; they live under its `metadata`. */
-const CARRIED_KEYS = fieldsOn('manifest').flatMap(([, { wire, from }]) => (from === 'manifest' ? [wire] : []));
+const CARRIED_KEYS = fieldsOn('manifest').flatMap(([, { wire, from }]) =>
+  from === 'manifest' ? [wire] : [],
+);
 const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
 /** The key of an option in manifests. */
-export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(OPTION_KEYS.map(({ key, option }) => [option, key]));
+export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
+  OPTION_KEYS.map(({ key, option }) => [option, key]),
+);
 
 /** Returns a message about a tool with the keys of manifests in place of the names of options, but for what it quotes. */
 export function inManifestKeys(message: string): string {
-  return message.replace(/"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g, (word) => KEY_OF_OPTION.get(word) ?? word);
+  return message.replace(
+    /"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g,
+    (word) => KEY_OF_OPTION.get(word) ?? word,
+  );
 }
 
 /**
@@ -174,16 +255,24 @@ export function inManifestKeys(message: string): string {
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
   const options: Record<string, unknown> = { inputSchema: ANY_INPUT };
   for (const { key, option, form } of OPTION_KEYS) {
-    const value = entry[key] === undefined || form.read === undefined ? entry[key] : form.read(entry[key]);
+    const value =
+      entry[key] === undefined || form.read === undefined ? entry[key] : form.read(entry[key]);
     if (value !== undefined) options[option] = value;
   }
   const metadata = { ...entry.metadata, ...carried(entry) };
   if (Object.keys(metadata).length > 0) options['metadata'] = metadata;
-  return definitionOf({ ...options, ...raisedDanger(entry, options), ...(execute === undefined ? {} : { execute }) } as unknown as ToolDefinition);
+  return definitionOf({
+    ...options,
+    ...raisedDanger(entry, options),
+    ...(execute === undefined ? {} : { execute }),
+  } as unknown as ToolDefinition);
 }
 
 /** Raises the inferred danger to the safety level. An explicit `danger_level` wins: it is checked not to lie below. */
-function raisedDanger({ danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry, options: Readonly<Record<string, unknown>>): Partial<ToolOptions> {
+function raisedDanger(
+  { danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry,
+  options: Readonly<Record<string, unknown>>,
+): Partial<ToolOptions> {
   if (declared !== undefined || safety === undefined) return {};
   const sideEffects = typeof effects === 'string' ? [effects] : effects;
   const { axes } = inferAxes({ ...options, sideEffects } as DeclaredMetadata);
@@ -193,7 +282,12 @@ function raisedDanger({ danger_level: declared, safety_level: safety, side_effec
 function carried(entry: ManifestEntry): Readonly<Record<string, unknown>> {
   const isCarried = (key: string, value: unknown) => {
     const known = OPTION_OF_KEY.get(key);
-    return value !== undefined && key !== 'metadata' && key !== 'type' && (known === undefined || known.form.isWhole?.(value) === false);
+    return (
+      value !== undefined &&
+      key !== 'metadata' &&
+      key !== 'type' &&
+      (known === undefined || known.form.isWhole?.(value) === false)
+    );
   };
   return Object.fromEntries(Object.entries(entry).filter(([key, value]) => isCarried(key, value)));
 }
@@ -211,7 +305,8 @@ export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
     if (value !== undefined) fields[key] = form.write === undefined ? value : form.write(value);
   }
   fields['parameters'] = { type: 'object', ...entryOf(definition).inputJsonSchema };
-  if (definition.outputSchema !== undefined && '~standard' in definition.outputSchema) delete fields['output_schema'];
+  if (definition.outputSchema !== undefined && '~standard' in definition.outputSchema)
+    delete fields['output_schema'];
 
   const rest = new Map(Object.entries(definition.metadata ?? {}));
   const giveBack = (key: string, isMeant: (value: unknown) => boolean) => {
@@ -223,7 +318,13 @@ export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
   // The original form of a value is returned only while it means what the tool declares: any program may change
   // `metadata`.
   for (const { key, option, form } of OPTION_KEYS) {
-    if (form.read !== undefined) giveBack(key, (value) => canonicalJson(withDefaults(option, form.read!(value)) ?? null) === canonicalJson(definition[option] ?? null));
+    if (form.read !== undefined)
+      giveBack(
+        key,
+        (value) =>
+          canonicalJson(withDefaults(option, form.read!(value)) ?? null) ===
+          canonicalJson(definition[option] ?? null),
+      );
   }
   for (const key of CARRIED_KEYS) giveBack(key, () => true);
   if (rest.size > 0) fields['metadata'] = Object.fromEntries(rest);
@@ -235,5 +336,7 @@ function schemaOf(key: string) {
 }
 
 function withDefaults(option: keyof ToolOptions, value: unknown): unknown {
-  return option === 'providers' ? (value as readonly ToolProvider[]).map((provider) => ({ priority: 100, ...provider })) : value;
+  return option === 'providers'
+    ? (value as readonly ToolProvider[]).map((provider) => ({ priority: 100, ...provider }))
+    : value;
 }

@@ -23,26 +23,52 @@ export interface EntryFinding {
 export type TextFinding = EntryFinding & Position;
 
 /** The result of parsing: the JSON, or the place where it is broken. */
-export type ParsedText = { readonly ok: true; readonly value: unknown; readonly text: JsonText } | { readonly ok: false; readonly fault: TextFinding };
+export type ParsedText =
+  | { readonly ok: true; readonly value: unknown; readonly text: JsonText }
+  | { readonly ok: false; readonly fault: TextFinding };
 
 /** Parses strict JSON; comments and trailing commas are faults. Never throws, whatever the text. */
 export function parseJsonText(source: string): ParsedText {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
   const lines = lineStarts(text);
-  const fault = (offset: number, message: string): ParsedText => ({ ok: false, fault: { ...positionOf(lines, offset), path: [], message, severity: 'error' } });
+  const fault = (offset: number, message: string): ParsedText => ({
+    ok: false,
+    fault: { ...positionOf(lines, offset), path: [], message, severity: 'error' },
+  });
   const tooDeep = depthFault(text);
-  if (tooDeep !== undefined) return fault(tooDeep, `Expected JSON nested at most ${MAX_DEPTH} levels deep, got more. Flatten it.`);
+  if (tooDeep !== undefined)
+    return fault(
+      tooDeep,
+      `Expected JSON nested at most ${MAX_DEPTH} levels deep, got more. Flatten it.`,
+    );
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     const errors: ParseError[] = [];
-    parseTree(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
+    parseTree(text, errors, {
+      disallowComments: true,
+      allowTrailingComma: false,
+      allowEmptyContent: false,
+    });
     const first = errors.sort((a, b) => a.offset - b.offset)[0];
     const comma = first === undefined ? undefined : commaAtEnd(text, first.offset);
-    if (comma !== undefined) return fault(comma, 'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.');
-    const reason = first === undefined ? 'something else' : REASONS[printParseErrorCode(first.error)] ?? `a fault (${printParseErrorCode(first.error)})`;
-    return fault(first?.offset ?? 0, text.trim() === '' ? 'Expected JSON, got an empty file.' : `Expected JSON, got ${reason}. Nothing of the file is used.`);
+    if (comma !== undefined)
+      return fault(
+        comma,
+        'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.',
+      );
+    const reason =
+      first === undefined
+        ? 'something else'
+        : (REASONS[printParseErrorCode(first.error)] ??
+          `a fault (${printParseErrorCode(first.error)})`);
+    return fault(
+      first?.offset ?? 0,
+      text.trim() === ''
+        ? 'Expected JSON, got an empty file.'
+        : `Expected JSON, got ${reason}. Nothing of the file is used.`,
+    );
   }
   return { ok: true, value, text: new JsonText(text, lines) };
 }
@@ -50,7 +76,9 @@ export function parseJsonText(source: string): ParsedText {
 /** Returns the place of a comma before the end of a list or an object; the parser only reports a missing value or key. */
 function commaAtEnd(text: string, offset: number): number | undefined {
   const before = text.slice(0, offset).trimEnd();
-  return before.endsWith(',') && /^\s*[\]}]/.test(text.slice(offset)) ? before.length - 1 : undefined;
+  return before.endsWith(',') && /^\s*[\]}]/.test(text.slice(offset))
+    ? before.length - 1
+    : undefined;
 }
 
 /** The faults of the parser in words. */
@@ -109,7 +137,12 @@ class JsonText {
   positionAt(path: Path): Position {
     let node = this.#root;
     for (const step of path) {
-      const next = typeof step === 'number' ? (node.type === 'array' ? node.children?.[step] : undefined) : memberOf(node, step);
+      const next =
+        typeof step === 'number'
+          ? node.type === 'array'
+            ? node.children?.[step]
+            : undefined
+          : memberOf(node, step);
       if (next === undefined) break;
       node = next;
     }
@@ -124,17 +157,40 @@ class JsonText {
   }
 
   #check(node: Node, path: Path, findings: TextFinding[]): void {
-    const say = (severity: TextFinding['severity'], message: string, at: Node = node, place: Path = path) => findings.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
-    if (node.type === 'number' && !Number.isFinite(node.value)) say('error', 'Expected a number of usual size, got one beyond all bounds.');
-    if (node.type === 'string' && LONE_SURROGATE.test(node.value as string)) say('error', 'Expected text of whole characters, got half of a surrogate pair. Write the character itself.');
-    if (node.type === 'array') node.children?.forEach((child, index) => this.#check(child, [...path, index], findings));
+    const say = (
+      severity: TextFinding['severity'],
+      message: string,
+      at: Node = node,
+      place: Path = path,
+    ) => findings.push({ ...positionOf(this.#lines, at.offset), path: place, message, severity });
+    if (node.type === 'number' && !Number.isFinite(node.value))
+      say('error', 'Expected a number of usual size, got one beyond all bounds.');
+    if (node.type === 'string' && LONE_SURROGATE.test(node.value as string))
+      say(
+        'error',
+        'Expected text of whole characters, got half of a surrogate pair. Write the character itself.',
+      );
+    if (node.type === 'array')
+      node.children?.forEach((child, index) => this.#check(child, [...path, index], findings));
     if (node.type !== 'object') return;
     const seen = new Set<string>();
     for (const { children: [key, value] = [] } of node.children ?? []) {
       const name = key!.value as string;
       const place = [...path, name];
-      if (LONE_SURROGATE.test(name)) say('error', 'Expected a key of whole characters, got half of a surrogate pair.', key, path);
-      if (seen.has(name)) say('warning', 'Expected every key once, got it again. Only the last value counts.', key, place);
+      if (LONE_SURROGATE.test(name))
+        say(
+          'error',
+          'Expected a key of whole characters, got half of a surrogate pair.',
+          key,
+          path,
+        );
+      if (seen.has(name))
+        say(
+          'warning',
+          'Expected every key once, got it again. Only the last value counts.',
+          key,
+          place,
+        );
       seen.add(name);
       this.#check(value!, place, findings);
     }
@@ -145,7 +201,9 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Returns the last member with a key, as `JSON.parse` does. */
 function memberOf(node: Node, key: string): Node | undefined {
-  return node.type === 'object' ? node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1] : undefined;
+  return node.type === 'object'
+    ? node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1]
+    : undefined;
 }
 
 function lineStarts(text: string): readonly number[] {
@@ -180,22 +238,44 @@ export interface EntryList {
 }
 
 /** Reads a JSON list, or an object with one under a key, or says why nothing of the text can be used. Never throws. */
-export function readList(source: string, key: string): EntryList | { readonly ok: false; readonly fault: TextFinding } {
-  const refused = (message: string) => ({ ok: false, fault: { path: [], line: 1, column: 1, message, severity: 'error' } }) as const;
-  if (source.length > MAX_TEXT_LENGTH) return refused('Expected a file of at most 1 MiB, got more. Split it into several files.');
+export function readList(
+  source: string,
+  key: string,
+): EntryList | { readonly ok: false; readonly fault: TextFinding } {
+  const refused = (message: string) =>
+    ({ ok: false, fault: { path: [], line: 1, column: 1, message, severity: 'error' } }) as const;
+  if (source.length > MAX_TEXT_LENGTH)
+    return refused('Expected a file of at most 1 MiB, got more. Split it into several files.');
   const parsed = parseJsonText(source);
   if (!parsed.ok) return parsed;
   const { value, text } = parsed;
   const inside = isPlainObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
   const base: Path = Array.isArray(inside) ? [key] : [];
   const list: unknown = base.length === 0 ? value : inside;
-  if (!Array.isArray(list)) return refused(`Expected a list of ${key}, or an object with one under "${key}", got ${describeValue(inside ?? value)}.`);
-  if (list.length > MAX_ENTRIES) return refused(`Expected at most ${MAX_ENTRIES} ${key} in one file, got ${list.length}. Split it into several files.`);
+  if (!Array.isArray(list))
+    return refused(
+      `Expected a list of ${key}, or an object with one under "${key}", got ${describeValue(inside ?? value)}.`,
+    );
+  if (list.length > MAX_ENTRIES)
+    return refused(
+      `Expected at most ${MAX_ENTRIES} ${key} in one file, got ${list.length}. Split it into several files.`,
+    );
   const findings = text.findings();
-  return { ok: true, list, base, text, findings, spoiled: new Set(findings.flatMap(({ path, severity }) => (severity === 'error' ? [path[base.length]] : []))) };
+  return {
+    ok: true,
+    list,
+    base,
+    text,
+    findings,
+    spoiled: new Set(
+      findings.flatMap(({ path, severity }) => (severity === 'error' ? [path[base.length]] : [])),
+    ),
+  };
 }
 
 /** Returns a path as a JSON pointer (RFC 6901). */
 export function pointerOf(path: Path): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return path
+    .map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('');
 }

@@ -7,7 +7,14 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { manifestEntryOf } from './define-entry.js';
 import type { ManifestEntry } from './manifest-entry.js';
-import { entriesFor, handlerMap, loadManifest, loadShape, workOf, type Handlers } from './load-manifest.js';
+import {
+  entriesFor,
+  handlerMap,
+  loadManifest,
+  loadShape,
+  workOf,
+  type Handlers,
+} from './load-manifest.js';
 import { allowsPersona } from './persona.js';
 
 /** A tool of a function map. */
@@ -63,39 +70,84 @@ const schema = z.strictObject({
  * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
-export async function loadFunctionMap(options: LoadFunctionMapOptions): Promise<Readonly<Record<string, MappedFunction>>> {
-  const { root, files, persona: asked, handlers, modules, definitions, onInvalid } = checkOptions(schema, options ?? null, 'options of loadFunctionMap');
-  if ((root === undefined) === (files === undefined)) throw new ToolError('INVALID_ARGUMENT', expectedGot('either root or files', root === undefined ? 'neither' : 'both'));
+export async function loadFunctionMap(
+  options: LoadFunctionMapOptions,
+): Promise<Readonly<Record<string, MappedFunction>>> {
+  const {
+    root,
+    files,
+    persona: asked,
+    handlers,
+    modules,
+    definitions,
+    onInvalid,
+  } = checkOptions(schema, options ?? null, 'options of loadFunctionMap');
+  if ((root === undefined) === (files === undefined))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('either root or files', root === undefined ? 'neither' : 'both'),
+    );
   const fromCode = definitionMap(definitions);
-  const works = new Map([...definitionWorks(fromCode.values()), ...moduleWorks(modules), ...handlerMap(handlers)]);
+  const works = new Map([
+    ...definitionWorks(fromCode.values()),
+    ...moduleWorks(modules),
+    ...handlerMap(handlers),
+  ]);
   const { entries } = await loadManifest(root === undefined ? files! : { root }, { onInvalid });
 
   // Without a prototype names like `constructor` are there only when a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
   const toolbox = entriesFor(entries, asked);
   for (const { entry, definition, persona } of toolbox) {
-    if (allowsPersona(definition.personaAllowlist, asked)) map[entry.name] = mapped(cloneFrozen({ ...entry, ...(persona === undefined ? {} : { persona }), source: 'manifest' as const }), works);
+    if (allowsPersona(definition.personaAllowlist, asked))
+      map[entry.name] = mapped(
+        cloneFrozen({
+          ...entry,
+          ...(persona === undefined ? {} : { persona }),
+          source: 'manifest' as const,
+        }),
+        works,
+      );
   }
   const inFiles = new Set(toolbox.map(({ entry }) => entry.name));
   for (const definition of fromCode.values()) {
     // An allow-list that excludes this persona from the entry excludes it from the definition too.
-    if (inFiles.has(definition.name) || !allowsPersona(definition.personaAllowlist, asked)) continue;
-    map[definition.name] = mapped(cloneFrozen({ ...manifestEntryOf(definition), source: 'definition' as const }), works);
+    if (inFiles.has(definition.name) || !allowsPersona(definition.personaAllowlist, asked))
+      continue;
+    map[definition.name] = mapped(
+      cloneFrozen({ ...manifestEntryOf(definition), source: 'definition' as const }),
+      works,
+    );
   }
   return Object.freeze(map);
 }
 
-function mapped(metadata: MappedFunction['metadata'], works: ReadonlyMap<string, Execute<never>>): MappedFunction {
+function mapped(
+  metadata: MappedFunction['metadata'],
+  works: ReadonlyMap<string, Execute<never>>,
+): MappedFunction {
   const { name, handler_ref: reference = name } = metadata;
   const work = workOf(works)(metadata);
   const notExecutable = () => {
     const key = JSON.stringify(reference);
-    throw new ToolError('NOT_EXECUTABLE', `Expected a function that runs the tool ${JSON.stringify(name)}, got none. Give one in handlers[${key}], or a module that exports ${key}.`, { details: { name } });
+    throw new ToolError(
+      'NOT_EXECUTABLE',
+      `Expected a function that runs the tool ${JSON.stringify(name)}, got none. Give one in handlers[${key}], or a module that exports ${key}.`,
+      { details: { name } },
+    );
   };
-  return Object.freeze({ metadata, callable: work === undefined ? notExecutable : (input: unknown = {}, context: ToolContext = {}) => work(input as never, context) });
+  return Object.freeze({
+    metadata,
+    callable:
+      work === undefined
+        ? notExecutable
+        : (input: unknown = {}, context: ToolContext = {}) => work(input as never, context),
+  });
 }
 
-function definitionMap(definitions: Iterable<ToolDefinition> = []): ReadonlyMap<string, ToolDefinition> {
+function definitionMap(
+  definitions: Iterable<ToolDefinition> = [],
+): ReadonlyMap<string, ToolDefinition> {
   const list = [...definitions];
   const wrong = list.find((each) => !isToolDefinition(each));
   if (wrong !== undefined) throw invalidArgument('definitions made with defineTool', wrong);
@@ -107,15 +159,20 @@ function definitionMap(definitions: Iterable<ToolDefinition> = []): ReadonlyMap<
   return map;
 }
 
-function definitionWorks(definitions: Iterable<ToolDefinition>): readonly (readonly [string, Execute<never>])[] {
-  return [...definitions].flatMap(({ name, execute }) => (execute === undefined ? [] : [[name, execute as Execute<never>] as const]));
+function definitionWorks(
+  definitions: Iterable<ToolDefinition>,
+): readonly (readonly [string, Execute<never>])[] {
+  return [...definitions].flatMap(({ name, execute }) =>
+    execute === undefined ? [] : [[name, execute as Execute<never>] as const],
+  );
 }
 
 /** Returns the functions and tools that modules export; other exports are ignored. */
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
   return list.flatMap((module) => {
-    if (typeof module !== 'object' || module === null) throw invalidArgument('modules as imported modules', module);
+    if (typeof module !== 'object' || module === null)
+      throw invalidArgument('modules as imported modules', module);
     return Object.entries(module).flatMap(([name, exported]) => {
       if (isToolDefinition(exported)) return definitionWorks([exported]);
       return typeof exported === 'function' ? [[name, exported as Execute<never>] as const] : [];

@@ -6,29 +6,46 @@ import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
-import { findManifestFiles, personaOfPath, readTextFile, shownPath, type FolderFiles, type ManifestFile } from './manifest-files.js';
+import {
+  findManifestFiles,
+  personaOfPath,
+  readTextFile,
+  shownPath,
+  type FolderFiles,
+  type ManifestFile,
+} from './manifest-files.js';
 import { fileIssue, requireValid, type ManifestIssue } from './manifest-issue.js';
 import { allowsPersona, personaKey } from './persona.js';
 import { readManifest, type ExecuteOf, type ReadEntry } from './read-manifest.js';
 
 /** The source of manifests: files, or a folder with them. */
-export type ManifestSource = string | URL | readonly (string | URL)[] | { readonly root: string | URL };
+export type ManifestSource =
+  string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
 /** Functions by the name of their tool, or by its `handler_ref`. */
-export type Handlers = ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
+export type Handlers =
+  ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
 /** The fields that both loaders have; `handlerMap` checks each of the handlers. */
-export const loadShape = { persona: text().optional(), handlers: z.custom<Handlers>().optional(), onInvalid: z.enum(['throw', 'quarantine']).default('throw') };
+export const loadShape = {
+  persona: text().optional(),
+  handlers: z.custom<Handlers>().optional(),
+  onInvalid: z.enum(['throw', 'quarantine']).default('throw'),
+};
 const rootSchema = z.strictObject({ root: z.unknown() });
 
 /** Returns the files, or the folder to find them in, as paths. */
-function pathsOf(source: unknown): { readonly root: string } | { readonly paths: readonly string[] } {
+function pathsOf(
+  source: unknown,
+): { readonly root: string } | { readonly paths: readonly string[] } {
   if (Array.isArray(source)) {
     if (source.length === 0) throw invalidArgument('at least one manifest file', source);
     return { paths: source.map(pathOf) };
   }
   if (!isPlainObject(source)) return { paths: [pathOf(source)] };
-  return { root: pathOf(checkOptions(rootSchema, source, 'fields of the source of manifests').root) };
+  return {
+    root: pathOf(checkOptions(rootSchema, source, 'fields of the source of manifests').root),
+  };
 }
 
 function pathOf(value: unknown): string {
@@ -40,10 +57,13 @@ function pathOf(value: unknown): string {
 /** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` for anything but functions by name. */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers === undefined) return new Map();
-  if (!(handlers instanceof Map) && !isPlainObject(handlers)) throw invalidArgument('handlers as an object or Map of functions', handlers);
-  const entries = handlers instanceof Map ? [...(handlers as Map<unknown, unknown>)] : Object.entries(handlers);
+  if (!(handlers instanceof Map) && !isPlainObject(handlers))
+    throw invalidArgument('handlers as an object or Map of functions', handlers);
+  const entries =
+    handlers instanceof Map ? [...(handlers as Map<unknown, unknown>)] : Object.entries(handlers);
   for (const [name, handler] of entries) {
-    if (typeof name !== 'string' || typeof handler !== 'function') throw invalidArgument(`a function as handler ${describeValue(name)}`, handler);
+    if (typeof name !== 'string' || typeof handler !== 'function')
+      throw invalidArgument(`a function as handler ${describeValue(name)}`, handler);
   }
   return new Map(entries as [string, Execute<never>][]);
 }
@@ -58,14 +78,31 @@ export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
  *
  * @param onlyClose leaves out those that look like the name of no tool.
  */
-export function unusedHandlers(handlers: Iterable<string>, tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[], onlyClose = false): readonly string[] {
-  const names = [...new Set(tools.flatMap(({ name, handlerRef }) => (handlerRef === undefined ? name : [name, handlerRef])))];
-  return [...handlers].filter((handler) => !names.includes(handler)).flatMap((handler) => {
-    const close = suggestNames(handler, names)[0];
-    if (close === undefined && onlyClose) return [];
-    const advice = close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`;
-    return expectedGot('handlers by the name or handler_ref of a tool in the manifests', describeValue(handler), advice);
-  });
+export function unusedHandlers(
+  handlers: Iterable<string>,
+  tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[],
+  onlyClose = false,
+): readonly string[] {
+  const names = [
+    ...new Set(
+      tools.flatMap(({ name, handlerRef }) =>
+        handlerRef === undefined ? name : [name, handlerRef],
+      ),
+    ),
+  ];
+  return [...handlers]
+    .filter((handler) => !names.includes(handler))
+    .flatMap((handler) => {
+      const close = suggestNames(handler, names)[0];
+      if (close === undefined && onlyClose) return [];
+      const advice =
+        close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`;
+      return expectedGot(
+        'handlers by the name or handler_ref of a tool in the manifests',
+        describeValue(handler),
+        advice,
+      );
+    });
 }
 
 /** The options of `loadManifest`. */
@@ -111,8 +148,15 @@ export interface LoadedManifest {
  * result has them as issues. A file that cannot be read is an error as well.
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
-export async function loadManifest(source: ManifestSource, options: LoadManifestOptions = {}): Promise<LoadedManifest> {
-  const { onInvalid, persona: asked, handlers } = checkOptions(schema, options, 'options of loadManifest');
+export async function loadManifest(
+  source: ManifestSource,
+  options: LoadManifestOptions = {},
+): Promise<LoadedManifest> {
+  const {
+    onInvalid,
+    persona: asked,
+    handlers,
+  } = checkOptions(schema, options, 'options of loadManifest');
   const works = handlerMap(handlers);
   const place = pathsOf(source);
   const { files, issues: folderIssues } = await manifestFilesOf(place);
@@ -123,7 +167,10 @@ export async function loadManifest(source: ManifestSource, options: LoadManifest
   const fileOf = new Map<string, string>();
   for (const { path, file, persona } of files) {
     const content = await readTextFile(path);
-    const read = 'fault' in content ? { entries: [], issues: [fileIssue(file, content.fault)], total: 0 } : readManifest(content.text, { file, executeOf: workOf(works) });
+    const read =
+      'fault' in content
+        ? { entries: [], issues: [fileIssue(file, content.fault)], total: 0 }
+        : readManifest(content.text, { file, executeOf: workOf(works) });
     total += read.total;
     issues.push(...read.issues);
     for (const each of read.entries) {
@@ -132,41 +179,93 @@ export async function loadManifest(source: ManifestSource, options: LoadManifest
       const first = fileOf.get(key);
       if (first === undefined) {
         fileOf.set(key, file);
-        loaded.push(Object.freeze({ ...each, file, ...(persona === undefined ? {} : { persona }) }));
-      } else issues.push(Object.freeze({ ...fileIssue(file, `Expected a name that no other tool has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`), path: `/${each.index}/name`, line: each.line, entryName: name }));
+        loaded.push(
+          Object.freeze({ ...each, file, ...(persona === undefined ? {} : { persona }) }),
+        );
+      } else
+        issues.push(
+          Object.freeze({
+            ...fileIssue(
+              file,
+              `Expected a name that no other tool has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`,
+            ),
+            path: `/${each.index}/name`,
+            line: each.line,
+            entryName: name,
+          }),
+        );
     }
   }
   if (!issues.some(({ severity }) => severity === 'error')) {
     // Only a whole folder has all tools: the handlers of single files may belong to other files, unless a name is nearly right.
     const isWhole = 'root' in place;
     const shown = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
-    issues.push(...unusedHandlers(works.keys(), loaded.map(({ definition }) => definition), !isWhole).map((message) => fileIssue(shown, message, 'warning')));
+    issues.push(
+      ...unusedHandlers(
+        works.keys(),
+        loaded.map(({ definition }) => definition),
+        !isWhole,
+      ).map((message) => fileIssue(shown, message, 'warning')),
+    );
   }
   if (onInvalid === 'throw') requireValid(issues);
-  const entries = asked === undefined ? loaded : entriesFor(loaded, asked).filter(({ definition }) => allowsPersona(definition.personaAllowlist, asked));
-  return Object.freeze({ definitions: Object.freeze(entries.map(({ definition }) => definition)), entries: Object.freeze([...entries]), issues: Object.freeze(issues), total });
+  const entries =
+    asked === undefined
+      ? loaded
+      : entriesFor(loaded, asked).filter(({ definition }) =>
+          allowsPersona(definition.personaAllowlist, asked),
+        );
+  return Object.freeze({
+    definitions: Object.freeze(entries.map(({ definition }) => definition)),
+    entries: Object.freeze([...entries]),
+    issues: Object.freeze(issues),
+    total,
+  });
 }
 
 async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<FolderFiles> {
   if ('paths' in place) {
     const files = place.paths.map((path): ManifestFile => {
       const persona = personaOfPath(resolve(path));
-      return { path, file: shownPath(resolve(path)), kind: 'tools', ...(persona === undefined ? {} : { persona }) };
+      return {
+        path,
+        file: shownPath(resolve(path)),
+        kind: 'tools',
+        ...(persona === undefined ? {} : { persona }),
+      };
     });
     return { files, issues: [] };
   }
   const { files, issues } = await findManifestFiles(place.root);
   const tools = files.filter(({ kind }) => kind === 'tools');
-  if (tools.length > 0 || issues.some(({ severity }) => severity === 'error')) return { files: tools, issues };
-  return { files: [], issues: [...issues, fileIssue(shownPath(resolve(place.root), resolve(place.root)), 'Expected a folder with functions.json or tools.json, got none.')] };
+  if (tools.length > 0 || issues.some(({ severity }) => severity === 'error'))
+    return { files: tools, issues };
+  return {
+    files: [],
+    issues: [
+      ...issues,
+      fileIssue(
+        shownPath(resolve(place.root), resolve(place.root)),
+        'Expected a folder with functions.json or tools.json, got none.',
+      ),
+    ],
+  };
 }
 
 /** Returns shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared ones. */
-export function entriesFor(entries: readonly LoadedEntry[], persona: string | undefined): readonly LoadedEntry[] {
+export function entriesFor(
+  entries: readonly LoadedEntry[],
+  persona: string | undefined,
+): readonly LoadedEntry[] {
   const byName = new Map<string, LoadedEntry>();
   for (const each of entries) {
-    if (each.persona !== undefined && (persona === undefined || personaKey(each.persona) !== personaKey(persona))) continue;
-    if (each.persona !== undefined || !byName.has(each.definition.name)) byName.set(each.definition.name, each);
+    if (
+      each.persona !== undefined &&
+      (persona === undefined || personaKey(each.persona) !== personaKey(persona))
+    )
+      continue;
+    if (each.persona !== undefined || !byName.has(each.definition.name))
+      byName.set(each.definition.name, each);
   }
   return [...byName.values()];
 }

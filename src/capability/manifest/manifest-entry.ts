@@ -4,7 +4,13 @@ import { SideEffect } from '../../core/enums.js';
 import { LIMITS } from '../../core/limits.js';
 import { cloneFrozen } from '../../core/plain-data.js';
 import { list, optionKinds, text } from '../../tool/metadata-schema.js';
-import { type FieldKind, type FieldOn, fieldsOn, SAFETY_LEVELS, type TOOL_FIELDS } from '../../tool/tool-fields.js';
+import {
+  type FieldKind,
+  type FieldOn,
+  fieldsOn,
+  SAFETY_LEVELS,
+  type TOOL_FIELDS,
+} from '../../tool/tool-fields.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
 /** The longest time in seconds that a timer can hold. */
@@ -15,13 +21,17 @@ const labels = list(text());
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
 
-const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value)).join(', ');
+const quoted = (values: readonly string[]) =>
+  values.map((value) => JSON.stringify(value)).join(', ');
 
 const parameters = z.looseObject({
   type: z.literal('object').describe('Always "object": the input of a tool has named fields.'),
   properties: plainObject().optional().describe('A JSON Schema for each field.'),
   required: z.array(z.string().min(1)).optional().describe('The fields that every call must give.'),
-  additionalProperties: z.union([z.boolean(), plainObject()], { error: 'true, false or a schema' }).optional().describe('Whether, or in which form, other fields are allowed.'),
+  additionalProperties: z
+    .union([z.boolean(), plainObject()], { error: 'true, false or a schema' })
+    .optional()
+    .describe('Whether, or in which form, other fields are allowed.'),
 });
 
 const needOfVariable = z.union(
@@ -45,10 +55,14 @@ const auth = z.looseObject({
     .describe('The environment variable that holds the credentials; newer manifests use "envs".'),
   envs: mapOf(needOfVariable)
     .optional()
-    .describe('The environment variables that hold the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.'),
+    .describe(
+      'The environment variables that hold the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.',
+    ),
   docs: optionKinds().sentence.optional().describe('How to get access.'),
   scopes: z
-    .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], { error: 'a list of scopes, or one text with blanks between them' })
+    .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], {
+      error: 'a list of scopes, or one text with blanks between them',
+    })
     .optional()
     .describe('The permissions that the credentials must carry.'),
 });
@@ -56,8 +70,14 @@ const auth = z.looseObject({
 const provider = z.looseObject({
   name: text().describe('The kind of service, as the application registered it.'),
   priority: z.int().optional().describe('Tried in ascending order; 100 when missing.'),
-  health_check_interval: z.number().min(0).optional().describe('Seconds between two health checks; 0 for none.'),
-  config: plainObject().optional().describe('Settings of the provider. No secrets: name the variables that hold them.'),
+  health_check_interval: z
+    .number()
+    .min(0)
+    .optional()
+    .describe('Seconds between two health checks; 0 for none.'),
+  config: plainObject()
+    .optional()
+    .describe('Settings of the provider. No secrets: name the variables that hold them.'),
 });
 
 const idempotencyKey = z.union(
@@ -86,25 +106,38 @@ const KINDS = {
   object: plainObject(),
   input: parameters,
   output: plainObject(),
-  priority: z.union([z.enum(PRIORITY_NAMES), z.int().min(0).max(3)], { error: `one of ${quoted(PRIORITY_NAMES)}, or their numbers 0 to 3` }),
+  priority: z.union([z.enum(PRIORITY_NAMES), z.int().min(0).max(3)], {
+    error: `one of ${quoted(PRIORITY_NAMES)}, or their numbers 0 to 3`,
+  }),
   safetyLevel: z.enum(SAFETY_LEVELS),
-  sideEffects: z.union([z.enum(SideEffect), list(z.enum(SideEffect))], { error: `one of ${quoted(Object.values(SideEffect))}, or a list of them` }),
+  sideEffects: z.union([z.enum(SideEffect), list(z.enum(SideEffect))], {
+    error: `one of ${quoted(Object.values(SideEffect))}, or a list of them`,
+  }),
   idempotency: idempotencyKey,
   auth,
   providers: list(provider),
   any: z.unknown(),
-  flags: z.union([text(), labels, mapOf(labels)], { error: 'a list of flags, or an object with a list of flags for each operation' }),
+  flags: z.union([text(), labels, mapOf(labels)], {
+    error: 'a list of flags, or an object with a list of flags for each operation',
+  }),
 } satisfies { readonly [Kind in FieldKind]?: z.ZodType };
 
 type Fields = typeof TOOL_FIELDS;
 type Checked<Name extends FieldOn<'manifest'>> = (typeof KINDS)[Fields[Name]['kind']];
 type RequiredName = 'name' | 'description';
-type Shape = { [Name in FieldOn<'manifest'> as Fields[Name]['wire']]: Name extends RequiredName ? Checked<Name> : z.ZodOptional<Checked<Name>> };
+type Shape = {
+  [Name in FieldOn<'manifest'> as Fields[Name]['wire']]: Name extends RequiredName
+    ? Checked<Name>
+    : z.ZodOptional<Checked<Name>>;
+};
 
 const shape = Object.fromEntries(
   fieldsOn('manifest').map(([name, { wire, kind, about }]) => {
     const schema: z.ZodType = KINDS[kind as keyof typeof KINDS];
-    return [wire, (name === 'name' || name === 'description' ? schema : schema.optional()).describe(about)];
+    return [
+      wire,
+      (name === 'name' || name === 'description' ? schema : schema.optional()).describe(about),
+    ];
   }),
 ) as Shape;
 
@@ -113,7 +146,13 @@ const shape = Object.fromEntries(
  *
  * Unknown keys pass, and are reported as warnings.
  */
-export const manifestEntrySchema = z.looseObject({ ...shape, type: z.literal('function').optional().describe('Allowed for the sake of the function-calling form; says nothing.') });
+export const manifestEntrySchema = z.looseObject({
+  ...shape,
+  type: z
+    .literal('function')
+    .optional()
+    .describe('Allowed for the sake of the function-calling form; says nothing.'),
+});
 
 type Plain = Readonly<Record<string, unknown>>;
 /** One tool of a manifest, checked: the documented keys have their documented form, other keys any. */
@@ -139,22 +178,46 @@ const TARGET = 'draft-7';
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 
 function createManifestJsonSchema(): JsonSchema {
-  const { $schema, ...tool } = toJSONSchema(manifestEntrySchema, { target: TARGET, io: 'input' }) as Record<string, unknown>;
+  const { $schema, ...tool } = toJSONSchema(manifestEntrySchema, {
+    target: TARGET,
+    io: 'input',
+  }) as Record<string, unknown>;
   const { properties } = tool as { properties: Record<string, unknown> };
-  const tools = { type: 'array', items: { anyOf: [{ $ref: '#/definitions/tool' }, { $ref: '#/definitions/function' }] } };
+  const tools = {
+    type: 'array',
+    items: { anyOf: [{ $ref: '#/definitions/tool' }, { $ref: '#/definitions/function' }] },
+  };
   return cloneFrozen({
     $schema,
     title: 'Tool manifest',
     description: 'The tools of an agent, with what it needs to know to choose and run them safely.',
-    anyOf: [tools, { type: 'object', properties: { $schema: { type: 'string' }, tools }, required: ['tools'] }],
+    anyOf: [
+      tools,
+      { type: 'object', properties: { $schema: { type: 'string' }, tools }, required: ['tools'] },
+    ],
     definitions: {
       tool: {
         ...tool,
         // Only an MCP server may supply the parameters.
-        anyOf: [{ required: ['parameters'] }, { required: ['providers'], properties: { providers: { contains: { type: 'object', required: ['name'], properties: { name: { const: 'mcp' } } } } } }],
+        anyOf: [
+          { required: ['parameters'] },
+          {
+            required: ['providers'],
+            properties: {
+              providers: {
+                contains: {
+                  type: 'object',
+                  required: ['name'],
+                  properties: { name: { const: 'mcp' } },
+                },
+              },
+            },
+          },
+        ],
       },
       function: {
-        description: 'A tool in the function-calling form; its metadata stands beside "function" or inside of it.',
+        description:
+          'A tool in the function-calling form; its metadata stands beside "function" or inside of it.',
         type: 'object',
         properties: { ...properties, function: { type: 'object', properties } },
         required: ['function'],

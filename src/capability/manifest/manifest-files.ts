@@ -56,7 +56,8 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
   const files: ManifestFile[] = [];
   const issues: ManifestIssue[] = [];
-  const say = (path: string, message: string, severity?: ManifestIssue['severity']) => void issues.push(fileIssue(shownPath(path, root), message, severity));
+  const say = (path: string, message: string, severity?: ManifestIssue['severity']) =>
+    void issues.push(fileIssue(shownPath(path, root), message, severity));
   const realRoot = await realpath(root).catch(() => undefined);
   if (realRoot === undefined) {
     say(root, 'Expected a folder with manifests, got nothing.');
@@ -67,14 +68,30 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const isInside = async (path: string): Promise<boolean> => {
     if (!(await lstat(path).catch(() => undefined))) return false;
     const real = await realpath(path).catch(() => undefined);
-    if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep))) return true;
-    say(path, 'Expected a place inside of the folder, got a link that leads out of it. It is not read.', 'warning');
+    if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep)))
+      return true;
+    say(
+      path,
+      'Expected a place inside of the folder, got a link that leads out of it. It is not read.',
+      'warning',
+    );
     return false;
   };
   const add = async (below: string, places: Places, persona?: string) => {
-    for (const [kind, paths] of Object.entries(places) as [ManifestFile['kind'], readonly string[]][]) {
+    for (const [kind, paths] of Object.entries(places) as [
+      ManifestFile['kind'],
+      readonly string[],
+    ][]) {
       for (const path of paths.map((place) => join(below, place))) {
-        if (await isInside(path)) files.push(Object.freeze({ path, file: shownPath(path, root), kind, ...(persona === undefined ? {} : { persona }) }));
+        if (await isInside(path))
+          files.push(
+            Object.freeze({
+              path,
+              file: shownPath(path, root),
+              kind,
+              ...(persona === undefined ? {} : { persona }),
+            }),
+          );
       }
     }
   };
@@ -84,16 +101,30 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
     if (!(await isInside(personas))) continue;
     const listed = await readdir(personas).catch(() => undefined);
-    if (listed === undefined) say(personas, 'Expected a folder of personas that can be read, got none.');
+    if (listed === undefined)
+      say(personas, 'Expected a folder of personas that can be read, got none.');
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
-    if (names.length > MOST_PERSONAS) say(personas, `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`);
+    if (names.length > MOST_PERSONAS)
+      say(
+        personas,
+        `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`,
+      );
     for (const persona of names.slice(0, MOST_PERSONAS)) {
       const own = join(personas, persona);
       // Links count as their targets, which are known to be inside.
-      if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory()) continue;
+      if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
+        continue;
       const known = folderOf.get(personaKey(persona));
-      if (ownerKey(persona) === '') say(own, `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`);
-      else if (known !== undefined) say(own, `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, root))} (upper and lower case are the same). It is not read.`);
+      if (ownerKey(persona) === '')
+        say(
+          own,
+          `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`,
+        );
+      else if (known !== undefined)
+        say(
+          own,
+          `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, root))} (upper and lower case are the same). It is not read.`,
+        );
       else {
         folderOf.set(personaKey(persona), own);
         await add(own, OWN, persona);
@@ -128,14 +159,24 @@ export async function readTextFile(path: string): Promise<FileText> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       if (typeof before === 'string') return { fault: before };
       const after = await readBytes(path);
-      if (typeof after !== 'string' && before.equals(after)) return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(after) };
+      if (typeof after !== 'string' && before.equals(after))
+        return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(after) };
       before = after;
     }
-    return { fault: 'Expected a file that holds still, got one that changes with every look. Write it beside and rename it.' };
+    return {
+      fault:
+        'Expected a file that holds still, got one that changes with every look. Write it beside and rename it.',
+    };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { fault: 'Expected UTF-8 text, got other bytes. Save the file as UTF-8.' };
-    return { fault: code === 'ENOENT' ? 'Expected a file, got none.' : `Expected a file that can be read, got ${code ?? 'an error'}.` };
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+      return { fault: 'Expected UTF-8 text, got other bytes. Save the file as UTF-8.' };
+    return {
+      fault:
+        code === 'ENOENT'
+          ? 'Expected a file, got none.'
+          : `Expected a file that can be read, got ${code ?? 'an error'}.`,
+    };
   }
 }
 
@@ -157,7 +198,8 @@ async function readBytes(path: string): Promise<Buffer | string> {
       length += bytesRead;
       if (length > MAX_BYTES) return TOO_LONG;
       if (bytesRead === 0) return buffer.subarray(0, length);
-      if (length === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * buffer.length, MAX_BYTES + 1));
+      if (length === buffer.length)
+        buffer = Buffer.concat([buffer], Math.min(2 * buffer.length, MAX_BYTES + 1));
     }
   } finally {
     await file?.close();
@@ -173,6 +215,10 @@ async function readBytes(path: string): Promise<Buffer | string> {
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);
   const climbs = steps.filter((step) => step === '..').length;
-  const isApart = isAbsolute(steps.join(sep)) || (climbs > 0 && climbs >= directory.split(sep).filter((step) => step !== '').length);
-  return isApart ? [basename(above), ...relative(above, path).split(sep)].filter((step) => step !== '').join('/') : steps.join('/') || '.';
+  const isApart =
+    isAbsolute(steps.join(sep)) ||
+    (climbs > 0 && climbs >= directory.split(sep).filter((step) => step !== '').length);
+  return isApart
+    ? [basename(above), ...relative(above, path).split(sep)].filter((step) => step !== '').join('/')
+    : steps.join('/') || '.';
 }

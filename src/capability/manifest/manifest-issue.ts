@@ -30,20 +30,40 @@ export class ToolManifestValidationError extends ToolError {
   constructor(errors: readonly ManifestIssue[] = []) {
     const listed = errors.slice(0, MOST_LISTED).map((error) => `\n  ${formatManifestIssue(error)}`);
     if (errors.length > MOST_LISTED) listed.push(`\n  … and ${errors.length - MOST_LISTED} more`);
-    const got = errors.length === 0 ? 'some that are refused' : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:`;
-    super('INVALID_MANIFEST', `Expected valid tool manifests, got ${got}${errors.length === 0 ? '.' : listed.join('')}`, { details: { errors } });
+    const got =
+      errors.length === 0
+        ? 'some that are refused'
+        : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:`;
+    super(
+      'INVALID_MANIFEST',
+      `Expected valid tool manifests, got ${got}${errors.length === 0 ? '.' : listed.join('')}`,
+      { details: { errors } },
+    );
     this.errors = Object.freeze([...errors]);
   }
 }
 
 /** Returns one line: `file:line:column "name" /pointer: message`. */
-export function formatManifestIssue({ file, path, line, column, entryName, message }: ManifestIssue): string {
-  const where = [entryName === undefined ? '' : JSON.stringify(entryName), path].filter((part) => part !== '').join(' ');
+export function formatManifestIssue({
+  file,
+  path,
+  line,
+  column,
+  entryName,
+  message,
+}: ManifestIssue): string {
+  const where = [entryName === undefined ? '' : JSON.stringify(entryName), path]
+    .filter((part) => part !== '')
+    .join(' ');
   return `${file}:${line}:${column} ${where === '' ? '' : `${where}: `}${message}`;
 }
 
 /** Returns an issue of a file or folder as a whole. */
-export function fileIssue(file: string, message: string, severity: ManifestIssue['severity'] = 'error'): ManifestIssue {
+export function fileIssue(
+  file: string,
+  message: string,
+  severity: ManifestIssue['severity'] = 'error',
+): ManifestIssue {
   return Object.freeze({ file, path: '', line: 1, column: 1, message, severity });
 }
 
@@ -81,9 +101,25 @@ export interface CapabilityFinding extends Omit<ManifestIssue, 'line' | 'column'
 export type Place = Pick<CapabilityFinding, 'owner' | 'file' | 'line' | 'column' | 'path'>;
 
 /** Returns a finding about a declaration. */
-export function findingAt(place: Place, kind: CapabilityFinding['kind'], severity: CapabilityFinding['severity'], message: string, entryName?: string): CapabilityFinding {
+export function findingAt(
+  place: Place,
+  kind: CapabilityFinding['kind'],
+  severity: CapabilityFinding['severity'],
+  message: string,
+  entryName?: string,
+): CapabilityFinding {
   const { owner, file, line, column, path } = place;
-  return Object.freeze({ severity, kind, owner, file, line, column, path, ...(entryName === undefined ? {} : { entryName }), message });
+  return Object.freeze({
+    severity,
+    kind,
+    owner,
+    file,
+    line,
+    column,
+    path,
+    ...(entryName === undefined ? {} : { entryName }),
+    message,
+  });
 }
 
 /** Returns the place of something that is in no file. */

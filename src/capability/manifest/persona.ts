@@ -9,15 +9,27 @@ export function personaKey(persona: string): string {
  * Returns true if an allow-list admits a persona; without a list all are admitted, and by an empty list none. No list
  * admits a missing persona.
  */
-export function allowsPersona(allowlist: readonly string[] | undefined, persona: string | undefined): boolean {
+export function allowsPersona(
+  allowlist: readonly string[] | undefined,
+  persona: string | undefined,
+): boolean {
   if (allowlist === undefined) return true;
-  return persona !== undefined && allowlist.some((each) => personaKey(each) === personaKey(persona));
+  return (
+    persona !== undefined && allowlist.some((each) => personaKey(each) === personaKey(persona))
+  );
 }
 
 /** The word for the shared tools where a persona's name is expected. */
 const SHARED = 'shared';
 /** The spellings that leave the shared tools out. */
-const WITHOUT_SHARED: ReadonlySet<string> = new Set(['-shared', '!shared', 'no-shared', 'without-shared', 'shared=false', 'shared:false']);
+const WITHOUT_SHARED: ReadonlySet<string> = new Set([
+  '-shared',
+  '!shared',
+  'no-shared',
+  'without-shared',
+  'shared=false',
+  'shared:false',
+]);
 /** The spellings of the default. */
 const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
 
@@ -51,7 +63,8 @@ export function parsePersonas(personas: string | readonly string[] | undefined):
   for (const token of tokensOf(personas)) {
     if (WITHOUT_SHARED.has(token)) shared = false;
     else if (WITH_SHARED.has(token)) continue;
-    else if (/^shared\s*[=:]/.test(token)) throw invalidArgument('shared=true or shared=false', token);
+    else if (/^shared\s*[=:]/.test(token))
+      throw invalidArgument('shared=true or shared=false', token);
     else if (/^[-!]/.test(token)) excluded.add(personaKey(token.slice(1)));
     else wanted.add(token);
   }
@@ -59,7 +72,10 @@ export function parsePersonas(personas: string | readonly string[] | undefined):
 }
 
 /** Returns true if the filter admits an owner. */
-export function ownerMatches({ shared, wanted, excluded }: PersonaFilter, owner: string | null): boolean {
+export function ownerMatches(
+  { shared, wanted, excluded }: PersonaFilter,
+  owner: string | null,
+): boolean {
   const key = ownerKey(owner);
   if (key === '') return shared;
   return !excluded.has(key) && (wanted.size === 0 || wanted.has(key));

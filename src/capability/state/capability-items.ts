@@ -36,7 +36,10 @@ export interface CapabilityTool {
   };
   readonly health: ToolHealth;
   /** The calls behind `health`, the oldest first; those of the providers by the names in `health`. */
-  readonly samples: { readonly tool: readonly Sample[]; readonly providers: Readonly<Record<string, readonly Sample[]>> };
+  readonly samples: {
+    readonly tool: readonly Sample[];
+    readonly providers: Readonly<Record<string, readonly Sample[]>>;
+  };
   /** Says that it can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
 }
@@ -90,7 +93,10 @@ export interface LiveFacts {
 
 export type ToolFacts = Pick<CapabilityTool, 'owner' | 'entry' | 'manifest' | 'source'>;
 
-export function createTool({ owner, entry, manifest, source }: ToolFacts, { ledger, env }: LiveFacts): CapabilityTool {
+export function createTool(
+  { owner, entry, manifest, source }: ToolFacts,
+  { ledger, env }: LiveFacts,
+): CapabilityTool {
   return Object.freeze({
     owner,
     name: entry.name,
@@ -98,7 +104,11 @@ export function createTool({ owner, entry, manifest, source }: ToolFacts, { ledg
     manifest,
     source,
     capabilityTags: Object.freeze(normalizeCapabilities(entry.capabilities)),
-    authScopes: Object.freeze([...new Set((entry.auth?.scopes ?? []).map((scope) => scope.trim()).filter((scope) => scope !== ''))]),
+    authScopes: Object.freeze([
+      ...new Set(
+        (entry.auth?.scopes ?? []).map((scope) => scope.trim()).filter((scope) => scope !== ''),
+      ),
+    ]),
     safetyLevel: manifest?.safety_level ?? SAFETY_OF[entry.dangerLevel],
     get authStatus() {
       return authStatusOf(entry, env);
@@ -126,7 +136,11 @@ const SAFETY_OF: Readonly<Record<DangerLevel, CapabilityTool['safetyLevel']>> = 
 /** The variables that hold credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({ required: false, ready: true, missing: Object.freeze([]) });
+const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
+  required: false,
+  ready: true,
+  missing: Object.freeze([]),
+});
 
 /**
  * Checks that the variables that a tool declares are set.
@@ -134,15 +148,23 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({ required: fal
  * If all are optional, any one is enough; so is an optional one of a tool with several providers, since another
  * provider may do with it.
  */
-function authStatusOf({ auth, providers }: ToolEntry, env: Environment): CapabilityTool['authStatus'] {
+function authStatusOf(
+  { auth, providers }: ToolEntry,
+  env: Environment,
+): CapabilityTool['authStatus'] {
   if (auth?.required !== true) return NOT_REQUIRED;
   const isSet = (variable: string) => Object.hasOwn(env, variable) && Boolean(env[variable]);
   const variables = Object.entries(auth.env ?? {});
   const required = variables.flatMap(([variable, need]) => (need === 'required' ? [variable] : []));
   const missing = required.filter((variable) => !isSet(variable));
   const someOptional = variables.some(([variable, need]) => need === 'optional' && isSet(variable));
-  const satisfied = required.length > 0 ? missing.length === 0 : someOptional || variables.length === 0;
-  return Object.freeze({ required: true, ready: satisfied || (providers.length > 1 && someOptional), missing: Object.freeze(missing) });
+  const satisfied =
+    required.length > 0 ? missing.length === 0 : someOptional || variables.length === 0;
+  return Object.freeze({
+    required: true,
+    ready: satisfied || (providers.length > 1 && someOptional),
+    missing: Object.freeze(missing),
+  });
 }
 
 /** The items of several owners, looked up by owner and name. */
@@ -185,8 +207,12 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   }
 }
 
-function sortOwned<Item extends Pick<CapabilityTool, 'owner' | 'name'>>(items: readonly Item[]): Item[] {
-  const keys = new Map(items.map((item) => [item, [ownerKey(item.owner), item.name.toLowerCase()] as const]));
+function sortOwned<Item extends Pick<CapabilityTool, 'owner' | 'name'>>(
+  items: readonly Item[],
+): Item[] {
+  const keys = new Map(
+    items.map((item) => [item, [ownerKey(item.owner), item.name.toLowerCase()] as const]),
+  );
   return [...items].sort((a, b) => {
     const [ownerA, nameA] = keys.get(a)!;
     const [ownerB, nameB] = keys.get(b)!;

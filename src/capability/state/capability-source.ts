@@ -48,13 +48,20 @@ const LOAD_TIMEOUT_MS = 30_000;
 
 function inTime<T>(loading: Promise<T>, clock: Clock): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(LOAD_TIMEOUT_MS, () => reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)));
+    const cancel = clock.after(LOAD_TIMEOUT_MS, () =>
+      reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)),
+    );
     Promise.resolve(loading).finally(cancel).then(resolve, reject);
   });
 }
 
 /** Reads a source. Never rejects. */
-export async function loadSource(source: CapabilitySource, force: boolean, before: SourceContent | undefined, clock: Clock): Promise<SourceContent> {
+export async function loadSource(
+  source: CapabilitySource,
+  force: boolean,
+  before: SourceContent | undefined,
+  clock: Clock,
+): Promise<SourceContent> {
   try {
     return contentOf(source.name, await inTime(source.load({ force }), clock));
   } catch (error) {
@@ -63,7 +70,11 @@ export async function loadSource(source: CapabilitySource, force: boolean, befor
 }
 
 /** Reads the announcement of a source. Never throws. */
-export function toldContent(name: string, told: SourceTools, before: SourceContent | undefined): SourceContent {
+export function toldContent(
+  name: string,
+  told: SourceTools,
+  before: SourceContent | undefined,
+): SourceContent {
   try {
     return contentOf(name, told);
   } catch (error) {
@@ -71,24 +82,58 @@ export function toldContent(name: string, told: SourceTools, before: SourceConte
   }
 }
 
-function failedContent(name: string, error: unknown, before: SourceContent | undefined): SourceContent {
+function failedContent(
+  name: string,
+  error: unknown,
+  before: SourceContent | undefined,
+): SourceContent {
   const { owner = null, definitions = [], join } = before ?? {};
   const kept = definitions.length === 0 ? '' : ` The last ${definitions.length} tools stay in use.`;
-  const finding = findingAt(placeless(owner, name), 'unreadable', 'error', `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`);
-  return Object.freeze({ name, owner, definitions, findings: Object.freeze([finding]), ...(join && { join }) });
+  const finding = findingAt(
+    placeless(owner, name),
+    'unreadable',
+    'error',
+    `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`,
+  );
+  return Object.freeze({
+    name,
+    owner,
+    definitions,
+    findings: Object.freeze([finding]),
+    ...(join && { join }),
+  });
 }
 
 function contentOf(name: string, tools: SourceTools): SourceContent {
   const { definitions, persona = null, issues = [], join } = tools;
-  if (!Array.isArray(definitions)) throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
-  if (persona !== null && (typeof persona !== 'string' || persona.trim() === '')) throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
+  if (!Array.isArray(definitions))
+    throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
+  if (persona !== null && (typeof persona !== 'string' || persona.trim() === ''))
+    throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
   const owner = persona === null || ownerKey(persona) === '' ? null : persona;
   const place = placeless(owner, name);
-  const findings = issues.map((issue) => findingAt(place, 'invalid', 'error', publicMessage(issue)));
-  const usable = (definitions as readonly unknown[]).filter((definition): definition is ToolDefinition => {
-    if (isToolDefinition(definition)) return true;
-    findings.push(findingAt(place, 'invalid', 'error', `Expected a tool made with defineTool, got ${describeValue(definition)}.`));
-    return false;
+  const findings = issues.map((issue) =>
+    findingAt(place, 'invalid', 'error', publicMessage(issue)),
+  );
+  const usable = (definitions as readonly unknown[]).filter(
+    (definition): definition is ToolDefinition => {
+      if (isToolDefinition(definition)) return true;
+      findings.push(
+        findingAt(
+          place,
+          'invalid',
+          'error',
+          `Expected a tool made with defineTool, got ${describeValue(definition)}.`,
+        ),
+      );
+      return false;
+    },
+  );
+  return Object.freeze({
+    name,
+    owner,
+    definitions: Object.freeze(usable),
+    findings: Object.freeze(findings),
+    ...(typeof join === 'function' && { join }),
   });
-  return Object.freeze({ name, owner, definitions: Object.freeze(usable), findings: Object.freeze(findings), ...(typeof join === 'function' && { join }) });
 }

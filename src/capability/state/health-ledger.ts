@@ -27,7 +27,12 @@ export interface ToolHealth {
     >
   >;
   /** The last call. */
-  readonly lastInvocation: { readonly provider: string | null; readonly success: boolean; readonly latencyMs: number; readonly at: number } | null;
+  readonly lastInvocation: {
+    readonly provider: string | null;
+    readonly success: boolean;
+    readonly latencyMs: number;
+    readonly at: number;
+  } | null;
   /** The provider that answered the last successful call. */
   readonly lastSuccessProvider: string | null;
 }
@@ -66,7 +71,11 @@ interface LedgerNames {
   readonly owner: string | null;
   readonly tool: string;
   /** The providers by label; `router` is the name that routers use. */
-  readonly providers: readonly { readonly label: string; readonly name: string; readonly router: string }[];
+  readonly providers: readonly {
+    readonly label: string;
+    readonly name: string;
+    readonly router: string;
+  }[];
   /** The health, which holds while the stamp is the same, until the end of a backoff. */
   last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
 }
@@ -107,7 +116,13 @@ export class HealthLedger {
     return log === this.#log;
   }
 
-  recordTool(owner: string | null, { name }: ToolEntry, record: ExecutionRecord & { readonly abandoned?: boolean }, at = this.#clock.now(), isCounted = false): void {
+  recordTool(
+    owner: string | null,
+    { name }: ToolEntry,
+    record: ExecutionRecord & { readonly abandoned?: boolean },
+    at = this.#clock.now(),
+    isCounted = false,
+  ): void {
     const { success, latencyMs, provider = null } = record;
     if (!isCounted) this.#log.record({ ...record, kind: 'tool', name: ledgerName(owner, name) });
     this.#factsOf(owner, name).lastInvocation = Object.freeze({ provider, success, latencyMs, at });
@@ -128,20 +143,43 @@ export class HealthLedger {
     if (event.type === 'call-settled') {
       const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;
       // Refused calls, and answers out of the cache, say nothing about the tool.
-      if (attempts > 0) this.recordTool(owner, entry, { success: status !== 'error', latencyMs, ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) }, event.at, isCounted);
+      if (attempts > 0)
+        this.recordTool(
+          owner,
+          entry,
+          {
+            success: status !== 'error',
+            latencyMs,
+            ...(provider !== undefined && { provider }),
+            ...(abandoned && { abandoned }),
+          },
+          event.at,
+          isCounted,
+        );
     } else if (event.type === 'provider-attempt') {
       const { at, kind, success, latencyMs } = event;
-      const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === event.provider);
+      const known = this.#namesOf(owner, entry).providers.find(
+        ({ label }) => label === event.provider,
+      );
       const router = this.#router(owner, entry, event.provider);
       if (kind === 'check') router.lastCheck = at;
-      else if (success) Object.assign(router, { lastSuccess: at, inOrderAt: at, failures: 0, backoffUntil: null });
+      else if (success)
+        Object.assign(router, { lastSuccess: at, inOrderAt: at, failures: 0, backoffUntil: null });
       else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
       // A probe tries a provider out; its outcome would spoil the rate of the calls.
-      if (!isCounted && known !== undefined && kind === 'call') this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
+      if (!isCounted && known !== undefined && kind === 'call')
+        this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
     } else if (event.type === 'provider-ejected') {
-      Object.assign(this.#router(owner, entry, event.provider), { failures: event.failures, backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null });
+      Object.assign(this.#router(owner, entry, event.provider), {
+        failures: event.failures,
+        backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null,
+      });
     } else if (event.type === 'provider-recovered') {
-      Object.assign(this.#router(owner, entry, event.provider), { failures: 0, inOrderAt: event.at, backoffUntil: null });
+      Object.assign(this.#router(owner, entry, event.provider), {
+        failures: 0,
+        inOrderAt: event.at,
+        backoffUntil: null,
+      });
     }
   }
 
@@ -150,15 +188,23 @@ export class HealthLedger {
     const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
     const stamp = this.#stampOf(names, facts);
-    if (names.last?.stamp === stamp && this.#clock.now() < names.last.until) return names.last.health;
-    const providers = names.providers.map(({ label, name, router }) => [label, this.#provider(name, router, facts?.routers.get(label))] as const);
+    if (names.last?.stamp === stamp && this.#clock.now() < names.last.until)
+      return names.last.health;
+    const providers = names.providers.map(
+      ({ label, name, router }) =>
+        [label, this.#provider(name, router, facts?.routers.get(label))] as const,
+    );
     const health: ToolHealth = Object.freeze({
       tool: this.#log.summary('tool', names.tool),
       providers: Object.freeze(Object.fromEntries(providers)),
       lastInvocation: this.#lastInvocation(names.tool, facts?.lastInvocation ?? null),
       lastSuccessProvider: this.#log.lastProvider(names.tool),
     });
-    names.last = { stamp, until: Math.min(...providers.map(([, { backoffUntil }]) => backoffUntil ?? Infinity)), health };
+    names.last = {
+      stamp,
+      until: Math.min(...providers.map(([, { backoffUntil }]) => backoffUntil ?? Infinity)),
+      health,
+    };
     return health;
   }
 
@@ -167,7 +213,10 @@ export class HealthLedger {
     let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
     for (const { name, router } of providers) {
       const backoff = this.#log.backoff?.(router);
-      stamp += this.#log.lifetime('provider', name).total + (backoff?.failures ?? 0) + (backoff?.until ?? 0);
+      stamp +=
+        this.#log.lifetime('provider', name).total +
+        (backoff?.failures ?? 0) +
+        (backoff?.until ?? 0);
     }
     return stamp;
   }
@@ -177,7 +226,12 @@ export class HealthLedger {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
     const { success, latencyMs, at } = call;
-    return Object.freeze({ provider: success ? this.#log.lastProvider(tool) : null, success, latencyMs, at });
+    return Object.freeze({
+      provider: success ? this.#log.lastProvider(tool) : null,
+      success,
+      latencyMs,
+      at,
+    });
   }
 
   #provider(name: string, router: string, facts: RouterFacts = newRouter()): ProviderHealth {
@@ -186,8 +240,12 @@ export class HealthLedger {
     const lastSuccess = latest(facts.lastSuccess, samples.findLast(({ success }) => success)?.at);
     const lastFailure = latest(facts.lastFailure, samples.findLast(({ success }) => !success)?.at);
     const until = latest(facts.backoffUntil, backoff?.until);
-    const inARow = samples.length - 1 - samples.findLastIndex(({ success, at }) => success || at <= (facts.inOrderAt ?? -Infinity));
-    const own = lastSuccess !== null && lastSuccess > (facts.lastFailure ?? Infinity) ? 0 : facts.failures;
+    const inARow =
+      samples.length -
+      1 -
+      samples.findLastIndex(({ success, at }) => success || at <= (facts.inOrderAt ?? -Infinity));
+    const own =
+      lastSuccess !== null && lastSuccess > (facts.lastFailure ?? Infinity) ? 0 : facts.failures;
     return Object.freeze({
       metrics: this.#log.summary('provider', name),
       lifetime: this.#log.lifetime('provider', name),
@@ -203,7 +261,14 @@ export class HealthLedger {
   /** Returns the last calls of a tool and of each of its providers, the oldest first. */
   samples(owner: string | null, entry: ToolEntry) {
     const { tool, providers } = this.#namesOf(owner, entry);
-    return Object.freeze({ tool: this.#log.samples('tool', tool), providers: Object.freeze(Object.fromEntries(providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]))) });
+    return Object.freeze({
+      tool: this.#log.samples('tool', tool),
+      providers: Object.freeze(
+        Object.fromEntries(
+          providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]),
+        ),
+      ),
+    });
   }
 
   /** Returns the share of a tool's last calls that succeeded; `null` without calls. */
@@ -220,7 +285,11 @@ export class HealthLedger {
     if (before?.owner === owner) return before;
     const tool = ledgerName(owner, entry.name);
     // Routers know nothing of owners: shared items go by the bare name.
-    const providers = providerLabels(entry).map(([label, identity]) => ({ label, name: providerHealthName(tool, identity), router: providerHealthName(entry.name, identity) }));
+    const providers = providerLabels(entry).map(([label, identity]) => ({
+      label,
+      name: providerHealthName(tool, identity),
+      router: providerHealthName(entry.name, identity),
+    }));
     const names: LedgerNames = { owner, tool, providers };
     this.#names.set(entry, names);
     return names;
@@ -251,7 +320,14 @@ function ledgerName(owner: string | null, name: string): string {
 }
 
 function newRouter(): RouterFacts {
-  return { failures: 0, inOrderAt: null, lastSuccess: null, lastFailure: null, lastCheck: null, backoffUntil: null };
+  return {
+    failures: 0,
+    inOrderAt: null,
+    lastSuccess: null,
+    lastFailure: null,
+    lastCheck: null,
+    backoffUntil: null,
+  };
 }
 
 function latest(one: number | null, other: number | null | undefined): number | null {
@@ -259,8 +335,14 @@ function latest(one: number | null, other: number | null | undefined): number | 
 }
 
 /** Returns the names that routers use for the providers of a tool, and their identities. Equal ones are one. */
-function providerLabels({ providers }: ToolEntry): readonly (readonly [label: string, identity: string])[] {
-  const identities = new Map([...providers].sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100)).map((spec) => [identityOf(spec), spec.name]));
+function providerLabels({
+  providers,
+}: ToolEntry): readonly (readonly [label: string, identity: string])[] {
+  const identities = new Map(
+    [...providers]
+      .sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100))
+      .map((spec) => [identityOf(spec), spec.name]),
+  );
   const count = (name: string) => [...identities.values()].filter((each) => each === name).length;
   return [...identities].map(([identity, name]) => [count(name) > 1 ? identity : name, identity]);
 }

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { relative, resolve, sep } from 'node:path';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { findManifestFiles, readTextFile, shownPath, type ManifestFile } from '../manifest/manifest-files.js';
+import {
+  findManifestFiles,
+  readTextFile,
+  shownPath,
+  type ManifestFile,
+} from '../manifest/manifest-files.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
 import { readManifest, type ExecuteOf } from '../manifest/read-manifest.js';
@@ -12,7 +17,11 @@ export interface FileContent {
   readonly owner: string | null;
   readonly file: string;
   /** The usable tools, each with the line where it begins. */
-  readonly tools: readonly { readonly definition: ToolDefinition; readonly manifest: ManifestEntry; readonly line: number }[];
+  readonly tools: readonly {
+    readonly definition: ToolDefinition;
+    readonly manifest: ManifestEntry;
+    readonly line: number;
+  }[];
   readonly work: readonly RawWork[];
   readonly findings: readonly CapabilityFinding[];
 }
@@ -54,32 +63,68 @@ export class ManifestFolder {
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
     const prefix = shownPath(this.#root, this.#root);
-    const findings = issues.map((issue): CapabilityFinding => Object.freeze({ ...issue, file: belowPrefix(issue.file, prefix), kind: 'unreadable', owner: null }));
-    const unreadable = findings.filter(({ severity }) => severity === 'error').map(({ file }) => file);
+    const findings = issues.map((issue): CapabilityFinding =>
+      Object.freeze({
+        ...issue,
+        file: belowPrefix(issue.file, prefix),
+        kind: 'unreadable',
+        owner: null,
+      }),
+    );
+    const unreadable = findings
+      .filter(({ severity }) => severity === 'error')
+      .map(({ file }) => file);
     const known = new Map<string, KnownFile>();
     for (let start = 0; start < files.length; start += AT_ONCE) {
-      const some = files.slice(start, start + AT_ONCE).map((file) => ({ ...file, file: relative(this.#root, file.path).split(sep).join('/') }));
+      const some = files
+        .slice(start, start + AT_ONCE)
+        .map((file) => ({ ...file, file: relative(this.#root, file.path).split(sep).join('/') }));
       const read = await Promise.all(some.map((file) => this.#readFile(file, force)));
       some.forEach(({ file }, index) => known.set(file, read[index]!));
     }
     for (const [file, before] of this.#known) {
-      if (!known.has(file) && unreadable.some((folder) => folder === '' || file.startsWith(`${folder}/`))) known.set(file, before);
+      if (
+        !known.has(file) &&
+        unreadable.some((folder) => folder === '' || file.startsWith(`${folder}/`))
+      )
+        known.set(file, before);
     }
     this.#known = known;
-    return { files: [...known.values()].map(({ content }) => content), findings, exists: !unreadable.includes('') };
+    return {
+      files: [...known.values()].map(({ content }) => content),
+      findings,
+      exists: !unreadable.includes(''),
+    };
   }
 
   async #readFile(file: ManifestFile, force: boolean): Promise<KnownFile> {
     const before = this.#known.get(file.file);
     const read = await readTextFile(file.path);
-    const hash = 'fault' in read ? read.fault : createHash('sha256').update(read.text).digest('hex');
+    const hash =
+      'fault' in read ? read.fault : createHash('sha256').update(read.text).digest('hex');
     if (before?.hash === hash && !force) return before;
-    const { broken, ...parsed } = 'fault' in read ? unreadableFile(file, read.fault) : this.#parse(file, read.text);
-    const content: FileContent = Object.freeze({ owner: file.persona ?? null, file: file.file, tools: [], work: [], ...parsed });
+    const { broken, ...parsed } =
+      'fault' in read ? unreadableFile(file, read.fault) : this.#parse(file, read.text);
+    const content: FileContent = Object.freeze({
+      owner: file.persona ?? null,
+      file: file.file,
+      tools: [],
+      work: [],
+      ...parsed,
+    });
     const good = broken ? before?.good : content;
     if (!broken || good === undefined) return { hash, content, good };
-    const findings = content.findings.map((finding) => Object.freeze({ ...finding, message: `${finding.message} Its last good content stays in use.` }));
-    return { hash, content: Object.freeze({ ...good, findings: [...findings, ...good.findings] }), good };
+    const findings = content.findings.map((finding) =>
+      Object.freeze({
+        ...finding,
+        message: `${finding.message} Its last good content stays in use.`,
+      }),
+    );
+    return {
+      hash,
+      content: Object.freeze({ ...good, findings: [...findings, ...good.findings] }),
+      good,
+    };
   }
 
   #parse({ kind, file, persona }: ManifestFile, text: string): Parsed {
@@ -87,8 +132,20 @@ export class ManifestFolder {
     if (kind !== 'tools') return readWork(text, KINDS[kind], owner, file);
     const { entries, issues } = readManifest(text, { file, executeOf: this.#executeOf });
     const broken = issues.some(({ path, severity }) => path === '' && severity === 'error');
-    const findings = issues.map((issue): CapabilityFinding => Object.freeze({ ...issue, kind: issue.path === '' && broken ? 'unreadable' : 'invalid', owner }));
-    return { tools: entries.map(({ definition, entry, line }) => Object.freeze({ definition, manifest: entry, line })), findings, broken };
+    const findings = issues.map((issue): CapabilityFinding =>
+      Object.freeze({
+        ...issue,
+        kind: issue.path === '' && broken ? 'unreadable' : 'invalid',
+        owner,
+      }),
+    );
+    return {
+      tools: entries.map(({ definition, entry, line }) =>
+        Object.freeze({ definition, manifest: entry, line }),
+      ),
+      findings,
+      broken,
+    };
   }
 }
 
@@ -96,7 +153,17 @@ export class ManifestFolder {
 type Parsed = Partial<FileContent> & Pick<FileContent, 'findings'> & { readonly broken: boolean };
 
 function unreadableFile({ file, persona }: ManifestFile, fault: string): Parsed {
-  return { findings: [findingAt({ owner: persona ?? null, file, line: 1, column: 1, path: '' }, 'unreadable', 'error', fault)], broken: true };
+  return {
+    findings: [
+      findingAt(
+        { owner: persona ?? null, file, line: 1, column: 1, path: '' },
+        'unreadable',
+        'error',
+        fault,
+      ),
+    ],
+    broken: true,
+  };
 }
 
 /** Returns a path of an issue relative to the root; empty for the root itself. */

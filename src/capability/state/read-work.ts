@@ -105,10 +105,18 @@ export type JobManifest = Readonly<z.input<typeof jobSchema>>;
 /** A task as written in its file, in snake_case, with `extends` merged. */
 export type TaskManifest = Readonly<z.input<typeof taskSchema>>;
 
-export type WorkManifests = { readonly skill: SkillManifest; readonly job: JobManifest; readonly task: TaskManifest };
+export type WorkManifests = {
+  readonly skill: SkillManifest;
+  readonly job: JobManifest;
+  readonly task: TaskManifest;
+};
 
 /** The values allowed in an entry of each kind; unknown keys are refused. They only check: the entry itself is used. */
-const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = { skill: skillSchema, job: jobSchema, task: taskSchema };
+const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
+  skill: skillSchema,
+  job: jobSchema,
+  task: taskSchema,
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -123,18 +131,54 @@ export interface RawWork {
 }
 
 /** Reads a file of skills, jobs or tasks: a JSON list of objects, or an object with one under the kind's plural. Never throws. */
-export function readWork(text: string, kind: WorkKind, owner: string | null, file: string): { readonly work: readonly RawWork[]; readonly findings: readonly CapabilityFinding[]; readonly broken: boolean } {
+export function readWork(
+  text: string,
+  kind: WorkKind,
+  owner: string | null,
+  file: string,
+): {
+  readonly work: readonly RawWork[];
+  readonly findings: readonly CapabilityFinding[];
+  readonly broken: boolean;
+} {
   const read = readList(text, `${kind}s`);
-  if (!read.ok) return { work: [], findings: [findingAt({ owner, file, ...read.fault, path: '' }, 'unreadable', 'error', read.fault.message)], broken: true };
-  const findings = read.findings.map((finding) => findingAt({ owner, file, ...finding, path: pointerOf(finding.path) }, 'invalid', finding.severity, finding.message));
+  if (!read.ok)
+    return {
+      work: [],
+      findings: [
+        findingAt(
+          { owner, file, ...read.fault, path: '' },
+          'unreadable',
+          'error',
+          read.fault.message,
+        ),
+      ],
+      broken: true,
+    };
+  const findings = read.findings.map((finding) =>
+    findingAt(
+      { owner, file, ...finding, path: pointerOf(finding.path) },
+      'invalid',
+      finding.severity,
+      finding.message,
+    ),
+  );
   const work = read.list.flatMap((value, index): readonly RawWork[] => {
     if (read.spoiled.has(index)) return [];
     const placeOf = (path: Path): Place => {
       const place = [...read.base, index, ...path];
       return { owner, file, ...read.text.positionAt(place), path: pointerOf(place) };
     };
-    if (isPlainObject(value)) return [Object.freeze({ kind, owner, file, fields: cloneFrozen(value), placeOf })];
-    findings.push(findingAt(placeOf([]), 'invalid', 'error', `Expected a ${kind} as an object, got ${describeValue(value)}.`));
+    if (isPlainObject(value))
+      return [Object.freeze({ kind, owner, file, fields: cloneFrozen(value), placeOf })];
+    findings.push(
+      findingAt(
+        placeOf([]),
+        'invalid',
+        'error',
+        `Expected a ${kind} as an object, got ${describeValue(value)}.`,
+      ),
+    );
     return [];
   });
   return { work, findings, broken: false };
@@ -159,7 +203,11 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
  *
  * @param findings receives the problems.
  */
-export function checkWork<Kind extends WorkKind>(kind: Kind, work: readonly RawWork[], findings: CapabilityFinding[]): readonly CheckedWork<Kind>[] {
+export function checkWork<Kind extends WorkKind>(
+  kind: Kind,
+  work: readonly RawWork[],
+  findings: CapabilityFinding[],
+): readonly CheckedWork<Kind>[] {
   const entries = work.filter((raw) => raw.kind === kind);
   const merge = kind === 'skill' ? ({ fields }: RawWork) => fields : mergeInto(entries);
   const checked = new Map<string, CheckedWork<Kind>>();
@@ -171,20 +219,49 @@ export function checkWork<Kind extends WorkKind>(kind: Kind, work: readonly RawW
     }
     const { error } = WORK_SCHEMAS[kind].safeParse(merged);
     if (error !== undefined) {
-      findings.push(...toIssues(error, merged).map(({ path, message }) => findingAt(raw.placeOf(path), 'invalid', 'error', message.replace(/got undefined\.$/, 'got nothing (it is required).'), nameOf(raw))));
+      findings.push(
+        ...toIssues(error, merged).map(({ path, message }) =>
+          findingAt(
+            raw.placeOf(path),
+            'invalid',
+            'error',
+            message.replace(/got undefined\.$/, 'got nothing (it is required).'),
+            nameOf(raw),
+          ),
+        ),
+      );
       continue;
     }
     const name = (merged['name'] as string).trim();
     const key = `${ownerKey(raw.owner)}/${name}`;
     const first = checked.get(key);
-    if (first === undefined) checked.set(key, Object.freeze({ raw, name, manifest: cloneFrozen(merged) as unknown as WorkManifests[Kind] }));
-    else findings.push(findingAt(raw.placeOf(['name']), 'duplicate', 'error', `Expected a name that no other ${kind} of the same owner has, got ${describeValue(name)} again (first in ${first.raw.file}). Rename or remove one.`, name));
+    if (first === undefined)
+      checked.set(
+        key,
+        Object.freeze({
+          raw,
+          name,
+          manifest: cloneFrozen(merged) as unknown as WorkManifests[Kind],
+        }),
+      );
+    else
+      findings.push(
+        findingAt(
+          raw.placeOf(['name']),
+          'duplicate',
+          'error',
+          `Expected a name that no other ${kind} of the same owner has, got ${describeValue(name)} again (first in ${first.raw.file}). Rename or remove one.`,
+          name,
+        ),
+      );
   }
   return [...checked.values()];
 }
 
 /** Returns a function that gives an entry with all it inherits, or the reason why that is impossible. */
-function mergeInto(entries: readonly RawWork[]): (raw: RawWork, chain: readonly RawWork[]) => Fields | string {
+function mergeInto(
+  entries: readonly RawWork[],
+): (raw: RawWork, chain: readonly RawWork[]) => Fields | string {
   const byName = new Map<string, RawWork>();
   for (const raw of entries) {
     const key = `${ownerKey(raw.owner)}/${nameOf(raw)}`;
@@ -193,16 +270,27 @@ function mergeInto(entries: readonly RawWork[]): (raw: RawWork, chain: readonly 
   const merge = (raw: RawWork, chain: readonly RawWork[]): Fields | string => {
     const { kind, owner, fields } = raw;
     const { extends: extended, ...own } = fields;
-    if (extended !== undefined && typeof extended !== 'string') return `Expected the name of a ${kind} to extend, got ${describeValue(extended)}.`;
+    if (extended !== undefined && typeof extended !== 'string')
+      return `Expected the name of a ${kind} to extend, got ${describeValue(extended)}.`;
     const explicit = extended?.trim() ?? '';
     const name = explicit === '' ? nameOf(raw) : explicit;
     // Only a persona's entry inherits from the shared one of its own name.
-    const shared = ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`);
-    const base = (explicit !== '' && explicit !== nameOf(raw) ? byName.get(`${ownerKey(owner)}/${explicit}`) : undefined) ?? shared;
+    const shared =
+      ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`);
+    const base =
+      (explicit !== '' && explicit !== nameOf(raw)
+        ? byName.get(`${ownerKey(owner)}/${explicit}`)
+        : undefined) ?? shared;
     if (base === undefined && explicit === '') return own;
-    if (base === undefined) return `Expected a ${kind} to extend, got none called ${describeValue(explicit)}.${didYouMean(explicit, entries.flatMap((each) => nameOf(each) ?? []))}`;
-    if (chain.includes(base)) return `Expected ${kind}s that extend others, got a circle: ${[...chain, raw, base].map((each) => nameOf(each) ?? '(no name)').join(' → ')}.`;
-    if (chain.length >= MOST_BASES) return `Expected at most ${MOST_BASES} ${kind}s that extend one another, got more. Let some extend the first base itself.`;
+    if (base === undefined)
+      return `Expected a ${kind} to extend, got none called ${describeValue(explicit)}.${didYouMean(
+        explicit,
+        entries.flatMap((each) => nameOf(each) ?? []),
+      )}`;
+    if (chain.includes(base))
+      return `Expected ${kind}s that extend others, got a circle: ${[...chain, raw, base].map((each) => nameOf(each) ?? '(no name)').join(' → ')}.`;
+    if (chain.length >= MOST_BASES)
+      return `Expected at most ${MOST_BASES} ${kind}s that extend one another, got more. Let some extend the first base itself.`;
     const inherited = merge(base, [...chain, raw]);
     return typeof inherited === 'string' ? inherited : { ...inherited, ...own };
   };

@@ -1,7 +1,14 @@
 import { describeValue } from '../../core/plain-data.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
 import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
-import { OwnedNames, type CapabilityJob, type CapabilitySkill, type CapabilityTask, type CapabilityTool, type LiveFacts } from './capability-items.js';
+import {
+  OwnedNames,
+  type CapabilityJob,
+  type CapabilitySkill,
+  type CapabilityTask,
+  type CapabilityTool,
+  type LiveFacts,
+} from './capability-items.js';
 import { checkWork, didYouMean, type CheckedWork, type RawWork } from './read-work.js';
 
 export interface ResolvedWork {
@@ -17,9 +24,19 @@ type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }
  * Makes skills, tasks and jobs out of entries: merged, checked, and with their references resolved. A reference that
  * leads nowhere is a warning.
  */
-export function resolveWork(entries: readonly RawWork[], tools: OwnedNames<CapabilityTool>, live: LiveFacts): ResolvedWork {
+export function resolveWork(
+  entries: readonly RawWork[],
+  tools: OwnedNames<CapabilityTool>,
+  live: LiveFacts,
+): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  const missing = (work: CheckedWork, key: string, what: string, names: readonly string[], known: Known): readonly string[] =>
+  const missing = (
+    work: CheckedWork,
+    key: string,
+    what: string,
+    names: readonly string[],
+    known: Known,
+  ): readonly string[] =>
     Object.freeze(
       names.filter((name, index) => {
         if (known.seenBy(work.raw.owner, name) !== undefined) return false;
@@ -36,11 +53,31 @@ export function resolveWork(entries: readonly RawWork[], tools: OwnedNames<Capab
     const unresolved = Object.freeze({
       skills: missing(work, 'required_skills', 'a skill', requiredSkills, skills),
       tools: missing(work, 'required_tools', 'a tool', requiredTools, tools),
-      tasks: tasks === undefined || !('task_graph' in manifest) ? NONE : missing(work, 'task_graph', 'a task', namesIn(manifest.task_graph.map(({ task }) => task)), tasks),
+      tasks:
+        tasks === undefined || !('task_graph' in manifest)
+          ? NONE
+          : missing(
+              work,
+              'task_graph',
+              'a task',
+              namesIn(manifest.task_graph.map(({ task }) => task)),
+              tasks,
+            ),
     });
-    const parts = [...requiredSkills.flatMap((name) => skills.seenBy(owner, name) ?? []), ...requiredTools.flatMap((name) => tools.seenBy(owner, name) ?? [])];
-    const isAvailable = () => unresolved.skills.length === 0 && unresolved.tools.length === 0 && parts.every((part) => part.available);
-    return { basics: { owner, source: raw.file, requiredTools, unresolved }, requiredSkills, parts, isAvailable };
+    const parts = [
+      ...requiredSkills.flatMap((name) => skills.seenBy(owner, name) ?? []),
+      ...requiredTools.flatMap((name) => tools.seenBy(owner, name) ?? []),
+    ];
+    const isAvailable = () =>
+      unresolved.skills.length === 0 &&
+      unresolved.tools.length === 0 &&
+      parts.every((part) => part.available);
+    return {
+      basics: { owner, source: raw.file, requiredTools, unresolved },
+      requiredSkills,
+      parts,
+      isAvailable,
+    };
   };
 
   const noSkills = new OwnedNames<CapabilitySkill>([]);
@@ -88,7 +125,13 @@ export function resolveWork(entries: readonly RawWork[], tools: OwnedNames<Capab
         manifest,
         personas: namesIn(manifest.personas),
         requiredSkills,
-        requiredCapabilities: tags(parts.flatMap((part) => ('requiredCapabilities' in part ? [...part.requiredCapabilities, ...part.capabilityTags] : part.capabilityTags))),
+        requiredCapabilities: tags(
+          parts.flatMap((part) =>
+            'requiredCapabilities' in part
+              ? [...part.requiredCapabilities, ...part.capabilityTags]
+              : part.capabilityTags,
+          ),
+        ),
         get health() {
           return live.ledger.job(raw.owner, name);
         },
@@ -111,17 +154,52 @@ function tags(values: readonly string[] = []): readonly string[] {
   return Object.freeze(normalizeCapabilities(values));
 }
 
-function danglingReference({ raw, name }: CheckedWork, key: string, index: number, what: string, missing: string, known: Known): CapabilityFinding {
+function danglingReference(
+  { raw, name }: CheckedWork,
+  key: string,
+  index: number,
+  what: string,
+  missing: string,
+  known: Known,
+): CapabilityFinding {
   const owners = known.ownersOf(missing).map(({ owner }) => owner);
   const whose = raw.owner === null ? 'shared' : `of ${raw.owner} or shared`;
-  const hint = owners.length > 0 ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.` : `.${didYouMean(missing, known.all.map((each) => each.name))}`;
-  return findingAt(raw.placeOf([key, index]), 'dangling', 'warning', `Expected ${what} that is ${whose}, got ${describeValue(missing)}${hint}`, name);
+  const hint =
+    owners.length > 0
+      ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.`
+      : `.${didYouMean(
+          missing,
+          known.all.map((each) => each.name),
+        )}`;
+  return findingAt(
+    raw.placeOf([key, index]),
+    'dangling',
+    'warning',
+    `Expected ${what} that is ${whose}, got ${describeValue(missing)}${hint}`,
+    name,
+  );
 }
 
 /** Returns warnings for steps that depend on a missing step: they would wait for ever. */
-function stepFaults({ raw, name, manifest: { task_graph: steps } }: CheckedWork<'job'>): readonly CapabilityFinding[] {
+function stepFaults({
+  raw,
+  name,
+  manifest: { task_graph: steps },
+}: CheckedWork<'job'>): readonly CapabilityFinding[] {
   const there = new Set(steps.map(({ task }) => task.trim()));
   return steps.flatMap(({ depends_on: needed = [] }, step) =>
-    needed.flatMap((each, index) => (there.has(each.trim()) ? [] : [findingAt(raw.placeOf(['task_graph', step, 'depends_on', index]), 'dangling', 'warning', `Expected a step of this job, got ${describeValue(each)}.`, name)])),
+    needed.flatMap((each, index) =>
+      there.has(each.trim())
+        ? []
+        : [
+            findingAt(
+              raw.placeOf(['task_graph', step, 'depends_on', index]),
+              'dangling',
+              'warning',
+              `Expected a step of this job, got ${describeValue(each)}.`,
+              name,
+            ),
+          ],
+    ),
   );
 }

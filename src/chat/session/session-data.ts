@@ -27,7 +27,8 @@ export interface SessionData {
 }
 
 /** The state of a session: which of its next steps is due. */
-export type SessionStatus = 'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
+export type SessionStatus =
+  'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
 /**
  * Returns the status of a session; it follows from its data, so it cannot contradict them.
@@ -53,20 +54,48 @@ export type NewSession = {
 };
 
 /** The schema of ids of sessions: what every store, file system and address takes. */
-export const sessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, '1 to 128 letters, digits, dots, colons, underscores and hyphens');
-const newSessionOptions = z.strictObject({ id: sessionId.optional(), context: z.unknown().optional(), messages: z.unknown().optional() });
+export const sessionId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9._:-]{1,128}$/,
+    '1 to 128 letters, digits, dots, colons, underscores and hyphens',
+  );
+const newSessionOptions = z.strictObject({
+  id: sessionId.optional(),
+  context: z.unknown().optional(),
+  messages: z.unknown().optional(),
+});
 
 /** Returns the data of a new session. @throws ToolError `INVALID_ARGUMENT` for what cannot be kept as JSON; `OPEN_TOOL_CALLS` for messages with open calls. */
 export function newSessionData(options: NewSession): SessionData {
-  const { id = randomUUID(), context, messages = [] } = checkOptions(newSessionOptions, options, 'options of a session');
+  const {
+    id = randomUUID(),
+    context,
+    messages = [],
+  } = checkOptions(newSessionOptions, options, 'options of a session');
   const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
-  const plain = cloneMessage((context ?? null) as Json, 'the context of a session', 'INVALID_ARGUMENT');
-  return Object.freeze({ id, origin: randomUUID(), rev: 0, ...(context !== undefined && { context: plain }), chat, resolutions: Object.freeze([]) });
+  const plain = cloneMessage(
+    (context ?? null) as Json,
+    'the context of a session',
+    'INVALID_ARGUMENT',
+  );
+  return Object.freeze({
+    id,
+    origin: randomUUID(),
+    rev: 0,
+    ...(context !== undefined && { context: plain }),
+    chat,
+    resolutions: Object.freeze([]),
+  });
 }
 
 /** Throws `INVALID_ARGUMENT` for anything but the id of a session. */
 export function assertId(id: unknown): asserts id is string {
-  if (!sessionId.safeParse(id).success) throw invalidArgument('the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens', id);
+  if (!sessionId.safeParse(id).success)
+    throw invalidArgument(
+      'the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens',
+      id,
+    );
 }
 
 /** Returns the data with another chat, one revision on. */
@@ -82,18 +111,40 @@ export function withChat(data: SessionData, chat: ChatState): SessionData {
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const { openTurn } = data.chat;
-  const isOpen = ({ progress: { state } }: CallRecord) => state === 'approved' || state === 'not_started';
+  const isOpen = ({ progress: { state } }: CallRecord) =>
+    state === 'approved' || state === 'not_started';
   if (openTurn?.calls.some(isOpen) !== true) return data;
   const doubtful = (call: CallRecord): CallRecord => {
     const { progress } = call;
-    if (progress.state === 'approved') return Object.freeze({ ...call, progress: Object.freeze({ state: 'waiting', pending: progress.pending }) });
+    if (progress.state === 'approved')
+      return Object.freeze({
+        ...call,
+        progress: Object.freeze({ state: 'waiting', pending: progress.pending }),
+      });
     if (progress.state !== 'not_started') return call;
     const { input, rerunOf: startedAt = now } = progress;
-    return Object.freeze({ ...call, progress: Object.freeze({ state: 'started', startedAt, ...(input !== undefined && { input }) }) });
+    return Object.freeze({
+      ...call,
+      progress: Object.freeze({
+        state: 'started',
+        startedAt,
+        ...(input !== undefined && { input }),
+      }),
+    });
   };
-  const approved = new Set(openTurn.calls.flatMap(({ callId, progress }) => (progress.state === 'approved' ? [callId] : [])));
-  const chat = Object.freeze({ ...data.chat, openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(openTurn.calls.map(doubtful)) }) });
-  return Object.freeze({ ...withChat(data, chat), resolutions: Object.freeze(data.resolutions.filter(({ callId }) => !approved.has(callId))) });
+  const approved = new Set(
+    openTurn.calls.flatMap(({ callId, progress }) =>
+      progress.state === 'approved' ? [callId] : [],
+    ),
+  );
+  const chat = Object.freeze({
+    ...data.chat,
+    openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(openTurn.calls.map(doubtful)) }),
+  });
+  return Object.freeze({
+    ...withChat(data, chat),
+    resolutions: Object.freeze(data.resolutions.filter(({ callId }) => !approved.has(callId))),
+  });
 }
 
 /** The signed snapshot that a session comes from: it is continued once among those who share the executor's store. */
@@ -118,7 +169,12 @@ const MOST_ATTEMPTS = 8;
  * @throws ToolError `STALE_SESSION` for a signed snapshot that was continued before, or one of before it; `STATE_UNAVAILABLE` when that, or
  * decisions, depend on the store; `INVALID_SNAPSHOT` when the record was changed by something else.
  */
-export async function enterRun(store: StateStore | undefined, data: SessionData, generation: Generation | undefined, now: number): Promise<SessionData> {
+export async function enterRun(
+  store: StateStore | undefined,
+  data: SessionData,
+  generation: Generation | undefined,
+  now: number,
+): Promise<SessionData> {
   if (store === undefined) return data;
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
     try {
@@ -127,36 +183,88 @@ export async function enterRun(store: StateStore | undefined, data: SessionData,
     } catch (error) {
       if (isRestarted(error)) continue;
       // Nothing was decided or begun that the store would have to know of.
-      if (isToolError(error, 'STATE_UNAVAILABLE') && generation === undefined && data.chat.openTurn === undefined) return data;
+      if (
+        isToolError(error, 'STATE_UNAVAILABLE') &&
+        generation === undefined &&
+        data.chat.openTurn === undefined
+      )
+        return data;
       throw error;
     }
   }
-  throw new ToolError('STATE_UNAVAILABLE', expectedGot('a state store that stays the same for one read and write', `another state in each of ${MOST_ATTEMPTS} attempts`, 'Nothing was run. Look after the store, and continue again.'), { details: { id: data.id } });
+  throw new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot(
+      'a state store that stays the same for one read and write',
+      `another state in each of ${MOST_ATTEMPTS} attempts`,
+      'Nothing was run. Look after the store, and continue again.',
+    ),
+    { details: { id: data.id } },
+  );
 }
 
 /** Enters a run in one attempt. @returns `undefined` when another process wrote the record in between. */
-async function tryToEnter(store: StateStore, data: SessionData, generation: Generation | undefined, now: number): Promise<SessionData | undefined> {
-  const { id, origin, chat: { openTurn }, storeIdentity: before } = data;
+async function tryToEnter(
+  store: StateStore,
+  data: SessionData,
+  generation: Generation | undefined,
+  now: number,
+): Promise<SessionData | undefined> {
+  const {
+    id,
+    origin,
+    chat: { openTurn },
+    storeIdentity: before,
+  } = data;
   const key = `session-runs:${digestOf(origin)}`;
   const { identity } = await store.now();
   const record = await store.get(key);
   const [continued, mark] = record === undefined ? [-1] : readRecord(record, id, key);
-  if (generation !== undefined && (continued > generation.rev || (continued === generation.rev && mark !== generation.mark))) {
-    throw new ToolError('STALE_SESSION', expectedGot(`a snapshot of the session ${id} that was not continued before`, 'one that was', 'Continue the newest snapshot; one that is read without the key is not refused.'), { details: { id, rev: generation.rev } });
+  if (
+    generation !== undefined &&
+    (continued > generation.rev || (continued === generation.rev && mark !== generation.mark))
+  ) {
+    throw new ToolError(
+      'STALE_SESSION',
+      expectedGot(
+        `a snapshot of the session ${id} that was not continued before`,
+        'one that was',
+        'Continue the newest snapshot; one that is read without the key is not refused.',
+      ),
+      { details: { id, rev: generation.rev } },
+    );
   }
-  const next = generation === undefined ? (record ?? '[-1]') : JSON.stringify([generation.rev, generation.mark]);
-  if (next !== record && !(await store.compareAndSet(key, record, next, { identity }))) return undefined;
-  const approvedIn = openTurn?.calls.flatMap(({ progress }) => (progress.state === 'approved' ? [progress.pending.storeIdentity] : []))[0];
+  const next =
+    generation === undefined
+      ? (record ?? '[-1]')
+      : JSON.stringify([generation.rev, generation.mark]);
+  if (next !== record && !(await store.compareAndSet(key, record, next, { identity })))
+    return undefined;
+  const approvedIn = openTurn?.calls.flatMap(({ progress }) =>
+    progress.state === 'approved' ? [progress.pending.storeIdentity] : [],
+  )[0];
   const known = before ?? approvedIn;
-  const isKnown = known === undefined || (known === identity && (before === undefined || record !== undefined));
-  return Object.freeze({ ...(isKnown ? data : withDecisionsAskedAgain(data, now)), storeIdentity: identity });
+  const isKnown =
+    known === undefined || (known === identity && (before === undefined || record !== undefined));
+  return Object.freeze({
+    ...(isKnown ? data : withDecisionsAskedAgain(data, now)),
+    storeIdentity: identity,
+  });
 }
 
 function readRecord(record: string, id: string, key: string): z.output<typeof recordSchema> {
   try {
     return recordSchema.parse(JSON.parse(record));
   } catch {
-    throw new ToolError('INVALID_SNAPSHOT', expectedGot(`the record of runs of the session ${id} as [revision, mark]`, 'other data, written by something else', 'Remove its key from the store: decisions that depend on it are asked again.'), { details: { id, key } });
+    throw new ToolError(
+      'INVALID_SNAPSHOT',
+      expectedGot(
+        `the record of runs of the session ${id} as [revision, mark]`,
+        'other data, written by something else',
+        'Remove its key from the store: decisions that depend on it are asked again.',
+      ),
+      { details: { id, key } },
+    );
   }
 }
 
@@ -164,10 +272,14 @@ function readRecord(record: string, id: string, key: string): z.output<typeof re
 export type ChangedTool = { readonly toolName: string; readonly change: 'changed' | 'missing' };
 
 /** Returns the tools of calls of the open turn that are still to be run, and are declared otherwise now or missing. */
-export function changedTools({ openTurn }: ChatState, registry: ToolMetadataRegistry): readonly ChangedTool[] {
+export function changedTools(
+  { openTurn }: ChatState,
+  registry: ToolMetadataRegistry,
+): readonly ChangedTool[] {
   const known = new Map((openTurn?.tools ?? []).map(({ toolName, digest }) => [toolName, digest]));
   const changes = new Map<string, ChangedTool>();
-  const note = (toolName: string, change: ChangedTool['change']) => changes.set(toolName, Object.freeze({ toolName, change }));
+  const note = (toolName: string, change: ChangedTool['change']) =>
+    changes.set(toolName, Object.freeze({ toolName, change }));
   for (const { toolName, progress } of openTurn?.calls ?? []) {
     if (progress.state === 'settled') continue;
     // By the name that was called: an alias may belong to another tool by now.
@@ -175,11 +287,14 @@ export function changedTools({ openTurn }: ChatState, registry: ToolMetadataRegi
     if (entry !== undefined) {
       // The user may have been asked later than the model, about the tool as it was then.
       const asked = 'pending' in progress ? progress.pending.definitionDigest : '';
-      if (entry.digest !== (asked === '' ? known.get(entry.name) : asked)) note(entry.name, 'changed');
+      if (entry.digest !== (asked === '' ? known.get(entry.name) : asked))
+        note(entry.name, 'changed');
       continue;
     }
     // A name that nothing answers to now, and nothing did then, is the model's mistake; the model is told.
-    const gone = known.has(toolName) ? [toolName] : [...known.keys()].filter((name) => !registry.has(name));
+    const gone = known.has(toolName)
+      ? [toolName]
+      : [...known.keys()].filter((name) => !registry.has(name));
     for (const name of gone) note(name, 'missing');
   }
   return Object.freeze([...changes.values()]);

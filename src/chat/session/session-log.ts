@@ -22,7 +22,12 @@ const FORMAT = 'tooldex.session-log';
 /** The last item of a log whose session was deleted. */
 const DELETED = 'deleted';
 
-const headerSchema = z.strictObject({ format: z.literal(FORMAT), version: z.literal(1), identity: z.string(), pieces: z.number().int().min(1).max(MOST_ITEMS) });
+const headerSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(1),
+  identity: z.string(),
+  pieces: z.number().int().min(1).max(MOST_ITEMS),
+});
 const movedSchema = z.strictObject({ moved: z.uuid() });
 
 /** A log up to its last item; an append names it, so that of two processes that have read the same one is refused. */
@@ -39,7 +44,9 @@ export interface LogEnd {
 }
 
 /** The content of a log: the snapshot with all changes, or the log that it was moved to. */
-export type LogContent = { readonly end: LogEnd; readonly snapshot: unknown } | { readonly end: LogEnd; readonly movedTo: string };
+export type LogContent =
+  | { readonly end: LogEnd; readonly snapshot: unknown }
+  | { readonly end: LogEnd; readonly movedTo: string };
 
 /**
  * The logs of sessions: lists in a store that begin with a snapshot, in pieces, and go on with one item a checkpoint.
@@ -52,7 +59,15 @@ export class SessionLogs {
   readonly #key: Uint8Array | undefined;
   readonly #lifetime: { readonly ttlMs?: number };
 
-  constructor({ store, key, ttlMs }: { readonly store: StateStore; readonly key?: Uint8Array | undefined; readonly ttlMs?: number | undefined }) {
+  constructor({
+    store,
+    key,
+    ttlMs,
+  }: {
+    readonly store: StateStore;
+    readonly key?: Uint8Array | undefined;
+    readonly ttlMs?: number | undefined;
+  }) {
     this.#store = store;
     this.#key = key;
     this.#lifetime = ttlMs === undefined ? {} : { ttlMs: ttlMs + LEAD_MS };
@@ -62,25 +77,57 @@ export class SessionLogs {
   async begin(id: string, snapshot: string, identity: string): Promise<LogEnd> {
     const pieces = split(snapshot);
     const logId = randomUUID();
-    let end: LogEnd = { logId, items: 0, signature: firstSignature(id, logId), identity, snapshotLength: 0, changesLength: 0 };
-    for (const text of [JSON.stringify({ format: FORMAT, version: 1, identity, pieces: pieces.length }), ...pieces]) {
+    let end: LogEnd = {
+      logId,
+      items: 0,
+      signature: firstSignature(id, logId),
+      identity,
+      snapshotLength: 0,
+      changesLength: 0,
+    };
+    for (const text of [
+      JSON.stringify({ format: FORMAT, version: 1, identity, pieces: pieces.length }),
+      ...pieces,
+    ]) {
       const next = await this.append(id, end, text, identity);
-      if (next === undefined) throw new ToolError('STATE_UNAVAILABLE', expectedGot('the log of a session to be written', 'a store that takes no more of it', 'Try again.'));
+      if (next === undefined)
+        throw new ToolError(
+          'STATE_UNAVAILABLE',
+          expectedGot(
+            'the log of a session to be written',
+            'a store that takes no more of it',
+            'Try again.',
+          ),
+        );
       end = next;
     }
     return Object.freeze({ ...end, snapshotLength: snapshot.length, changesLength: 0 });
   }
 
   /** @returns the log with one item more; `undefined` when another process has appended since. @throws ToolError `STATE_UNAVAILABLE`. */
-  async append(id: string, end: LogEnd, text: string, identity: string): Promise<LogEnd | undefined> {
+  async append(
+    id: string,
+    end: LogEnd,
+    text: string,
+    identity: string,
+  ): Promise<LogEnd | undefined> {
     const signature = this.#key === undefined ? '' : signatureOf(this.#key, end.signature, text);
-    const items = await this.#store.append(keyOf(id, end.logId), `${signature}:${text}`, { at: end.items, max: MOST_ITEMS, identity, ...this.#lifetime });
-    return items === undefined ? undefined : Object.freeze({ ...end, items, signature, changesLength: end.changesLength + text.length });
+    const items = await this.#store.append(keyOf(id, end.logId), `${signature}:${text}`, {
+      at: end.items,
+      max: MOST_ITEMS,
+      identity,
+      ...this.#lifetime,
+    });
+    return items === undefined
+      ? undefined
+      : Object.freeze({ ...end, items, signature, changesLength: end.changesLength + text.length });
   }
 
   /** Tells readers and writers of a log that the session goes on in another one. @returns whether they are told. */
   async move(id: string, from: LogEnd, to: LogEnd): Promise<boolean> {
-    return (await this.append(id, from, JSON.stringify({ moved: to.logId }), to.identity)) !== undefined;
+    return (
+      (await this.append(id, from, JSON.stringify({ moved: to.logId }), to.identity)) !== undefined
+    );
   }
 
   /** Returns true for a log that should be written afresh, which costs as much as what was appended since it was. */
@@ -97,51 +144,72 @@ export class SessionLogs {
       const at = item.indexOf(':');
       const text = item.slice(at + 1);
       const given = item.slice(0, Math.max(at, 0));
-      if (this.#key !== undefined && !isEqualSignature(given, signatureOf(this.#key, signature, text))) throw refused('items signed with the key, each after the one before it', 'others');
+      if (
+        this.#key !== undefined &&
+        !isEqualSignature(given, signatureOf(this.#key, signature, text))
+      )
+        throw refused('items signed with the key, each after the one before it', 'others');
       signature = given;
       texts.push(text);
     }
     if (texts.length === 0) return undefined;
     const header = parse(texts[0]!);
-    if (!headerSchema.safeParse(header).success) throw refused(`a log of the format ${JSON.stringify(FORMAT)}, version 1`, 'something else');
+    if (!headerSchema.safeParse(header).success)
+      throw refused(`a log of the format ${JSON.stringify(FORMAT)}, version 1`, 'something else');
     const { identity, pieces } = header as z.output<typeof headerSchema>;
     if (texts.length <= pieces) return undefined;
     const json = texts.slice(1, pieces + 1).join('');
     const changes = texts.slice(pieces + 1);
-    const end = Object.freeze({ logId, items: texts.length, signature, identity, snapshotLength: json.length, changesLength: changes.reduce((sum, { length }) => sum + length, 0) });
+    const end = Object.freeze({
+      logId,
+      items: texts.length,
+      signature,
+      identity,
+      snapshotLength: json.length,
+      changesLength: changes.reduce((sum, { length }) => sum + length, 0),
+    });
     const last = movedSchema.safeParse(changes.length === 0 ? undefined : parse(changes.at(-1)!));
     if (last.success) return { end, movedTo: last.data.moved };
     const snapshot = parse(json);
-    if (!isPlainObject(snapshot)) throw refused('a snapshot at the beginning of the log', 'something else');
+    if (!isPlainObject(snapshot))
+      throw refused('a snapshot at the beginning of the log', 'something else');
     for (const text of changes) applyDelta(snapshot, parse(text));
     return { end, snapshot };
   }
 
   /** Lets logs go that nothing points to any more; a process that reads one of them at the moment can read on. Nothing depends on it. */
   async drop(id: string, logIds: readonly string[]): Promise<void> {
-    await Promise.all(logIds.map((logId) => this.#store.expire(keyOf(id, logId), LEAD_MS))).catch(() => undefined);
+    await Promise.all(logIds.map((logId) => this.#store.expire(keyOf(id, logId), LEAD_MS))).catch(
+      () => undefined,
+    );
   }
 
   /** Ends a log, and those that it was moved to: nobody can append to it any more. @throws ToolError `STATE_UNAVAILABLE`. */
   async end(id: string, logId: string): Promise<void> {
     const ended = new Set<string>();
-    for (let next: string | undefined = logId; next !== undefined && !ended.has(next); ) {
+    for (let next: string | undefined = logId; next !== undefined && !ended.has(next);) {
       ended.add(next);
       const key = keyOf(id, next);
       const items = await this.#store.append(key, DELETED, { max: MOST_ITEMS, ttlMs: LEAD_MS });
-      const [last = ''] = items === undefined || items < 2 ? [] : await this.#store.read(key, { from: items - 2, limit: 1 });
+      const [last = ''] =
+        items === undefined || items < 2
+          ? []
+          : await this.#store.read(key, { from: items - 2, limit: 1 });
       next = /^[0-9a-f]*:\{"moved":"([0-9a-f-]{36})"\}$/.exec(last)?.[1];
     }
   }
 
   /** Reads items in pages that grow as long as they are short: an operation of a store must be over in a moment. */
   async *#items(key: string): AsyncGenerator<string, void> {
-    for (let from = 0, limit = 4; ; ) {
+    for (let from = 0, limit = 4; ;) {
       const page = await this.#store.read(key, { from, limit });
       yield* page;
       if (page.length < limit) return;
       from += page.length;
-      limit = page.reduce((sum, { length }) => sum + length, 0) < ITEM_LENGTH ? Math.min(limit * 4, 1_000) : 4;
+      limit =
+        page.reduce((sum, { length }) => sum + length, 0) < ITEM_LENGTH
+          ? Math.min(limit * 4, 1_000)
+          : 4;
     }
   }
 }
@@ -149,7 +217,7 @@ export class SessionLogs {
 /** Returns the pieces of a text, split between characters and not between their halves: stores take no half. */
 function split(text: string): readonly string[] {
   const pieces: string[] = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const last = text.charCodeAt(start + ITEM_LENGTH - 1);
     const end = start + ITEM_LENGTH - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
     pieces.push(text.slice(start, end));
@@ -179,7 +247,10 @@ function parse(text: string): unknown {
 }
 
 function refused(expected: string, got: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The log of the session is refused:\n  ${expectedGot(expected, got, 'It was changed by something else, or is read with another key: delete the session, or give its key.')}`);
+  return new ToolError(
+    'INVALID_SNAPSHOT',
+    `The log of the session is refused:\n  ${expectedGot(expected, got, 'It was changed by something else, or is read with another key: delete the session, or give its key.')}`,
+  );
 }
 
 const anObject = z.custom<object>(isPlainObject, { error: 'an object' });
@@ -215,7 +286,10 @@ type SessionDelta = z.output<typeof deltaSchema>;
  * Returns what changed between two states of one session, by comparing references: data is frozen, so the same
  * object is the same data.
  */
-export function deltaOf({ chat: before, resolutions, storeIdentity: store }: SessionData, { rev, chat, resolutions: decided, storeIdentity }: SessionData): SessionDelta {
+export function deltaOf(
+  { chat: before, resolutions, storeIdentity: store }: SessionData,
+  { rev, chat, resolutions: decided, storeIdentity }: SessionData,
+): SessionDelta {
   return {
     rev,
     ...(storeIdentity !== undefined && storeIdentity !== store && { storeIdentity }),
@@ -234,10 +308,26 @@ function tailOf(before: readonly object[], after: readonly object[]): Tail {
   return { from, items: after.slice(from) };
 }
 
-function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): Partial<SessionDelta> {
-  if (before === undefined || after === undefined || before.message !== after.message || before.tools !== after.tools || before.index !== after.index || (before.end !== undefined && after.end === undefined)) return { openTurn: after ?? null };
-  const calls = after.calls.flatMap(({ progress }, at): [number, CallRecord['progress']][] => (after.calls[at] === before.calls[at] ? [] : [[at, progress]]));
-  return { ...(calls.length > 0 && { calls: calls as unknown as [number, Json][] }), ...(after.end !== before.end && { turnEnd: after.end! }) };
+function turnDelta(
+  before: OpenTurn | undefined,
+  after: OpenTurn | undefined,
+): Partial<SessionDelta> {
+  if (
+    before === undefined ||
+    after === undefined ||
+    before.message !== after.message ||
+    before.tools !== after.tools ||
+    before.index !== after.index ||
+    (before.end !== undefined && after.end === undefined)
+  )
+    return { openTurn: after ?? null };
+  const calls = after.calls.flatMap(({ progress }, at): [number, CallRecord['progress']][] =>
+    after.calls[at] === before.calls[at] ? [] : [[at, progress]],
+  );
+  return {
+    ...(calls.length > 0 && { calls: calls as unknown as [number, Json][] }),
+    ...(after.end !== before.end && { turnEnd: after.end! }),
+  };
 }
 
 /**
@@ -248,8 +338,20 @@ function turnDelta(before: OpenTurn | undefined, after: OpenTurn | undefined): P
 function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
   if (!deltaSchema.safeParse(given).success) throw refused('changes of a session', 'others');
   // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const { rev, storeIdentity, messages, openTurn, calls = [], turnEnd, end, offered, flow, resolutions } = given as SessionDelta;
-  if (rev < Number(snapshot['rev'])) throw refused('changes in the order in which they were made', 'others');
+  const {
+    rev,
+    storeIdentity,
+    messages,
+    openTurn,
+    calls = [],
+    turnEnd,
+    end,
+    offered,
+    flow,
+    resolutions,
+  } = given as SessionDelta;
+  if (rev < Number(snapshot['rev']))
+    throw refused('changes in the order in which they were made', 'others');
   snapshot['rev'] = rev;
   if (storeIdentity !== undefined) snapshot['storeIdentity'] = storeIdentity;
   if (messages !== undefined) replaceTail(snapshot['messages'], messages);
@@ -258,7 +360,8 @@ function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
   if (flow !== undefined) snapshot['flow'] = flow;
   putOrRemove(snapshot, 'openTurn', openTurn);
   putOrRemove(snapshot, 'end', end);
-  const turn = snapshot['openTurn'] as { calls: Record<string, unknown>[]; end?: unknown } | undefined;
+  const turn = snapshot['openTurn'] as
+    { calls: Record<string, unknown>[]; end?: unknown } | undefined;
   for (const [at, progress] of calls) {
     const call = turn?.calls?.[at];
     if (call === undefined) throw refused('changes of calls that the session has', 'others');
@@ -270,13 +373,17 @@ function applyDelta(snapshot: Record<string, unknown>, given: unknown): void {
 }
 
 function replaceTail(list: unknown, { from, items }: Tail): void {
-  if (!Array.isArray(list) || from > list.length) throw refused('changes of a list that the session has', 'others');
+  if (!Array.isArray(list) || from > list.length)
+    throw refused('changes of a list that the session has', 'others');
   list.length = from;
   for (const item of items) list.push(item);
 }
 
-function putOrRemove(snapshot: Record<string, unknown>, field: string, value: object | null | undefined): void {
+function putOrRemove(
+  snapshot: Record<string, unknown>,
+  field: string,
+  value: object | null | undefined,
+): void {
   if (value === null) delete snapshot[field];
   else if (value !== undefined) snapshot[field] = value;
 }
-

@@ -4,10 +4,21 @@ import { expectedGot } from '../../core/issues.js';
 import { checkOptions, withMethods } from '../../core/options.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
-import { assertId, newSessionData, withDecisionsAskedAgain, type NewSession, type SessionData } from './session-data.js';
+import {
+  assertId,
+  newSessionData,
+  withDecisionsAskedAgain,
+  type NewSession,
+  type SessionData,
+} from './session-data.js';
 import { deltaOf, ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
 import { keptSession, type Keep, type Session } from './session.js';
-import { readingFields, readSnapshot, writeSnapshot, type ReadSnapshotOptions } from './snapshot.js';
+import {
+  readingFields,
+  readSnapshot,
+  writeSnapshot,
+  type ReadSnapshotOptions,
+} from './snapshot.js';
 
 type SessionStoreOptions = ReadSnapshotOptions & {
   /** The store that keeps the sessions, the same for all processes that run them. */
@@ -18,7 +29,15 @@ type SessionStoreOptions = ReadSnapshotOptions & {
 
 const sessionStoreOptions = z.strictObject({
   ...readingFields,
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire', 'now', 'append', 'read'),
+  store: withMethods<StateStore>(
+    'a StateStore',
+    'get',
+    'compareAndSet',
+    'expire',
+    'now',
+    'append',
+    'read',
+  ),
   ttlMs: z.number().int().min(1).optional(),
 });
 const LOG_ID = /^[0-9a-f-]{36}$/;
@@ -59,7 +78,11 @@ export class SessionStore {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: SessionStoreOptions) {
-    const { store, ttlMs, key, migrations } = checkOptions(sessionStoreOptions, options, 'options of a store of sessions');
+    const { store, ttlMs, key, migrations } = checkOptions(
+      sessionStoreOptions,
+      options,
+      'options of a store of sessions',
+    );
     this.#store = store;
     this.#lifetime = ttlMs === undefined ? {} : { ttlMs };
     this.#reading = migrations === undefined ? {} : { migrations };
@@ -75,7 +98,7 @@ export class SessionStore {
   /** Opens a session as it was kept last; `undefined` for an unknown id. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
   async open(id: string): Promise<Session | undefined> {
     assertId(id);
-    for (let before: string | undefined; ; ) {
+    for (let before: string | undefined; ;) {
       // Before anything is read: what is written later is refused if the store restarts in between.
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headOf(id));
@@ -94,7 +117,8 @@ export class SessionStore {
     for (;;) {
       const head = await this.#store.get(headOf(id));
       if (head === undefined) return;
-      if (await this.#store.compareAndSet(headOf(id), head, undefined)) return LOG_ID.test(head) ? this.#logs.end(id, head) : undefined;
+      if (await this.#store.compareAndSet(headOf(id), head, undefined))
+        return LOG_ID.test(head) ? this.#logs.end(id, head) : undefined;
     }
   }
 
@@ -106,17 +130,31 @@ export class SessionStore {
         if (kept !== undefined) return this.#keepAfter(kept);
       } catch (error) {
         if (!isRestarted(error)) throw error;
-        throw stale(data, 'it was read', 'a store that restarted since', 'Open it again: calls that were approved and not run need approval again.', 'restarted');
+        throw stale(
+          data,
+          'it was read',
+          'a store that restarted since',
+          'Open it again: calls that were approved and not run need approval again.',
+          'restarted',
+        );
       }
-      throw before === undefined ? stale(data, 'it is new to the store', 'one of this id', 'Open it, or take another id.') : stale(data, 'it was read', 'one that was changed or deleted since', 'Open it again, and decide again.');
+      throw before === undefined
+        ? stale(data, 'it is new to the store', 'one of this id', 'Open it, or take another id.')
+        : stale(
+            data,
+            'it was read',
+            'one that was changed or deleted since',
+            'Open it again, and decide again.',
+          );
     };
   }
 
   /** @returns `undefined` when a log on the way is gone. */
   async #read(id: string, head: string, identity: string): Promise<Kept | undefined> {
     const trail: string[] = [];
-    for (let logId = head; ; ) {
-      if (!LOG_ID.test(logId) || trail.includes(logId)) throw refused('the id of a log under the key of the session', 'something else');
+    for (let logId = head; ;) {
+      if (!LOG_ID.test(logId) || trail.includes(logId))
+        throw refused('the id of a log under the key of the session', 'something else');
       trail.push(logId);
       const log = await this.#logs.read(id, logId);
       if (log === undefined) return undefined;
@@ -132,7 +170,13 @@ export class SessionStore {
   async #begin(data: SessionData): Promise<Kept | undefined> {
     const { identity } = await this.#store.now();
     const end = await this.#logs.begin(data.id, snapshotOf(data), identity);
-    if (await this.#store.compareAndSet(headOf(data.id), undefined, end.logId, { ...this.#lifetime, identity })) return Object.freeze({ data, identity, end, trail: Object.freeze([end.logId]) });
+    if (
+      await this.#store.compareAndSet(headOf(data.id), undefined, end.logId, {
+        ...this.#lifetime,
+        identity,
+      })
+    )
+      return Object.freeze({ data, identity, end, trail: Object.freeze([end.logId]) });
     await this.#logs.drop(data.id, [end.logId]);
     return undefined;
   }
@@ -140,7 +184,8 @@ export class SessionStore {
   async #append(data: SessionData, before: Kept): Promise<Kept | undefined> {
     const { end, identity } = before;
     const { ttlMs } = this.#lifetime;
-    if (ttlMs !== undefined && !(await this.#store.expire(headOf(data.id), ttlMs))) return undefined;
+    if (ttlMs !== undefined && !(await this.#store.expire(headOf(data.id), ttlMs)))
+      return undefined;
     if (identity !== end.identity || this.#logs.isLong(end)) return this.#rewrite(data, before);
     const changes = JSON.stringify(deltaOf(before.data, data));
     if (changes.length > ITEM_LENGTH) return this.#rewrite(data, before);
@@ -159,7 +204,12 @@ export class SessionStore {
     const isNamed = await this.#name(id, trail, next.logId, identity);
     if (isNamed === false) return undefined;
     if (isNamed) await this.#logs.drop(id, trail);
-    return Object.freeze({ data, identity, end: next, trail: Object.freeze(isNamed ? [next.logId] : [...trail, next.logId]) });
+    return Object.freeze({
+      data,
+      identity,
+      end: next,
+      trail: Object.freeze(isNamed ? [next.logId] : [...trail, next.logId]),
+    });
   }
 
   /**
@@ -168,12 +218,20 @@ export class SessionStore {
    * @returns `false` when it names none of them: the session was deleted, or another process has gone on with it; `undefined`
    * when the store does not answer, and readers find the new log by the trail.
    */
-  async #name(id: string, trail: readonly string[], logId: string, identity: string): Promise<boolean | undefined> {
+  async #name(
+    id: string,
+    trail: readonly string[],
+    logId: string,
+    identity: string,
+  ): Promise<boolean | undefined> {
     try {
       for (;;) {
         const head = await this.#store.get(headOf(id));
         if (head === undefined || !trail.includes(head)) return false;
-        if (await this.#store.compareAndSet(headOf(id), head, logId, { ...this.#lifetime, identity })) return true;
+        if (
+          await this.#store.compareAndSet(headOf(id), head, logId, { ...this.#lifetime, identity })
+        )
+          return true;
       }
     } catch (error) {
       if (isRestarted(error) || !isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -186,7 +244,9 @@ export class SessionStore {
 function dataOf({ data, identity, end }: Kept, now: number): SessionData {
   if (identity === end.identity) return data;
   const asked = withDecisionsAskedAgain(data, now);
-  return data.storeIdentity === end.identity ? Object.freeze({ ...asked, storeIdentity: identity }) : asked;
+  return data.storeIdentity === end.identity
+    ? Object.freeze({ ...asked, storeIdentity: identity })
+    : asked;
 }
 
 function headOf(id: string): string {
@@ -197,10 +257,23 @@ function snapshotOf(data: SessionData): string {
   return JSON.stringify(writeSnapshot(data));
 }
 
-function stale({ id, rev }: SessionData, expected: string, got: string, advice: string, reason?: string): ToolError {
-  return new ToolError('STALE_SESSION', expectedGot(`the session ${id} as ${expected}`, got, advice), { details: { id, rev, ...(reason !== undefined && { reason }) } });
+function stale(
+  { id, rev }: SessionData,
+  expected: string,
+  got: string,
+  advice: string,
+  reason?: string,
+): ToolError {
+  return new ToolError(
+    'STALE_SESSION',
+    expectedGot(`the session ${id} as ${expected}`, got, advice),
+    { details: { id, rev, ...(reason !== undefined && { reason }) } },
+  );
 }
 
 function refused(expected: string, got: string): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The session is refused:\n  ${expectedGot(expected, got, 'Its keys in the store were changed by something else: delete it.')}`);
+  return new ToolError(
+    'INVALID_SNAPSHOT',
+    `The session is refused:\n  ${expectedGot(expected, got, 'Its keys in the store were changed by something else: delete it.')}`,
+  );
 }

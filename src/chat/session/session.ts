@@ -16,9 +16,31 @@ import { ChatRun } from '../chat-run.js';
 import { closeTurn, pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
 import { runnableCalls } from '../run-calls.js';
 import { closedMessages, type ChatMessage } from '../thread.js';
-import { expireQuestions, rerunCall, resolveCall, type CallDecision, type Resolved } from './resolve-call.js';
-import { changedTools, enterRun, newSessionData, statusOf, withChat, type ChangedTool, type Generation, type NewSession, type SessionData, type SessionStatus } from './session-data.js';
-import { readSnapshot, writeSnapshot, type ReadSnapshotOptions, type SessionSnapshot } from './snapshot.js';
+import {
+  expireQuestions,
+  rerunCall,
+  resolveCall,
+  type CallDecision,
+  type Resolved,
+} from './resolve-call.js';
+import {
+  changedTools,
+  enterRun,
+  newSessionData,
+  statusOf,
+  withChat,
+  type ChangedTool,
+  type Generation,
+  type NewSession,
+  type SessionData,
+  type SessionStatus,
+} from './session-data.js';
+import {
+  readSnapshot,
+  writeSnapshot,
+  type ReadSnapshotOptions,
+  type SessionSnapshot,
+} from './snapshot.js';
 
 /** The session after a decision, or the reason why it is refused, which leaves the session as it was; `applied` is false for the same decision twice. */
 export type DecisionResult =
@@ -55,7 +77,11 @@ const runOptions = z.strictObject({
   onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
 });
 const answerOptions = z.strictObject({ now: z.number().optional() });
-const approvalOptions = z.strictObject({ input: z.unknown().optional(), grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').optional(), pendingId: z.string().optional() });
+const approvalOptions = z.strictObject({
+  input: z.unknown().optional(),
+  grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').optional(),
+  pendingId: z.string().optional(),
+});
 
 /** Keeps a session where other processes find it, and resolves to what keeps the next state. @throws ToolError `STALE_SESSION` when another process kept it since. */
 export type Keep = (data: SessionData) => Promise<Keep>;
@@ -159,7 +185,9 @@ export class Session {
   get error(): { readonly code: string; readonly message: string } | undefined {
     const { end } = this.#data.chat;
     if (end?.reason === 'error') return end.error;
-    return end?.reason === 'tool_error' ? { code: 'EXECUTION_FAILED', message: end.error } : undefined;
+    return end?.reason === 'tool_error'
+      ? { code: 'EXECUTION_FAILED', message: end.error }
+      : undefined;
   }
 
   /** Returns the tools of calls still to be run that are declared otherwise now, or missing. */
@@ -182,9 +210,15 @@ export class Session {
   }
 
   /** Gives several results; when one is refused, none is taken. */
-  submitToolResults(results: readonly { readonly callId: string; readonly result: unknown }[]): DecisionResult {
+  submitToolResults(
+    results: readonly { readonly callId: string; readonly result: unknown }[],
+  ): DecisionResult {
     const given: unknown = results;
-    if (!(Array.isArray(given) && given.every((each) => isPlainObject(each) && Object.hasOwn(each, 'result')))) throw invalidArgument('results as a list of { callId, result }', given);
+    if (!(
+      Array.isArray(given) &&
+      given.every((each) => isPlainObject(each) && Object.hasOwn(each, 'result'))
+    ))
+      throw invalidArgument('results as a list of { callId, result }', given);
     return this.#decide(results.map(({ callId, result }) => [callId, { kind: 'result', result }]));
   }
 
@@ -195,8 +229,16 @@ export class Session {
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default by the clock of the system
    */
-  answer(callId: string, answer: string | readonly string[], options: { readonly now?: number } = {}): DecisionResult {
-    const { now = systemClock.now() } = checkOptions(answerOptions, options, 'options of an answer');
+  answer(
+    callId: string,
+    answer: string | readonly string[],
+    options: { readonly now?: number } = {},
+  ): DecisionResult {
+    const { now = systemClock.now() } = checkOptions(
+      answerOptions,
+      options,
+      'options of an answer',
+    );
     return this.#decide([[callId, { kind: 'answer', answer, now }]]);
   }
 
@@ -212,9 +254,30 @@ export class Session {
    * @param options `input`: other arguments, when the user changed them; they are checked and judged like any, and need approval again where
    * the danger is greater. `grant`: further calls that are approved with it. `pendingId`: the `id` of what the user was shown; an approval of what was pending before is refused then.
    */
-  approve(callId: string, options: { readonly input?: unknown; readonly grant?: GrantScope; readonly pendingId?: string } = {}): DecisionResult {
-    const { input, grant, pendingId } = checkOptions(approvalOptions, options, 'options of an approval');
-    return this.#decide([[callId, { kind: 'approve', ...(input !== undefined && { edited: { input } }), ...(grant !== undefined && { grant }), pendingId }]]);
+  approve(
+    callId: string,
+    options: {
+      readonly input?: unknown;
+      readonly grant?: GrantScope;
+      readonly pendingId?: string;
+    } = {},
+  ): DecisionResult {
+    const { input, grant, pendingId } = checkOptions(
+      approvalOptions,
+      options,
+      'options of an approval',
+    );
+    return this.#decide([
+      [
+        callId,
+        {
+          kind: 'approve',
+          ...(input !== undefined && { edited: { input } }),
+          ...(grant !== undefined && { grant }),
+          pendingId,
+        },
+      ],
+    ]);
   }
 
   /** Denies a pending call, or one that a run left when it was given up; the model reads the reason. */
@@ -228,9 +291,17 @@ export class Session {
   }
 
   /** Begins, or goes on, with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something is pending. */
-  async start(engine: ChatEngine, input: string | readonly ChatMessage[], options: RunSessionOptions = {}): Promise<RunResult> {
+  async start(
+    engine: ChatEngine,
+    input: string | readonly ChatMessage[],
+    options: RunSessionOptions = {},
+  ): Promise<RunResult> {
     this.#assertStatus('start', ['idle', 'completed']);
-    return this.#say(engine, typeof input === 'string' ? [{ role: 'user', content: input }] : input, options);
+    return this.#say(
+      engine,
+      typeof input === 'string' ? [{ role: 'user', content: input }] : input,
+      options,
+    );
   }
 
   /**
@@ -239,17 +310,39 @@ export class Session {
    *
    * @throws ToolError `INVALID_STATE` when manual calls are pending, or several questions.
    */
-  async reply(engine: ChatEngine, text: string, options: RunSessionOptions = {}): Promise<RunResult> {
+  async reply(
+    engine: ChatEngine,
+    text: string,
+    options: RunSessionOptions = {},
+  ): Promise<RunResult> {
     if (typeof text !== 'string') throw invalidArgument('what the user says as text', text);
     this.#assertStatus('reply', ['idle', 'completed', 'awaiting_user']);
-    if (this.status !== 'awaiting_user') return this.#say(engine, [{ role: 'user', content: text }], options);
+    if (this.status !== 'awaiting_user')
+      return this.#say(engine, [{ role: 'user', content: text }], options);
     const questions = this.pending.filter(({ kind }) => kind === 'question');
-    if (questions.length > 1) throw new ToolError('INVALID_STATE', expectedGot('one pending question', `${questions.length}`, 'Answer each by its call: answer(callId, text).'));
+    if (questions.length > 1)
+      throw new ToolError(
+        'INVALID_STATE',
+        expectedGot(
+          'one pending question',
+          `${questions.length}`,
+          'Answer each by its call: answer(callId, text).',
+        ),
+      );
     const checked = checkEngine(engine);
     const { callId } = questions[0]!;
     const answered = this.answer(callId, text, { now: checked.clock.now() });
-    if (!answered.ok) return { session: this, result: resultOf(this.#data.chat, checked.mode, []), refused: answered.error };
-    if (answered.session.pending.length > 0) return { session: await answered.session.save(), result: resultOf(answered.session.#data.chat, checked.mode, []) };
+    if (!answered.ok)
+      return {
+        session: this,
+        result: resultOf(this.#data.chat, checked.mode, []),
+        refused: answered.error,
+      };
+    if (answered.session.pending.length > 0)
+      return {
+        session: await answered.session.save(),
+        result: resultOf(answered.session.#data.chat, checked.mode, []),
+      };
     return answered.session.#continue(checked, options);
   }
 
@@ -259,15 +352,33 @@ export class Session {
   }
 
   async #continue(checked: CheckedEngine, options: RunSessionOptions): Promise<RunResult> {
-    const { session, applied } = this.expire(checked.clock.now()) as Extract<DecisionResult, { ok: true }>;
+    const { session, applied } = this.expire(checked.clock.now()) as Extract<
+      DecisionResult,
+      { ok: true }
+    >;
     if (applied) return (await session.save()).#continue(checked, options);
-    const runnable = new Set(this.status === 'awaiting_tools' ? runnableCalls(this.#data.chat, checked.registry).map(({ callId }) => callId) : []);
-    const onlyRepeatable = runnable.size > 0 && this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.has(callId));
+    const runnable = new Set(
+      this.status === 'awaiting_tools'
+        ? runnableCalls(this.#data.chat, checked.registry).map(({ callId }) => callId)
+        : [],
+    );
+    const onlyRepeatable =
+      runnable.size > 0 &&
+      this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.has(callId));
     if (!onlyRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { chat } = this.#data;
     // A second request to go on, such as a webhook that is delivered twice: the model has answered already.
-    if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant') return { session: this, result: resultOf(chat, checked.mode, []) };
-    if (this.messages.length === 0 && this.#data.chat.openTurn === undefined) throw new ToolError('INVALID_STATE', expectedGot('a conversation to continue', 'one without messages', 'Begin with start(engine, text).'));
+    if (chat.end?.reason === 'completed' && this.messages.at(-1)?.role === 'assistant')
+      return { session: this, result: resultOf(chat, checked.mode, []) };
+    if (this.messages.length === 0 && this.#data.chat.openTurn === undefined)
+      throw new ToolError(
+        'INVALID_STATE',
+        expectedGot(
+          'a conversation to continue',
+          'one without messages',
+          'Begin with start(engine, text).',
+        ),
+      );
     return this.#run(this.#data.chat, checked, options);
   }
 
@@ -283,26 +394,50 @@ export class Session {
   }
 
   async #say(engine: ChatEngine, added: unknown, options: RunSessionOptions): Promise<RunResult> {
-    if (this.#data.chat.openTurn !== undefined) throw new ToolError('INVALID_STATE', expectedGot('no open turn', 'one whose calls are to be run', 'Continue, or deny them, before you go on with something else.'));
+    if (this.#data.chat.openTurn !== undefined)
+      throw new ToolError(
+        'INVALID_STATE',
+        expectedGot(
+          'no open turn',
+          'one whose calls are to be run',
+          'Continue, or deny them, before you go on with something else.',
+        ),
+      );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
     const before = this.messages;
     // Results may belong to the last message; other messages that are there already stay the same objects, and are not kept again.
-    const messages = (added as readonly Partial<ChatMessage>[])[0]?.role === 'tool' ? closedMessages([...before, ...(added as readonly ChatMessage[])]) : Object.freeze([...before, ...closedMessages(added)]);
-    if (messages.length === 0) throw new ToolError('INVALID_ARGUMENT', expectedGot('at least one message', 'none', 'Give the model something to answer.'));
+    const messages =
+      (added as readonly Partial<ChatMessage>[])[0]?.role === 'tool'
+        ? closedMessages([...before, ...(added as readonly ChatMessage[])])
+        : Object.freeze([...before, ...closedMessages(added)]);
+    if (messages.length === 0)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot('at least one message', 'none', 'Give the model something to answer.'),
+      );
     return this.#run({ ...this.#data.chat, messages }, checkEngine(engine), options);
   }
 
   #decide(decisions: readonly (readonly [string, CallDecision])[]): DecisionResult {
-    return this.#apply(() => decisions.reduce<Resolved>((before, [callId, decision]) => {
-      const { data, applied } = resolveCall(before.data, callId, decision);
-      return { data, applied: before.applied || applied };
-    }, { data: this.#data, applied: false }));
+    return this.#apply(() =>
+      decisions.reduce<Resolved>(
+        (before, [callId, decision]) => {
+          const { data, applied } = resolveCall(before.data, callId, decision);
+          return { data, applied: before.applied || applied };
+        },
+        { data: this.#data, applied: false },
+      ),
+    );
   }
 
   #apply(change: () => Resolved): DecisionResult {
     try {
       const { data, applied } = change();
-      return { ok: true, session: applied ? new Session(data, this.#keep, this.#generation) : this, applied };
+      return {
+        ok: true,
+        session: applied ? new Session(data, this.#keep, this.#generation) : this,
+        applied,
+      };
     } catch (error) {
       if (!isToolError(error)) throw error;
       return { ok: false, session: this, error };
@@ -312,18 +447,43 @@ export class Session {
   #assertStatus(operation: string, allowed: readonly SessionStatus[]): void {
     const { status } = this;
     if (allowed.includes(status)) return;
-    throw new ToolError('INVALID_STATE', expectedGot(`the status ${allowed.join(' or ')} to ${operation}`, status, `${WHAT_TO_DO[status]}.`), { details: { status, callIds: this.pending.map(({ callId }) => callId) } });
+    throw new ToolError(
+      'INVALID_STATE',
+      expectedGot(
+        `the status ${allowed.join(' or ')} to ${operation}`,
+        status,
+        `${WHAT_TO_DO[status]}.`,
+      ),
+      { details: { status, callIds: this.pending.map(({ callId }) => callId) } },
+    );
   }
 
-  async #run({ end: _end, ...chat }: ChatState, engine: CheckedEngine, options: RunSessionOptions): Promise<RunResult> {
-    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(runOptions, options, 'options of a run');
+  async #run(
+    { end: _end, ...chat }: ChatState,
+    engine: CheckedEngine,
+    options: RunSessionOptions,
+  ): Promise<RunResult> {
+    const { signal, stream, acceptChangedTools, onCheckpoint } = checkOptions(
+      runOptions,
+      options,
+      'options of a run',
+    );
     const changed = acceptChangedTools ? [] : changedTools(chat, engine.registry);
     if (changed.length > 0) {
-      throw new ToolError('TOOL_CHANGED', `Expected the tools of the calls to be run as the model knew them, got ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}. Nothing was run. Go on with \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and an approval of what a tool was does not count.`, { details: { changed } });
+      throw new ToolError(
+        'TOOL_CHANGED',
+        `Expected the tools of the calls to be run as the model knew them, got ${changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ')}. Nothing was run. Go on with \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and an approval of what a tool was does not count.`,
+        { details: { changed } },
+      );
     }
     const model = await modelStepOf(engine);
     const { context, id, origin } = this.#data;
-    let data = await enterRun(engine.executor.sharedStore, { ...this.#data, chat: await storeContent(Object.freeze(chat), engine.blobs, signal) }, this.#generation, engine.clock.now());
+    let data = await enterRun(
+      engine.executor.sharedStore,
+      { ...this.#data, chat: await storeContent(Object.freeze(chat), engine.blobs, signal) },
+      this.#generation,
+      engine.clock.now(),
+    );
     let keepNext = this.#keep;
     const keep = async (next: ChatState) => {
       // A turn whose last call is settled is closed in the same step: no process can end in between.
@@ -331,7 +491,11 @@ export class Session {
       keepNext = await keepNext?.(data);
       await onCheckpoint?.(new Session(data, keepNext));
     };
-    const run = new ChatRun(data.chat, context === undefined || engine.context !== undefined ? engine : { ...engine, context }, { stream, conversationId: id, origin, storeIdentity: data.storeIdentity, signal, keep });
+    const run = new ChatRun(
+      data.chat,
+      context === undefined || engine.context !== undefined ? engine : { ...engine, context },
+      { stream, conversationId: id, origin, storeIdentity: data.storeIdentity, signal, keep },
+    );
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await run.save(run.state);
     await runChat(run, model);
@@ -350,7 +514,8 @@ const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
   idle: 'Call continue(engine), or start(engine, text)',
   completed: 'Call start(engine, text), or reply(engine, text)',
   awaiting_user: 'Answer the question: reply(engine, text), or answer(callId, text)',
-  awaiting_tools: 'Give the missing results first: submitToolResult(callId, result); rerun(callId) runs a call again whose outcome is not known',
+  awaiting_tools:
+    'Give the missing results first: submitToolResult(callId, result); rerun(callId) runs a call again whose outcome is not known',
   awaiting_approval: 'Decide first: approve(callId) or deny(callId)',
   error: 'Call retry(engine)',
 };

@@ -42,11 +42,20 @@ export class ChatView {
         this.flush();
         return;
       case 'tool-started':
-        return this.#tell(`${paint(this.#terminal, 'dim', '▸')} ${this.#name(event.toolName)}`, JSON.stringify(event.input));
+        return this.#tell(
+          `${paint(this.#terminal, 'dim', '▸')} ${this.#name(event.toolName)}`,
+          JSON.stringify(event.input),
+        );
       case 'tool-progress':
-        return this.#tell(`${paint(this.#terminal, 'dim', '·')} ${event.toolName}`, typeof event.progress === 'string' ? event.progress : JSON.stringify(event.progress));
+        return this.#tell(
+          `${paint(this.#terminal, 'dim', '·')} ${event.toolName}`,
+          typeof event.progress === 'string' ? event.progress : JSON.stringify(event.progress),
+        );
       case 'tool-completed':
-        return this.#tell(`${endMark(this.#terminal, event.outcome)} ${plainLine(event.toolName)}`, `${durationText(event.outcome.durationMs)}${event.outcome.cached ? ', cached' : ''} · ${briefly(event.outcome)}`);
+        return this.#tell(
+          `${endMark(this.#terminal, event.outcome)} ${plainLine(event.toolName)}`,
+          `${durationText(event.outcome.durationMs)}${event.outcome.cached ? ', cached' : ''} · ${briefly(event.outcome)}`,
+        );
       default:
         return;
     }
@@ -91,12 +100,19 @@ export class ChatView {
     const columns = Math.min(this.#terminal.columns, USUAL_LINE);
     const room = columns - 6 - visibleLength(head);
     const line = plainLine(rest);
-    this.#terminal.err(`  ${head}  ${paint(this.#terminal, 'dim', line.length > room ? `${line.slice(0, Math.max(0, room - 1))}…` : line)}`);
+    this.#terminal.err(
+      `  ${head}  ${paint(this.#terminal, 'dim', line.length > room ? `${line.slice(0, Math.max(0, room - 1))}…` : line)}`,
+    );
   }
 }
 
 function endMark(terminal: Terminal, { status }: ToolOutcome): string {
-  const mark = status === 'ok' || status === 'halt' ? '✓' : status === 'error' || status === 'denied' ? '✗' : '?';
+  const mark =
+    status === 'ok' || status === 'halt'
+      ? '✓'
+      : status === 'error' || status === 'denied'
+        ? '✗'
+        : '?';
   return paint(terminal, STATUS_STYLES[status], mark);
 }
 
@@ -105,9 +121,16 @@ function briefly(outcome: ToolOutcome): string {
   switch (outcome.status) {
     case 'ok':
     case 'halt': {
-      const value = typeof outcome.value === 'string' ? outcome.value : (JSON.stringify(outcome.value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? '');
+      const value =
+        typeof outcome.value === 'string'
+          ? outcome.value
+          : (JSON.stringify(outcome.value, (_, each: unknown) =>
+              typeof each === 'bigint' ? String(each) : each,
+            ) ?? '');
       const content = contentTexts(outcome);
-      return content.length === 0 ? value : [...content, ...(outcome.value === null ? [] : [value])].join(' ');
+      return content.length === 0
+        ? value
+        : [...content, ...(outcome.value === null ? [] : [value])].join(' ');
     }
     case 'error':
       return outcome.message;
@@ -129,31 +152,64 @@ export function exitCodeOfSession({ pending, status, haltedReason }: Session): n
 
 /** Says why a session stands still, unless the model has just answered. */
 export function showHalt(terminal: Terminal, { status, haltedReason, error }: Session): void {
-  if (status === 'error') terminal.err(`${paint(terminal, 'red', 'error')} ${plainText(error?.message ?? haltedReason ?? '')}`);
+  if (status === 'error')
+    terminal.err(
+      `${paint(terminal, 'red', 'error')} ${plainText(error?.message ?? haltedReason ?? '')}`,
+    );
   else if (haltedReason === 'cancelled') terminal.err(paint(terminal, 'yellow', 'interrupted'));
-  else if (haltedReason === 'max_turns') terminal.err(`${paint(terminal, 'yellow', 'stopped')} the model was asked as often as --max-turns allows`);
-  else if (status === 'completed' && haltedReason !== 'completed') terminal.err(`${paint(terminal, 'yellow', 'halt')} ${plainLine(haltedReason ?? '')}`);
+  else if (haltedReason === 'max_turns')
+    terminal.err(
+      `${paint(terminal, 'yellow', 'stopped')} the model was asked as often as --max-turns allows`,
+    );
+  else if (status === 'completed' && haltedReason !== 'completed')
+    terminal.err(`${paint(terminal, 'yellow', 'halt')} ${plainLine(haltedReason ?? '')}`);
 }
 
 /** Shows what is pending in a session, and how it is given on the command line. */
-export function showPending(terminal: Terminal, { pending }: Session, { isKept }: { readonly isKept: boolean }): void {
+export function showPending(
+  terminal: Terminal,
+  { pending }: Session,
+  { isKept }: { readonly isKept: boolean },
+): void {
   for (const each of pending) {
     for (const line of linesOf(terminal, each)) terminal.err(line);
     for (const hint of hintsOf(each)) terminal.err(`  ${paint(terminal, 'dim', plainLine(hint))}`);
   }
-  if (pending.length > 0 && !isKept) terminal.err(paint(terminal, 'dim', 'With --session <file> the conversation is kept, and these can be given later.'));
+  if (pending.length > 0 && !isKept)
+    terminal.err(
+      paint(
+        terminal,
+        'dim',
+        'With --session <file> the conversation is kept, and these can be given later.',
+      ),
+    );
 }
 
 function linesOf(terminal: Terminal, pending: ChatPending): readonly string[] {
   if (pending.kind === 'approval') return callLines(terminal, pending);
-  const head = (what: string) => `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', what)}`;
+  const head = (what: string) =>
+    `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', what)}`;
   switch (pending.kind) {
     case 'question':
-      return [head('asks'), `  ${plainText(pending.question).split('\n').join('\n  ')}`, ...choiceLines(terminal, pending)];
+      return [
+        head('asks'),
+        `  ${plainText(pending.question).split('\n').join('\n  ')}`,
+        ...choiceLines(terminal, pending),
+      ];
     case 'manual':
-      return callBlock(terminal, pending.toolName, paint(terminal, 'yellow', 'is for you to do'), pending.input);
+      return callBlock(
+        terminal,
+        pending.toolName,
+        paint(terminal, 'yellow', 'is for you to do'),
+        pending.input,
+      );
     case 'uncertain':
-      return callBlock(terminal, pending.toolName, paint(terminal, 'yellow', 'was started; whether it had its effect is not known'), pending.input);
+      return callBlock(
+        terminal,
+        pending.toolName,
+        paint(terminal, 'yellow', 'was started; whether it had its effect is not known'),
+        pending.input,
+      );
   }
 }
 
@@ -165,7 +221,9 @@ function hintsOf(pending: ChatPending): readonly string[] {
       return [`--approve ${id} or --deny ${id}`];
     case 'question':
     case 'manual':
-      return [`--answer ${id}=…${pending.kind === 'question' && pending.multiple === true ? ',…' : ''}`];
+      return [
+        `--answer ${id}=…${pending.kind === 'question' && pending.multiple === true ? ',…' : ''}`,
+      ];
     case 'uncertain':
       return [`--answer ${id}=… or --rerun ${id}`];
   }

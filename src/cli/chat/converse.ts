@@ -15,11 +15,15 @@ import type { ChatSetup } from './chat-setup.js';
 const GIVEN_UP = 'the user gave this turn up';
 
 /** Holds a conversation with the user at the terminal, until it is left: Ctrl-C gives a turn up, at the prompt it leaves. */
-export async function converse(setup: ChatSetup, opened: Session, first: string | undefined): Promise<number> {
+export async function converse(
+  setup: ChatSetup,
+  opened: Session,
+  first: string | undefined,
+): Promise<number> {
   const { terminal } = setup;
   let session = opened;
   let text = first;
-  for (let goesOn = text === undefined && isOpen(session); ; ) {
+  for (let goesOn = text === undefined && isOpen(session); ;) {
     const [, command] = COMMAND.exec(text ?? '') ?? [];
     if (command === 'quit') return exitCodeOfSession(session);
     if (command !== undefined) {
@@ -29,14 +33,21 @@ export async function converse(setup: ChatSetup, opened: Session, first: string 
       session = after;
       if (leaves) return EXIT.interrupted;
       showHalt(terminal, session);
-      const hint = session.status === 'error' ? 'An empty line tries again.' : isOpen(session) ? 'An empty line goes on with the calls that are left; text drops them.' : undefined;
+      const hint =
+        session.status === 'error'
+          ? 'An empty line tries again.'
+          : isOpen(session)
+            ? 'An empty line goes on with the calls that are left; text drops them.'
+            : undefined;
       if (hint !== undefined) terminal.err(paint(terminal, 'dim', hint));
     }
     terminal.err('');
     const line = await terminal.ask('› ');
     if (line === undefined) return exitCodeOfSession(session);
     text = line.trim() === '' ? undefined : line;
-    goesOn = text === undefined && (isOpen(session) || session.status === 'error' || session.haltedReason === 'cancelled');
+    goesOn =
+      text === undefined &&
+      (isOpen(session) || session.status === 'error' || session.haltedReason === 'cancelled');
   }
 }
 
@@ -50,14 +61,30 @@ const HELP: readonly string[] = [
   'Ctrl-C     stops a turn',
 ];
 
-function answerToCommand(command: string, { terminal, executor, about }: ChatSetup): readonly string[] {
+function answerToCommand(
+  command: string,
+  { terminal, executor, about }: ChatSetup,
+): readonly string[] {
   if (command === 'help') return [...HELP, '', ...about];
-  if (command === 'tools') return [wrapList(terminal, [...executor.registry].map(({ name }) => name), 0)];
-  return [`Expected /help, /tools or /quit, got ${plainLine(`/${command}`)}. /help says what they do.`];
+  if (command === 'tools')
+    return [
+      wrapList(
+        terminal,
+        [...executor.registry].map(({ name }) => name),
+        0,
+      ),
+    ];
+  return [
+    `Expected /help, /tools or /quit, got ${plainLine(`/${command}`)}. /help says what they do.`,
+  ];
 }
 
 /** Runs one request, or the rest of one, and asks the user about whatever is pending. */
-async function takeTurn(setup: ChatSetup, before: Session, given: string | undefined): Promise<{ readonly after: Session; readonly leaves: boolean }> {
+async function takeTurn(
+  setup: ChatSetup,
+  before: Session,
+  given: string | undefined,
+): Promise<{ readonly after: Session; readonly leaves: boolean }> {
   const { terminal, engine, view, executor, keep } = setup;
   const stop = new AbortController();
   const { signal } = stop;
@@ -77,7 +104,12 @@ async function takeTurn(setup: ChatSetup, before: Session, given: string | undef
         session = decided;
         await keep(session);
       }
-      const ran = text !== undefined ? session.start(engine, text, run) : session.status === 'error' ? session.retry(engine, run) : session.continue(engine, run);
+      const ran =
+        text !== undefined
+          ? session.start(engine, text, run)
+          : session.status === 'error'
+            ? session.retry(engine, run)
+            : session.continue(engine, run);
       ({ session } = await ran);
       view.flush();
       if (signal.aborted || session.pending.length === 0) return { after: session, leaves };
@@ -94,7 +126,10 @@ async function takeTurn(setup: ChatSetup, before: Session, given: string | undef
 }
 
 /** A session that takes a new request: calls that are open are given up, and after an error the conversation goes on. */
-async function readyForText({ engine, executor, run }: ChatSetup, before: Session): Promise<Session> {
+async function readyForText(
+  { engine, executor, run }: ChatSetup,
+  before: Session,
+): Promise<Session> {
   let session = before;
   for (const { callId } of before.pending) {
     const denied = session.deny(callId, GIVEN_UP);
@@ -103,9 +138,22 @@ async function readyForText({ engine, executor, run }: ChatSetup, before: Sessio
   }
   if (isOpen(session)) {
     // Calls that were not started yet: a policy that says nothing else denies each, and no model is asked.
-    const refusing = new ToolExecutor({ registry: executor.registry, policy: { decide: () => ({ verdict: 'deny', reason: GIVEN_UP, rule: 'given up', danger: DangerLevel.HIGH }) } });
+    const refusing = new ToolExecutor({
+      registry: executor.registry,
+      policy: {
+        decide: () => ({
+          verdict: 'deny',
+          reason: GIVEN_UP,
+          rule: 'given up',
+          danger: DangerLevel.HIGH,
+        }),
+      },
+    });
     try {
-      ({ session } = await session.continue({ ...engine, executor: refusing, haltWhen: () => true }, { ...run, acceptChangedTools: true }));
+      ({ session } = await session.continue(
+        { ...engine, executor: refusing, haltWhen: () => true },
+        { ...run, acceptChangedTools: true },
+      ));
     } finally {
       await refusing.close();
     }
@@ -126,7 +174,12 @@ export interface DecideOptions {
 }
 
 /** Returns the session once the user has decided about a pending call; `undefined` when nobody answers. */
-async function decidePending(terminal: Dialog, session: Session, pending: ChatPending, options: DecideOptions): Promise<Session | undefined> {
+async function decidePending(
+  terminal: Dialog,
+  session: Session,
+  pending: ChatPending,
+  options: DecideOptions,
+): Promise<Session | undefined> {
   for (;;) {
     const decided = await decide(terminal, session, pending, options);
     if (decided === undefined || decided.ok) return decided?.session;
@@ -134,21 +187,47 @@ async function decidePending(terminal: Dialog, session: Session, pending: ChatPe
   }
 }
 
-async function decide(terminal: Dialog, session: Session, pending: ChatPending, { executor, signal }: DecideOptions): Promise<DecisionResult | undefined> {
+async function decide(
+  terminal: Dialog,
+  session: Session,
+  pending: ChatPending,
+  { executor, signal }: DecideOptions,
+): Promise<DecisionResult | undefined> {
   const { callId } = pending;
   const turns = new Turns(terminal);
   switch (pending.kind) {
     case 'approval': {
-      const answer = await askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, (asked) => executor.grantChoices(asked))(pending, { signal });
+      const answer = await askToConfirm(
+        terminal,
+        turns,
+        async (call) => (await executor.dryRun([call]))[0]!,
+        (asked) => executor.grantChoices(asked),
+      )(pending, { signal });
       if (signal.aborted || answer === 'later') return undefined;
-      if (typeof answer === 'boolean') return answer ? session.approve(callId) : session.deny(callId);
+      if (typeof answer === 'boolean')
+        return answer ? session.approve(callId) : session.deny(callId);
       return session.approve(callId, answer);
     }
     case 'question': {
       const { expiresAt } = pending;
-      const left = expiresAt === undefined ? {} : { timeoutMs: Math.max(1, expiresAt - Date.now()) };
-      const outcome = await answerQuestion(terminal, turns, { ...pending, ...left, durationMs: 0, attempts: 1, cached: false, status: 'ask_user', pending }, signal);
-      if (outcome.status === 'ok') return session.answer(callId, outcome.value as string | readonly string[]);
+      const left =
+        expiresAt === undefined ? {} : { timeoutMs: Math.max(1, expiresAt - Date.now()) };
+      const outcome = await answerQuestion(
+        terminal,
+        turns,
+        {
+          ...pending,
+          ...left,
+          durationMs: 0,
+          attempts: 1,
+          cached: false,
+          status: 'ask_user',
+          pending,
+        },
+        signal,
+      );
+      if (outcome.status === 'ok')
+        return session.answer(callId, outcome.value as string | readonly string[]);
       return outcome.status === 'error' ? session.expire(expiresAt!) : undefined;
     }
     case 'manual': {
@@ -158,9 +237,15 @@ async function decide(terminal: Dialog, session: Session, pending: ChatPending, 
     }
     case 'uncertain': {
       showCall(terminal, pending, 'it was started, and nobody knows whether it had its effect');
-      const text = await askForText(terminal, 'What came of it (JSON or text), or r to run it again: ', signal);
+      const text = await askForText(
+        terminal,
+        'What came of it (JSON or text), or r to run it again: ',
+        signal,
+      );
       if (text === undefined) return undefined;
-      return text.trim() === 'r' ? session.rerun(callId) : session.submitToolResult(callId, jsonOrText(text));
+      return text.trim() === 'r'
+        ? session.rerun(callId)
+        : session.submitToolResult(callId, jsonOrText(text));
     }
   }
 }
@@ -175,7 +260,11 @@ export function jsonOrText(text: string): Json {
 }
 
 /** An empty line is no result; an empty text is typed as "". */
-async function askForText(terminal: Dialog, question: string, signal: AbortSignal): Promise<string | undefined> {
+async function askForText(
+  terminal: Dialog,
+  question: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   for (;;) {
     const text = await terminal.ask(question, { signal });
     if (text === undefined || text.trim() !== '') return text;
@@ -183,5 +272,6 @@ async function askForText(terminal: Dialog, question: string, signal: AbortSigna
 }
 
 function showCall(terminal: Dialog, { toolName, input }: ChatPending, why: string): void {
-  for (const line of callBlock(terminal, toolName, paint(terminal, 'dim', why), input)) terminal.err(line);
+  for (const line of callBlock(terminal, toolName, paint(terminal, 'dim', why), input))
+    terminal.err(line);
 }

@@ -1,4 +1,9 @@
-import { scriptedModel, type ModelRequest, type ModelStep, type ScriptedCall } from '../../chat/model-step.js';
+import {
+  scriptedModel,
+  type ModelRequest,
+  type ModelStep,
+  type ScriptedCall,
+} from '../../chat/model-step.js';
 import { callsIn, type ChatMessage, type ToolOutput } from '../../chat/thread.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { sampleOf } from '../../json-schema/sample-value.js';
@@ -32,11 +37,18 @@ interface Answer {
  * @param isTool tells the name of a tool from other words; models see other names where a service would refuse a tool's own.
  * @param example a call that it names to those who ask for something else.
  */
-export function demoModel(isTool: (name: string) => boolean, example: string | undefined): ModelStep {
+export function demoModel(
+  isTool: (name: string) => boolean,
+  example: string | undefined,
+): ModelStep {
   return (request) => {
-    const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? callsIn(message) : [])).length;
+    const calls = request.messages.flatMap((message) =>
+      message.role === 'assistant' ? callsIn(message) : [],
+    ).length;
     const { text, calls: asked = [] } = answerTo(request, isTool, example);
-    return scriptedModel([{ text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) }])(request);
+    return scriptedModel([
+      { text, calls: asked.map((call, index) => ({ id: `call-${calls + index + 1}`, ...call })) },
+    ])(request);
   };
 }
 
@@ -45,26 +57,52 @@ const MOST_TRIED = 50;
 
 /** Returns a call that the policy and the input schema of a loaded tool allow, as a user types it: of a reading tool with few parameters, if any. */
 export async function exampleCall(executor: ToolExecutor): Promise<string | undefined> {
-  const usable = [...executor.registry].filter((entry) => entry.name !== CHOOSE_NAME.name && isAvailable(entry));
-  const callable = usable.map((entry) => ({ name: entry.name, input: sampleOf(entry.inputJsonSchema), isAsked: requiresApproval(entry) || entry.manual, priority: entry.priority }));
+  const usable = [...executor.registry].filter(
+    (entry) => entry.name !== CHOOSE_NAME.name && isAvailable(entry),
+  );
+  const callable = usable.map((entry) => ({
+    name: entry.name,
+    input: sampleOf(entry.inputJsonSchema),
+    isAsked: requiresApproval(entry) || entry.manual,
+    priority: entry.priority,
+  }));
   const parameters = ({ input }: { readonly input: Json }) => Object.keys(input ?? {}).length;
-  for (const { name, input } of callable.sort((a, b) => Number(a.isAsked) - Number(b.isAsked) || parameters(a) - parameters(b) || a.priority - b.priority).slice(0, MOST_TRIED)) {
+  for (const { name, input } of callable
+    .sort(
+      (a, b) =>
+        Number(a.isAsked) - Number(b.isAsked) ||
+        parameters(a) - parameters(b) ||
+        a.priority - b.priority,
+    )
+    .slice(0, MOST_TRIED)) {
     const [dryRun] = await executor.dryRun([{ name, input }]);
-    if (isPlainObject(input) && dryRun!.refused === undefined && dryRun!.decision.verdict !== 'deny') return `${name} ${JSON.stringify(input)}`;
+    if (
+      isPlainObject(input) &&
+      dryRun!.refused === undefined &&
+      dryRun!.decision.verdict !== 'deny'
+    )
+      return `${name} ${JSON.stringify(input)}`;
   }
   return undefined;
 }
 
-function answerTo({ messages, tools }: ModelRequest, isTool: (name: string) => boolean, example: string | undefined): Answer {
+function answerTo(
+  { messages, tools }: ModelRequest,
+  isTool: (name: string) => boolean,
+  example: string | undefined,
+): Answer {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const since = messages.slice(at + 1);
   const step = since.filter(({ role }) => role === 'assistant').length;
   const offered = new Set(tools.map(({ name }) => name));
   const request = messages[at]?.content;
   const named = callIn(typeof request === 'string' ? request : '', isTool);
-  if (named !== undefined) return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since))}` };
+  if (named !== undefined)
+    return step === 0 ? named : { text: `It answered: ${shown(lastOutput(since))}` };
   if (!['list_directory', 'write_file', CHOOSE_NAME.name].every((name) => offered.has(name))) {
-    return { text: `I am a script and understand only the name of a tool with its arguments${example === undefined ? '.' : `:\n${example}`}\nA real model is given with --model.` };
+    return {
+      text: `I am a script and understand only the name of a tool with its arguments${example === undefined ? '.' : `:\n${example}`}\nA real model is given with --model.`,
+    };
   }
   return [lookAround, writeDown, sayHow][Math.min(step, 2)]!(since);
 }
@@ -72,7 +110,10 @@ function answerTo({ messages, tools }: ModelRequest, isTool: (name: string) => b
 function lookAround(): Answer {
   return {
     text: 'I look at what is here. Meanwhile, please choose a name for my notes.',
-    calls: [{ name: 'list_directory', input: {} }, { name: CHOOSE_NAME.name, input: { what: 'notes about this folder' } }],
+    calls: [
+      { name: 'list_directory', input: {} },
+      { name: CHOOSE_NAME.name, input: { what: 'notes about this folder' } },
+    ],
   };
 }
 
@@ -80,10 +121,29 @@ function writeDown(since: readonly ChatMessage[]): Answer {
   const path = lastOutput(since, CHOOSE_NAME.name);
   if (path?.type !== 'text') return { text: 'Without a name there are no notes.' };
   const listing = lastOutput(since, 'list_directory');
-  const entries = listing?.type === 'json' && isPlainObject(listing.value) && Array.isArray(listing.value['entries']) ? (listing.value['entries'] as readonly Json[]) : [];
-  const names = entries.flatMap((entry) => (isPlainObject(entry) && typeof entry['name'] === 'string' && !entry['name'].startsWith('.') ? [entry['name']] : []));
-  const content = ['# Notes', '', `${names.length} entries:`, ...names.slice(0, 10).map((name) => `- ${name}`), ...(names.length > 10 ? ['- …'] : []), ''].join('\n');
-  return { text: `There are ${names.length} entries. I write that down, if you let me.`, calls: [{ name: 'write_file', input: { path: path.value.trim(), content } }] };
+  const entries =
+    listing?.type === 'json' &&
+    isPlainObject(listing.value) &&
+    Array.isArray(listing.value['entries'])
+      ? (listing.value['entries'] as readonly Json[])
+      : [];
+  const names = entries.flatMap((entry) =>
+    isPlainObject(entry) && typeof entry['name'] === 'string' && !entry['name'].startsWith('.')
+      ? [entry['name']]
+      : [],
+  );
+  const content = [
+    '# Notes',
+    '',
+    `${names.length} entries:`,
+    ...names.slice(0, 10).map((name) => `- ${name}`),
+    ...(names.length > 10 ? ['- …'] : []),
+    '',
+  ].join('\n');
+  return {
+    text: `There are ${names.length} entries. I write that down, if you let me.`,
+    calls: [{ name: 'write_file', input: { path: path.value.trim(), content } }],
+  };
 }
 
 function sayHow(since: readonly ChatMessage[]): Answer {
@@ -100,22 +160,29 @@ function callIn(text: string, isTool: (name: string) => boolean): Answer | undef
   try {
     return { text: '', calls: [{ name, input: json === '' ? {} : (JSON.parse(json) as Json) }] };
   } catch {
-    return { text: `Expected the arguments of ${name} as a JSON object. tooldex show ${name} prints their schema.` };
+    return {
+      text: `Expected the arguments of ${name} as a JSON object. tooldex show ${name} prints their schema.`,
+    };
   }
 }
 
 function lastOutput(messages: readonly ChatMessage[], toolName?: string): ToolOutput | undefined {
-  return messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).findLast((part) => toolName === undefined || part.toolName === toolName)?.output;
+  return messages
+    .flatMap((message) => (message.role === 'tool' ? message.content : []))
+    .findLast((part) => toolName === undefined || part.toolName === toolName)?.output;
 }
 
 function shownPart(part: Json): string {
   const { text, mediaType } = isPlainObject(part) ? part : {};
-  return typeof text === 'string' ? text : `[${typeof mediaType === 'string' ? mediaType : 'a link'}]`;
+  return typeof text === 'string'
+    ? text
+    : `[${typeof mediaType === 'string' ? mediaType : 'a link'}]`;
 }
 
 function shown(output: ToolOutput | undefined): string {
   if (output?.type === 'content') return output.value.map(shownPart).join('\n');
-  const value = output === undefined ? 'nothing' : 'value' in output ? output.value : (output.reason ?? 'no');
+  const value =
+    output === undefined ? 'nothing' : 'value' in output ? output.value : (output.reason ?? 'no');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

@@ -12,7 +12,11 @@ import { jsonOrText } from './converse.js';
  *
  * @throws ToolError for decisions that are refused, and for a prompt where something else is pending.
  */
-export async function runOnce(setup: ChatSetup, opened: Session, prompt: string | undefined): Promise<number> {
+export async function runOnce(
+  setup: ChatSetup,
+  opened: Session,
+  prompt: string | undefined,
+): Promise<number> {
   const { terminal, view, options, isKept } = setup;
   const decided = withDecisions(opened, options);
   const stop = new AbortController();
@@ -34,7 +38,12 @@ export async function runOnce(setup: ChatSetup, opened: Session, prompt: string 
   return stop.signal.aborted ? EXIT.interrupted : exitCodeOfSession(session);
 }
 
-async function advance({ engine, options, run: usual, keep }: ChatSetup, session: Session, prompt: string | undefined, signal: AbortSignal): Promise<Session> {
+async function advance(
+  { engine, options, run: usual, keep }: ChatSetup,
+  session: Session,
+  prompt: string | undefined,
+  signal: AbortSignal,
+): Promise<Session> {
   const run = { ...usual, signal };
   const { pending, status, haltedReason, messages } = session;
   if (prompt !== undefined) {
@@ -52,7 +61,11 @@ async function advance({ engine, options, run: usual, keep }: ChatSetup, session
       if (pending.length === 0 || !isToolError(error, 'INVALID_STATE')) throw error;
     }
   }
-  if (pending.length === 0 && !hasDecisions(options)) throw new ToolError('INVALID_ARGUMENT', expectedGot('a prompt', 'none', 'Give one after the command, or use a terminal.'));
+  if (pending.length === 0 && !hasDecisions(options))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('a prompt', 'none', 'Give one after the command, or use a terminal.'),
+    );
   await keep(session);
   return session;
 }
@@ -70,7 +83,10 @@ function hasDecisions({ answer, approve, deny, rerun }: Decisions): boolean {
  * @throws ToolError `INVALID_ARGUMENT` for arguments of an approval that are no JSON, and what the session says of a decision
  * that it refuses.
  */
-function withDecisions(session: Session, { answer = [], approve = [], deny = [], rerun = [] }: Decisions): Session {
+function withDecisions(
+  session: Session,
+  { answer = [], approve = [], deny = [], rerun = [] }: Decisions,
+): Session {
   const steps: readonly ((current: Session) => DecisionResult)[] = [
     ...answer.map((text) => (current: Session) => answered(current, text)),
     ...approve.map((text) => (current: Session) => approved(current, text)),
@@ -88,9 +104,14 @@ function withDecisions(session: Session, { answer = [], approve = [], deny = [],
 
   function answered(current: Session, text: string): DecisionResult {
     const { callId, value } = split(session, text);
-    if (value === undefined) throw invalidArgument('--answer as the id of a call, =, and the answer', text);
-    const isQuestion = session.pending.some((pending) => pending.callId === callId && pending.kind === 'question');
-    return isQuestion ? current.answer(callId, value) : current.submitToolResult(callId, jsonOrText(value));
+    if (value === undefined)
+      throw invalidArgument('--answer as the id of a call, =, and the answer', text);
+    const isQuestion = session.pending.some(
+      (pending) => pending.callId === callId && pending.kind === 'question',
+    );
+    return isQuestion
+      ? current.answer(callId, value)
+      : current.submitToolResult(callId, jsonOrText(value));
   }
 
   function approved(current: Session, text: string): DecisionResult {
@@ -99,15 +120,32 @@ function withDecisions(session: Session, { answer = [], approve = [], deny = [],
     try {
       return current.approve(callId, { input: JSON.parse(value) as unknown });
     } catch (error) {
-      throw new ToolError('INVALID_ARGUMENT', expectedGot(`the arguments in --approve ${callId}=… as JSON`, plainLine((error as Error).message)), { cause: error });
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          `the arguments in --approve ${callId}=… as JSON`,
+          plainLine((error as Error).message),
+        ),
+        { cause: error },
+      );
     }
   }
 }
 
 /** Returns the id of a call, and what stands after `=`. Ids are made by models and may have one themselves, so those of pending calls are tried first. */
-function split({ pending }: Session, text: string): { readonly callId: string; readonly value?: string } {
-  const ids = pending.map(({ callId }) => callId).filter((callId) => text === callId || text.startsWith(`${callId}=`));
-  const longest = ids.reduce<string | undefined>((best, callId) => (best === undefined || callId.length > best.length ? callId : best), undefined);
+function split(
+  { pending }: Session,
+  text: string,
+): { readonly callId: string; readonly value?: string } {
+  const ids = pending
+    .map(({ callId }) => callId)
+    .filter((callId) => text === callId || text.startsWith(`${callId}=`));
+  const longest = ids.reduce<string | undefined>(
+    (best, callId) => (best === undefined || callId.length > best.length ? callId : best),
+    undefined,
+  );
   const end = longest?.length ?? text.indexOf('=');
-  return end === -1 || end === text.length ? { callId: text } : { callId: text.slice(0, end), value: text.slice(end + 1) };
+  return end === -1 || end === text.length
+    ? { callId: text }
+    : { callId: text.slice(0, end), value: text.slice(end + 1) };
 }

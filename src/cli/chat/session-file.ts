@@ -41,18 +41,41 @@ export class SessionFile {
     const session = Session.fromJSON(parseJson(this.#token, this.#name, 'INVALID_SNAPSHOT'));
     const begun = isPlainObject(session.context) ? session.context['model'] : undefined;
     // The file does not choose which module is imported.
-    if (model === undefined && typeof begun === 'string' && begun !== DEMO) throw new ToolError('INVALID_ARGUMENT', expectedGot(`the model that the session in ${this.#name} was begun with (--model ${begun})`, 'none', `--model ${DEMO} goes on with the script.`));
+    if (model === undefined && typeof begun === 'string' && begun !== DEMO)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          `the model that the session in ${this.#name} was begun with (--model ${begun})`,
+          'none',
+          `--model ${DEMO} goes on with the script.`,
+        ),
+      );
     return session;
   }
 
   /** Puts a session in the place of what was read or kept last. @throws ToolError `STALE_SESSION`, `INVALID_ARGUMENT`. */
   async keep(session: Session): Promise<void> {
-    if ((await this.#read()) !== this.#token) throw new ToolError('STALE_SESSION', expectedGot(`${this.#name} as it was read`, 'the changes of another program', 'Start again to go on with what it holds now.'));
+    if ((await this.#read()) !== this.#token)
+      throw new ToolError(
+        'STALE_SESSION',
+        expectedGot(
+          `${this.#name} as it was read`,
+          'the changes of another program',
+          'Start again to go on with what it holds now.',
+        ),
+      );
     const text = `${JSON.stringify(session)}\n`;
     try {
       await replaceFile(this.#path, text, 0o600); // What was said is nobody else's.
     } catch (error) {
-      throw new ToolError('INVALID_ARGUMENT', expectedGot('--session as a file that can be written', `${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`), { cause: error });
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          '--session as a file that can be written',
+          `${(error as NodeJS.ErrnoException).code ?? 'an error'} for ${this.#name}`,
+        ),
+        { cause: error },
+      );
     }
     this.#token = text;
   }

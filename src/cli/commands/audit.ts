@@ -3,18 +3,41 @@ import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { auditMcpServer } from '../../audit/judge/audit-mcp-server.js';
 import { auditTools, wayOf, type AuditReport } from '../../audit/judge/audit-tools.js';
-import { applyBaseline, liesIn, newLies, readBaseline, writeBaseline, type KnownLie } from '../../audit/judge/baseline.js';
+import {
+  applyBaseline,
+  liesIn,
+  newLies,
+  readBaseline,
+  writeBaseline,
+  type KnownLie,
+} from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
 import { doingOf } from '../../audit/effect.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
-import { formatOf, formatted, repeated, type CommandFamily, type CommandHost, type CommandOptions } from '../load/options.js';
+import {
+  formatOf,
+  formatted,
+  repeated,
+  type CommandFamily,
+  type CommandHost,
+  type CommandOptions,
+} from '../load/options.js';
 import { parseJsonc, readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, table, wrapWords } from '../terminal/table.js';
-import { annotation, paint, placeText, plainJson, plainLine, plainText, type Style, type Terminal } from '../terminal/terminal.js';
+import {
+  annotation,
+  paint,
+  placeText,
+  plainJson,
+  plainLine,
+  plainText,
+  type Style,
+  type Terminal,
+} from '../terminal/terminal.js';
 
 interface AuditCommandOptions extends CommandOptions {
   readonly listing?: string;
@@ -47,19 +70,36 @@ export const AUDIT_COMMANDS: CommandFamily = {
   audit: (command, host) =>
     host.alone(
       formatted(command, 'findings')
-        .option('--listing <file>', 'with --mcp: what tools/list answers, instead of starting the server')
-        .option('--install', 'with --mcp: install a package that is not there, into a folder of its own')
+        .option(
+          '--listing <file>',
+          'with --mcp: what tools/list answers, instead of starting the server',
+        )
+        .option(
+          '--install',
+          'with --mcp: install a package that is not there, into a folder of its own',
+        )
         .option('--tool <name>', 'only this tool; may be repeated', repeated)
         .option('--baseline <file>', 'the lies that are known, which do not count')
         .option('--update-baseline', 'with --baseline: write what is found now into it')
         .option('--fix', 'print the metadata that would be true')
-        .option('--run', 'also call the tools that run without approval, in scratch copies of the folder')
+        .option(
+          '--run',
+          'also call the tools that run without approval, in scratch copies of the folder',
+        )
         .option('--generate', 'with --run: call tools without examples on a minimal input')
         .option('--allow-unsafe', 'with --run: call tools that need approval, too')
-        .option('--allow-spawn', 'with --run: start programs, where the operating system can hold them')
+        .option(
+          '--allow-spawn',
+          'with --run: start programs, where the operating system can hold them',
+        )
         .option('--verbose', 'every tool, with all effects and the way to each')
         .addHelpText('after', AUDIT_EXIT_HELP),
-      ['audit --tools ./tools', 'audit --mcp .mcp.json:files', 'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose', 'audit --tools ./tools --baseline audit.json --format github'],
+      [
+        'audit --tools ./tools',
+        'audit --mcp .mcp.json:files',
+        'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose',
+        'audit --tools ./tools --baseline audit.json --format github',
+      ],
       (options) => audit(host, options),
     ),
 };
@@ -68,48 +108,153 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   const { terminal, cwd } = host;
   const { baseline, updateBaseline = false } = options;
   const format = formatOf(options);
-  if (updateBaseline && baseline === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--update-baseline together with --baseline <file>', 'it alone'));
+  if (updateBaseline && baseline === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('--update-baseline together with --baseline <file>', 'it alone'),
+    );
   const file = baseline === undefined ? undefined : resolve(cwd, baseline);
-  if (baseline !== undefined && !updateBaseline && !existsSync(file!)) throw new ToolError('INVALID_ARGUMENT', expectedGot(`a baseline at ${JSON.stringify(baseline)}`, 'none', 'Write it with --update-baseline.'));
-  const known = baseline === undefined || (updateBaseline && !existsSync(file!)) ? [] : readBaseline(await readJsonFile(baseline, terminal, cwd));
+  if (baseline !== undefined && !updateBaseline && !existsSync(file!))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `a baseline at ${JSON.stringify(baseline)}`,
+        'none',
+        'Write it with --update-baseline.',
+      ),
+    );
+  const known =
+    baseline === undefined || (updateBaseline && !existsSync(file!))
+      ? []
+      : readBaseline(await readJsonFile(baseline, terminal, cwd));
 
-  for (const [name, value] of Object.entries({ generate: options.generate, 'allow-unsafe': options.allowUnsafe, 'allow-spawn': options.allowSpawn })) {
-    if (value !== undefined && options.run !== true) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --run`, 'it alone'));
+  for (const [name, value] of Object.entries({
+    generate: options.generate,
+    'allow-unsafe': options.allowUnsafe,
+    'allow-spawn': options.allowSpawn,
+  })) {
+    if (value !== undefined && options.run !== true)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(`--${name} together with --run`, 'it alone'),
+      );
   }
-  const { report, isWhole } = options.mcp === undefined ? await auditOwn(host, options) : { report: await auditServer(host, options, options.mcp), isWhole: true };
+  const { report, isWhole } =
+    options.mcp === undefined
+      ? await auditOwn(host, options)
+      : { report: await auditServer(host, options, options.mcp), isWhole: true };
   const chosen = chosenOf(report.tools, options.tool);
   if (file !== undefined && updateBaseline) {
     const text = writeBaseline(report.tools);
     await (existsSync(file) ? replaceFile(file, text) : writeFile(file, text));
     terminal.err(`${paint(terminal, 'green', 'written')} ${plainLine(baseline!)}`);
   }
-  const { tools, gone } = applyBaseline(chosen, updateBaseline ? readBaseline(JSON.parse(writeBaseline(report.tools))) : known);
-  if (options.tool === undefined) for (const each of gone) terminal.err(`${paint(terminal, 'yellow', 'no longer found')} ${goneText(each)}`);
+  const { tools, gone } = applyBaseline(
+    chosen,
+    updateBaseline ? readBaseline(JSON.parse(writeBaseline(report.tools))) : known,
+  );
+  if (options.tool === undefined)
+    for (const each of gone)
+      terminal.err(`${paint(terminal, 'yellow', 'no longer found')} ${goneText(each)}`);
 
-  if (format === 'json') terminal.out(plainJson({ ...report, tools: tools.map((tool) => ({ ...tool, ...(options.fix === true && { fix: correctionOf(tool)?.after }) })) }, 2));
-  else if (format === 'github') printAnnotations(terminal, tools, relative(cwd, resolve(options.mcp === undefined ? process.cwd() : cwd, report.subject.folder)));
+  if (format === 'json')
+    terminal.out(
+      plainJson(
+        {
+          ...report,
+          tools: tools.map((tool) => ({
+            ...tool,
+            ...(options.fix === true && { fix: correctionOf(tool)?.after }),
+          })),
+        },
+        2,
+      ),
+    );
+  else if (format === 'github')
+    printAnnotations(
+      terminal,
+      tools,
+      relative(
+        cwd,
+        resolve(options.mcp === undefined ? process.cwd() : cwd, report.subject.folder),
+      ),
+    );
   else print(terminal, { ...report, tools }, options);
   return newLies(tools).length === 0 && isWhole ? EXIT.ok : EXIT.findings;
 }
 
-const progressOf = ({ terminal }: CommandHost) => (doing: string) => terminal.err(paint(terminal, 'dim', plainLine(doing)));
+const progressOf =
+  ({ terminal }: CommandHost) =>
+  (doing: string) =>
+    terminal.err(paint(terminal, 'dim', plainLine(doing)));
 
-const choiceOf = ({ run, generate, allowUnsafe: unsafe, allowSpawn }: AuditCommandOptions) => (run === true ? { run: { generate, unsafe, allowSpawn } } : {});
+const choiceOf = ({ run, generate, allowUnsafe: unsafe, allowSpawn }: AuditCommandOptions) =>
+  run === true ? { run: { generate, unsafe, allowSpawn } } : {};
 
-async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<{ readonly report: AuditReport; readonly isWhole: boolean }> {
+async function auditOwn(
+  host: CommandHost,
+  options: AuditCommandOptions,
+): Promise<{ readonly report: AuditReport; readonly isWhole: boolean }> {
   const { terminal, cwd, importOptions } = host;
   const { tools: patterns, manifests, persona, listing, install } = options;
   const { run } = choiceOf(options);
-  if (run !== undefined && patterns === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--run together with --tools or --mcp', 'neither', 'Name the files that export the tools.'));
-  for (const [name, value] of Object.entries({ listing, install })) if (value !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${name} together with --mcp`, 'it alone'));
+  if (run !== undefined && patterns === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        '--run together with --tools or --mcp',
+        'neither',
+        'Name the files that export the tools.',
+      ),
+    );
+  for (const [name, value] of Object.entries({ listing, install }))
+    if (value !== undefined)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(`--${name} together with --mcp`, 'it alone'),
+      );
   const { loadRegistry } = await import('../load/load-registry.js');
-  const { registry, problems, fileOf } = await loadRegistry({ patterns, manifests, persona }, cwd, importOptions);
-  for (const problem of problems) terminal.err(`${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainLine(problem.reason)}`);
-  if (registry.size === 0) throw new ToolError('NOT_A_TOOL', expectedGot('tools to audit', 'none', 'Name the files that export them with --tools, or a server with --mcp.'));
+  const { registry, problems, fileOf } = await loadRegistry(
+    { patterns, manifests, persona },
+    cwd,
+    importOptions,
+  );
+  for (const problem of problems)
+    terminal.err(
+      `${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainLine(problem.reason)}`,
+    );
+  if (registry.size === 0)
+    throw new ToolError(
+      'NOT_A_TOOL',
+      expectedGot(
+        'tools to audit',
+        'none',
+        'Name the files that export them with --tools, or a server with --mcp.',
+      ),
+    );
   const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
-  const entries = root === cwd ? [...new Set(fileOf.values())] : ['tools/index.ts', 'dist/tools.js'].filter((each) => existsSync(join(root, each))).slice(0, 1);
-  const report = await auditTools(registry, { root, entries, ...(run && { run: { ...run, files: patterns } }), ...(terminal.interactive && { onProgress: progressOf(host) }) });
-  return { report: { ...report, skipped: [...problems.map((problem) => ({ name: placeText(problem), reason: problem.reason })), ...report.skipped] }, isWhole: problems.length === 0 };
+  const entries =
+    root === cwd
+      ? [...new Set(fileOf.values())]
+      : ['tools/index.ts', 'dist/tools.js']
+          .filter((each) => existsSync(join(root, each)))
+          .slice(0, 1);
+  const report = await auditTools(registry, {
+    root,
+    entries,
+    ...(run && { run: { ...run, files: patterns } }),
+    ...(terminal.interactive && { onProgress: progressOf(host) }),
+  });
+  return {
+    report: {
+      ...report,
+      skipped: [
+        ...problems.map((problem) => ({ name: placeText(problem), reason: problem.reason })),
+        ...report.skipped,
+      ],
+    },
+    isWhole: problems.length === 0,
+  };
 }
 
 /** Returns the folder of this package, where the bundled tools are. */
@@ -122,12 +267,23 @@ function packageFolder(): string {
 /** A settings file, and the server of it that is meant. */
 const SETTINGS = /^(.+\.jsonc?)(?::([^/\\]*))?$/;
 
-async function auditServer(host: CommandHost, options: AuditCommandOptions, server: string): Promise<AuditReport> {
+async function auditServer(
+  host: CommandHost,
+  options: AuditCommandOptions,
+  server: string,
+): Promise<AuditReport> {
   const { terminal, cwd } = host;
   const { listing, install, tools, manifests } = options;
-  if (tools !== undefined || manifests !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--mcp, or --tools or --manifests', 'both'));
+  if (tools !== undefined || manifests !== undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('--mcp, or --tools or --manifests', 'both'),
+    );
   const [, file, name] = SETTINGS.exec(server) ?? [];
-  const settings = file !== undefined && existsSync(resolve(cwd, file)) ? await readJsonFile(file, terminal, cwd, parseJsonc) : undefined;
+  const settings =
+    file !== undefined && existsSync(resolve(cwd, file))
+      ? await readJsonFile(file, terminal, cwd, parseJsonc)
+      : undefined;
   return auditMcpServer(settings ?? server, {
     cwd,
     onProgress: progressOf(host),
@@ -138,31 +294,63 @@ async function auditServer(host: CommandHost, options: AuditCommandOptions, serv
   });
 }
 
-function chosenOf(tools: readonly ToolAudit[], names: readonly string[] | undefined): readonly ToolAudit[] {
+function chosenOf(
+  tools: readonly ToolAudit[],
+  names: readonly string[] | undefined,
+): readonly ToolAudit[] {
   const unknown = names?.find((name) => !tools.some((tool) => tool.name === name));
-  if (unknown !== undefined) throw invalidArgument('--tool as the name of a tool that is audited', unknown, `The tools are ${tools.slice(0, 10).map(({ name }) => name).join(', ')}${tools.length > 10 ? ', …' : ''}.`);
+  if (unknown !== undefined)
+    throw invalidArgument(
+      '--tool as the name of a tool that is audited',
+      unknown,
+      `The tools are ${tools
+        .slice(0, 10)
+        .map(({ name }) => name)
+        .join(', ')}${tools.length > 10 ? ', …' : ''}.`,
+    );
   return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
 }
 
 function goneText({ tool, axis, call }: KnownLie): string {
-  return plainLine(`${tool} ${axis}${call === '' ? '' : ` ${call}`}: take it out of the baseline with --update-baseline`);
+  return plainLine(
+    `${tool} ${axis}${call === '' ? '' : ` ${call}`}: take it out of the baseline with --update-baseline`,
+  );
 }
 
-const STYLES: Readonly<Record<Verdict, Style>> = { lies: 'red', unknown: 'yellow', undeclared: 'yellow', 'over-cautious': 'cyan', agrees: 'green' };
+const STYLES: Readonly<Record<Verdict, Style>> = {
+  lies: 'red',
+  unknown: 'yellow',
+  undeclared: 'yellow',
+  'over-cautious': 'cyan',
+  agrees: 'green',
+};
 const VERDICTS = Object.keys(STYLES) as readonly Verdict[];
 /** Lies of one tool that are shown without --verbose. */
 const SHOWN = 3;
 
-function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: AuditReport, { fix, tool: named, verbose = false }: AuditCommandOptions): void {
+function print(
+  terminal: Terminal,
+  { tools, shared, skipped, subject, ran }: AuditReport,
+  { fix, tool: named, verbose = false }: AuditCommandOptions,
+): void {
   const all = verbose || named !== undefined;
-  const rows = VERDICTS.flatMap((verdict) => tools.filter((tool) => tool.verdict === verdict)).filter(({ verdict }) => all || verdict !== 'agrees');
+  const rows = VERDICTS.flatMap((verdict) =>
+    tools.filter((tool) => tool.verdict === verdict),
+  ).filter(({ verdict }) => all || verdict !== 'agrees');
   const indented = (text: string, margin: number, style?: Style) => {
-    for (const line of wrapWords(plainLine(text), Math.min(terminal.columns, 110) - margin)) terminal.out(' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)));
+    for (const line of wrapWords(plainLine(text), Math.min(terminal.columns, 110) - margin))
+      terminal.out(
+        ' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)),
+      );
   };
   if (rows.length > 0) {
     terminal.out(
       table(terminal, rows, [
-        { title: 'VERDICT', value: ({ verdict }) => verdict, style: ({ verdict }) => STYLES[verdict] },
+        {
+          title: 'VERDICT',
+          value: ({ verdict }) => verdict,
+          style: ({ verdict }) => STYLES[verdict],
+        },
         { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
         { title: 'SAYS', value: saysOf },
         { title: 'DOES', value: doesOf, narrow: 'wrap' },
@@ -175,23 +363,36 @@ function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: Aud
     if (told.length === 0 && !all) continue;
     terminal.out(paint(terminal, 'bold', plainLine(name)));
     for (const finding of all ? told : told.slice(0, SHOWN)) {
-      indented(`${finding.known === true ? 'known: ' : ''}${finding.message}`, 2, finding.kind === 'lies' && finding.known !== true ? 'red' : undefined);
+      indented(
+        `${finding.known === true ? 'known: ' : ''}${finding.message}`,
+        2,
+        finding.kind === 'lies' && finding.known !== true ? 'red' : undefined,
+      );
       if (finding.effect !== undefined) indented(wayOf(finding), 4, 'dim');
     }
-    if (told.length > SHOWN && !all) indented(`and ${told.length - SHOWN} more (--tool ${name} shows them)`, 2);
+    if (told.length > SHOWN && !all)
+      indented(`and ${told.length - SHOWN} more (--tool ${name} shows them)`, 2);
     if (!all) continue;
-    for (const effect of found.effects.filter((each) => !told.some((finding) => finding.effect === each))) {
+    for (const effect of found.effects.filter(
+      (each) => !told.some((finding) => finding.effect === each),
+    )) {
       indented(doingOf(effect), 2);
       indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
     }
     for (const reason of unknowns) indented(`not followed: ${reason}`, 2, 'yellow');
   }
   if (rows.some(({ findings }) => all || liesIn(findings).length > 0)) terminal.out('');
-  for (const effect of shared) indented(`shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
+  for (const effect of shared)
+    indented(
+      `shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`,
+      0,
+      'dim',
+    );
   for (const reason of new Set(skipped.map((each) => each.reason))) {
     const names = skipped.filter((each) => each.reason === reason).map(({ name }) => name);
     for (const name of names.slice(0, SHOWN)) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
-    if (names.length > SHOWN) indented(`skipped ${names.length - SHOWN} more: ${reason}`, 0, 'yellow');
+    if (names.length > SHOWN)
+      indented(`skipped ${names.length - SHOWN} more: ${reason}`, 0, 'yellow');
   }
   if (ran !== undefined) printRuns(terminal, ran, all, indented);
   if (fix === true) for (const tool of tools) printFix(terminal, tool);
@@ -199,20 +400,52 @@ function print(terminal: Terminal, { tools, shared, skipped, subject, ran }: Aud
 }
 
 /** Prints what was seen of the tools that were run, and what held them. */
-function printRuns(terminal: Terminal, { tools, skipped, held }: NonNullable<AuditReport['ran']>, all: boolean, indented: (text: string, margin: number, style?: Style) => void): void {
-  terminal.out(paint(terminal, 'bold', `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were ${held.programs}`));
-  for (const { name, status, message, ms, files, programs, hosts, env, secondChanged, interfered, isRecordBroken } of tools) {
+function printRuns(
+  terminal: Terminal,
+  { tools, skipped, held }: NonNullable<AuditReport['ran']>,
+  all: boolean,
+  indented: (text: string, margin: number, style?: Style) => void,
+): void {
+  terminal.out(
+    paint(
+      terminal,
+      'bold',
+      `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were ${held.programs}`,
+    ),
+  );
+  for (const {
+    name,
+    status,
+    message,
+    ms,
+    files,
+    programs,
+    hosts,
+    env,
+    secondChanged,
+    interfered,
+    isRecordBroken,
+  } of tools) {
     const seen = [
-      ...files.map(({ path, change, where }) => `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`),
+      ...files.map(
+        ({ path, change, where }) => `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
+      ),
       ...programs.map((program) => `ran ${program}`),
-      ...hosts.map(({ host, methods }) => `asked ${host}${methods.length === 0 ? '' : ` (${methods.join(', ')})`}`),
+      ...hosts.map(
+        ({ host, methods }) =>
+          `asked ${host}${methods.length === 0 ? '' : ` (${methods.join(', ')})`}`,
+      ),
       ...(env.length === 0 ? [] : [`read the environment: ${env.join(', ')}`]),
       ...(secondChanged === true ? ['the same call again changed more'] : []),
       ...(interfered === true ? ['two calls at the same time interfered'] : []),
       ...(isRecordBroken ? ['its record is broken: it may have done more'] : []),
     ];
     if (seen.length === 0 && status === 'ok' && !all) continue;
-    indented(`${name}: ${status}${message === undefined ? '' : ` (${message})`}, ${ms} ms`, 2, status === 'ok' ? undefined : 'yellow');
+    indented(
+      `${name}: ${status}${message === undefined ? '' : ` (${message})`}, ${ms} ms`,
+      2,
+      status === 'ok' ? undefined : 'yellow',
+    );
     for (const each of seen) indented(each, 4, 'dim');
   }
   for (const { name, reason } of skipped) indented(`not run: ${name}: ${reason}`, 2, 'yellow');
@@ -222,32 +455,71 @@ function printRuns(terminal: Terminal, { tools, skipped, held }: NonNullable<Aud
 function printFix(terminal: Terminal, tool: ToolAudit): void {
   const correction = correctionOf(tool);
   if (correction === undefined) return;
-  for (const line of correctionText(correction, tool.handler).split('\n')) terminal.out(paint(terminal, line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'cyan' : 'dim', plainText(line)));
+  for (const line of correctionText(correction, tool.handler).split('\n'))
+    terminal.out(
+      paint(
+        terminal,
+        line.startsWith('+')
+          ? 'green'
+          : line.startsWith('-')
+            ? 'red'
+            : line.startsWith('@')
+              ? 'cyan'
+              : 'dim',
+        plainText(line),
+      ),
+    );
   terminal.out('');
 }
 
-function printSummary(terminal: Terminal, tools: readonly ToolAudit[], { name, version }: AuditReport['subject']): void {
-  const counts = VERDICTS.map((verdict) => [verdict, tools.filter((tool) => tool.verdict === verdict).length] as const).filter(([, count]) => count > 0);
+function printSummary(
+  terminal: Terminal,
+  tools: readonly ToolAudit[],
+  { name, version }: AuditReport['subject'],
+): void {
+  const counts = VERDICTS.map(
+    (verdict) => [verdict, tools.filter((tool) => tool.verdict === verdict).length] as const,
+  ).filter(([, count]) => count > 0);
   const known = tools.filter(({ verdict }) => verdict === 'lies').length - newLies(tools).length;
-  const [style, mark] = newLies(tools).length > 0 ? (['red', '✗'] as const) : tools.some(({ verdict }) => verdict === 'unknown' || verdict === 'undeclared') ? (['yellow', '?'] as const) : (['green', '✓'] as const);
-  const words = counts.map(([verdict, count]) => `${count} ${verdict === 'lies' && count > 1 ? 'lie' : verdict === 'agrees' && count > 1 ? 'agree' : verdict}`);
-  terminal.out(`${paint(terminal, style, mark)} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`);
+  const [style, mark] =
+    newLies(tools).length > 0
+      ? (['red', '✗'] as const)
+      : tools.some(({ verdict }) => verdict === 'unknown' || verdict === 'undeclared')
+        ? (['yellow', '?'] as const)
+        : (['green', '✓'] as const);
+  const words = counts.map(
+    ([verdict, count]) =>
+      `${count} ${verdict === 'lies' && count > 1 ? 'lie' : verdict === 'agrees' && count > 1 ? 'agree' : verdict}`,
+  );
+  terminal.out(
+    `${paint(terminal, style, mark)} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`,
+  );
 }
 
-const YES_NO = (value: boolean | null | undefined, yes: string, no: string, unknown: string) => (value == null ? unknown : value ? yes : no);
+const YES_NO = (value: boolean | null | undefined, yes: string, no: string, unknown: string) =>
+  value == null ? unknown : value ? yes : no;
 
 function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): string {
-  return YES_NO(readOnly, 'reads', axes?.accessMode ?? (destructive === false ? 'adds' : destructive === true ? 'destroys' : 'writes'), 'nothing');
+  return YES_NO(
+    readOnly,
+    'reads',
+    axes?.accessMode ??
+      (destructive === false ? 'adds' : destructive === true ? 'destroys' : 'writes'),
+    'nothing',
+  );
 }
 
 /** Returns what was found of a tool in few words: the effect that decides, or what is not known. */
 function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
-  const deciding = findings.find(({ effect, kind }) => effect !== undefined && kind === 'lies') ?? findings.find(({ effect }) => effect !== undefined);
+  const deciding =
+    findings.find(({ effect, kind }) => effect !== undefined && kind === 'lies') ??
+    findings.find(({ effect }) => effect !== undefined);
   if (deciding?.effect !== undefined) return doingOf(deciding.effect);
   if (handler === undefined) return 'its code is not found';
   const [effect] = [...found.effects].filter(({ access }) => access !== 'read');
   if (effect !== undefined) return doingOf(effect);
-  if (verdict === 'unknown' || found.readOnly === null) return unknowns[0] === undefined ? 'its code does not show it' : `not followed: ${unknowns[0]}`;
+  if (verdict === 'unknown' || found.readOnly === null)
+    return unknowns[0] === undefined ? 'its code does not show it' : `not followed: ${unknowns[0]}`;
   return found.effects.length === 0 ? 'computes' : 'reads';
 }
 
@@ -257,7 +529,16 @@ function printAnnotations(terminal: Terminal, tools: readonly ToolAudit[], folde
     for (const finding of findings.filter(({ kind, known }) => kind !== 'note' && known !== true)) {
       const [, file, line] = /^(.*?):(\d+)/.exec(finding.effect?.at ?? handler ?? '') ?? [];
       const way = finding.effect === undefined ? '' : `\n${plainLine(wayOf(finding))}`;
-      terminal.out(annotation(finding.kind === 'lies' ? 'error' : 'warning', 'audit', `${plainLine(`${name} ${finding.message}`)}${way}`, file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line), column: null }));
+      terminal.out(
+        annotation(
+          finding.kind === 'lies' ? 'error' : 'warning',
+          'audit',
+          `${plainLine(`${name} ${finding.message}`)}${way}`,
+          file === undefined
+            ? {}
+            : { file: plainLine(join(folder, file)), line: Number(line), column: null },
+        ),
+      );
     }
   }
 }

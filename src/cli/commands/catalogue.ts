@@ -16,37 +16,86 @@ import { amountOf, table, wrapList, wrapWords } from '../terminal/table.js';
 /** Looks at the tools themselves. */
 export const CATALOGUE_COMMANDS: CommandFamily = {
   list: (command, { terminal, onTools }) =>
-    onTools(addFilterOptions(command), ['list', 'list --category git --access readonly', 'list --danger high,critical --json'], (loaded, options) => list(terminal, loaded, filterOf(options), options.json === true)),
-  show: (command, { terminal, onTools }) => onTools(command, ['show git_diff', 'show read_file --json'], (loaded, { json }, [name]) => show(terminal, loaded, name!, json === true)),
-  stats: (command, { terminal, onTools }) => onTools(command, ['stats', 'stats --tools "tools/**/*.ts" --json'], (loaded, { json }) => stats(terminal, loaded, json === true)),
+    onTools(
+      addFilterOptions(command),
+      ['list', 'list --category git --access readonly', 'list --danger high,critical --json'],
+      (loaded, options) => list(terminal, loaded, filterOf(options), options.json === true),
+    ),
+  show: (command, { terminal, onTools }) =>
+    onTools(command, ['show git_diff', 'show read_file --json'], (loaded, { json }, [name]) =>
+      show(terminal, loaded, name!, json === true),
+    ),
+  stats: (command, { terminal, onTools }) =>
+    onTools(command, ['stats', 'stats --tools "tools/**/*.ts" --json'], (loaded, { json }) =>
+      stats(terminal, loaded, json === true),
+    ),
 };
 
 /** Prints the tools that pass a filter, one a line. */
-export function list(terminal: Terminal, { registry, leftOut, warnings = 0 }: LoadedRegistry, filter: ToolFilter, json: boolean): void {
+export function list(
+  terminal: Terminal,
+  { registry, leftOut, warnings = 0 }: LoadedRegistry,
+  filter: ToolFilter,
+  json: boolean,
+): void {
   const entries = registry.filter(filter);
   if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
-  terminal.out(table(terminal, entries, [...AXIS_COLUMNS, { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' }]));
-  const inferred = entries.some((entry) => entry.inferred.length > 0) ? '; * inferred, not declared' : '';
-  const others = leftOut === undefined || leftOut.tools === 0 ? '' : `; ${leftOut.tools} more for ${plainLine(leftOut.personas.join(', ')) || 'no persona'}${leftOut.personas.length > 0 ? ' (--persona)' : ''}`;
-  terminal.out(paint(terminal, 'dim', `\n${entries.length} of ${registry.size} tools${inferred}${others}${warnings === 0 ? '' : `; ${amountOf(warnings, 'warning')}, which tooldex validate shows`}`));
+  terminal.out(
+    table(terminal, entries, [
+      ...AXIS_COLUMNS,
+      { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' },
+    ]),
+  );
+  const inferred = entries.some((entry) => entry.inferred.length > 0)
+    ? '; * inferred, not declared'
+    : '';
+  const others =
+    leftOut === undefined || leftOut.tools === 0
+      ? ''
+      : `; ${leftOut.tools} more for ${plainLine(leftOut.personas.join(', ')) || 'no persona'}${leftOut.personas.length > 0 ? ' (--persona)' : ''}`;
+  terminal.out(
+    paint(
+      terminal,
+      'dim',
+      `\n${entries.length} of ${registry.size} tools${inferred}${others}${warnings === 0 ? '' : `; ${amountOf(warnings, 'warning')}, which tooldex validate shows`}`,
+    ),
+  );
 }
 
 const FACT_MARGIN = 18;
 const FIRST_CONFLICTS = 5;
 
 /** Prints everything known of one tool. @throws ToolError `TOOL_NOT_FOUND` */
-export function show(terminal: Terminal, { registry, fileOf }: LoadedRegistry, name: string, json: boolean): void {
+export function show(
+  terminal: Terminal,
+  { registry, fileOf }: LoadedRegistry,
+  name: string,
+  json: boolean,
+): void {
   const entry = registry.require(name);
   if (json) return terminal.out(JSON.stringify(entryToJson(entry), null, 2));
-  terminal.out(`${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`);
+  terminal.out(
+    `${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`,
+  );
   terminal.out(`${wrapWords(plainLine(entry.description), terminal.columns).join('\n')}\n`);
-  for (const [label, words] of factsOf(entry, fileOf.get(entry.name), [...registry.getConflictingTools(name)])) {
-    if (words.length > 0) terminal.out(`${paint(terminal, 'dim', label.padEnd(FACT_MARGIN))}${wrapList(terminal, words.map(plainLine), FACT_MARGIN)}`);
+  for (const [label, words] of factsOf(entry, fileOf.get(entry.name), [
+    ...registry.getConflictingTools(name),
+  ])) {
+    if (words.length > 0)
+      terminal.out(
+        `${paint(terminal, 'dim', label.padEnd(FACT_MARGIN))}${wrapList(terminal, words.map(plainLine), FACT_MARGIN)}`,
+      );
   }
-  terminal.out(`\n${paint(terminal, 'dim', 'input')}\n${JSON.stringify(entry.inputJsonSchema, null, 2)}`);
+  terminal.out(
+    `\n${paint(terminal, 'dim', 'input')}\n${JSON.stringify(entry.inputJsonSchema, null, 2)}`,
+  );
 }
 
-function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly string[]): (readonly [label: string, words: readonly string[]])[] {
+function factsOf(
+  entry: ToolEntry,
+  file: string | undefined,
+  conflicts: readonly string[],
+): (readonly [label: string, words: readonly string[]])[] {
   const fields = fieldsOn('show').map(([name, field]) => {
     const notes = `${isInferred(entry, name) ? ' (inferred)' : ''}${name === 'dangerLevel' && entry.dangerFor !== undefined ? ', can rise with the input' : ''}`;
     const words = fieldWords(entry, name, field);
@@ -54,9 +103,20 @@ function factsOf(entry: ToolEntry, file: string | undefined, conflicts: readonly
   });
   return [
     ...fields,
-    ['conflicts', conflicts.length <= FIRST_CONFLICTS ? conflicts : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`]],
+    [
+      'conflicts',
+      conflicts.length <= FIRST_CONFLICTS
+        ? conflicts
+        : [...conflicts.slice(0, FIRST_CONFLICTS), `… (${conflicts.length} in all)`],
+    ],
     ['derived sets', derivedSetsOf(entry)],
-    ['unchecked', uncheckedPatterns(entry.inputJsonSchema).map(({ path, pattern }) => `pattern ${JSON.stringify(pattern)} at ${path.join('.')}: left to its server (pattern-unchecked)`)],
+    [
+      'unchecked',
+      uncheckedPatterns(entry.inputJsonSchema).map(
+        ({ path, pattern }) =>
+          `pattern ${JSON.stringify(pattern)} at ${path.join('.')}: left to its server (pattern-unchecked)`,
+      ),
+    ],
     ['file', file === undefined ? [] : [file]],
   ];
 }
@@ -81,38 +141,71 @@ const MOST_NAMES = 50;
 function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
   const summary = registry.summary();
   if (json) return terminal.out(JSON.stringify(summary, null, 2));
-  terminal.out(`${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`);
+  terminal.out(
+    `${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`,
+  );
   terminal.out(axisCounts(terminal, summary));
   const { sets, stages } = namesIn(registry);
-  for (const [title, option, lists] of [['Derived sets', 'derived', sets], ['Stages', 'stage', stages]] as const) {
+  for (const [title, option, lists] of [
+    ['Derived sets', 'derived', sets],
+    ['Stages', 'stage', stages],
+  ] as const) {
     if (Object.keys(lists).length === 0) continue;
-    terminal.out(`\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', `list --${option} <name> shows their tools`)}\n`);
+    terminal.out(
+      `\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', `list --${option} <name> shows their tools`)}\n`,
+    );
     for (const [label, list] of Object.entries(lists)) {
-      const shown = [...list.slice(0, MOST_NAMES), ...(list.length > MOST_NAMES ? [`… ${list.length - MOST_NAMES} more`] : [])];
-      terminal.out(`${paint(terminal, 'dim', plainLine(label).padEnd(NAMES_MARGIN - 5))}${paint(terminal, 'cyan', String(list.length).padStart(3))}  ${wrapList(terminal, shown, NAMES_MARGIN)}`);
+      const shown = [
+        ...list.slice(0, MOST_NAMES),
+        ...(list.length > MOST_NAMES ? [`… ${list.length - MOST_NAMES} more`] : []),
+      ];
+      terminal.out(
+        `${paint(terminal, 'dim', plainLine(label).padEnd(NAMES_MARGIN - 5))}${paint(terminal, 'cyan', String(list.length).padStart(3))}  ${wrapList(terminal, shown, NAMES_MARGIN)}`,
+      );
     }
   }
 }
 
 /** Returns which tools are in each derived set and in each stage, in the order of an agent's work. */
-export function namesIn(registry: ToolMetadataRegistry): Readonly<Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>> {
+export function namesIn(
+  registry: ToolMetadataRegistry,
+): Readonly<Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>> {
   const stages = registry.getAllStages();
   const usual: readonly string[] = Object.values(Stage);
-  const ordered = [...usual.filter((stage) => stages.has(stage)), ...[...stages].filter((stage) => !usual.includes(stage))];
+  const ordered = [
+    ...usual.filter((stage) => stages.has(stage)),
+    ...[...stages].filter((stage) => !usual.includes(stage)),
+  ];
   return {
-    sets: Object.fromEntries((Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [set, registry.filter({ derived: [set] }).map(({ name }) => name)])),
-    stages: Object.fromEntries(ordered.map((stage) => [stage, [...registry.getToolsByStage(stage)]])),
+    sets: Object.fromEntries(
+      (Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [
+        set,
+        registry.filter({ derived: [set] }).map(({ name }) => name),
+      ]),
+    ),
+    stages: Object.fromEntries(
+      ordered.map((stage) => [stage, [...registry.getToolsByStage(stage)]]),
+    ),
   };
 }
 
 const AXIS_MARGIN = 11;
 
 /** Returns one paragraph per axis, or per one of some: each value with its count. */
-export function axisCounts(terminal: Terminal, summary: RegistrySummary, some?: readonly (keyof RegistrySummary)[]): string {
-  return AXES.filter(([, axis]) => some?.includes(axis) ?? true).map(([label, axis]) => {
-    const counts = Object.entries(summary[axis] as Record<string, number>);
-    const nameOf = (value: string) => (axis === 'byPriority' ? value.toLowerCase() : value);
-    const values = counts.map(([value, count]) => `${plainLine(nameOf(value))} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`);
-    return `${paint(terminal, 'dim', label.padEnd(AXIS_MARGIN))}${wrapList(terminal, values, AXIS_MARGIN, '  ')}`;
-  }).join('\n');
+export function axisCounts(
+  terminal: Terminal,
+  summary: RegistrySummary,
+  some?: readonly (keyof RegistrySummary)[],
+): string {
+  return AXES.filter(([, axis]) => some?.includes(axis) ?? true)
+    .map(([label, axis]) => {
+      const counts = Object.entries(summary[axis] as Record<string, number>);
+      const nameOf = (value: string) => (axis === 'byPriority' ? value.toLowerCase() : value);
+      const values = counts.map(
+        ([value, count]) =>
+          `${plainLine(nameOf(value))} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`,
+      );
+      return `${paint(terminal, 'dim', label.padEnd(AXIS_MARGIN))}${wrapList(terminal, values, AXIS_MARGIN, '  ')}`;
+    })
+    .join('\n');
 }

@@ -18,16 +18,46 @@ interface GrantsOptions {
 /** The command that shows and ends what users approved in advance. */
 export const GRANTS_COMMANDS: CommandFamily = {
   grants: (command, { terminal, alone }) => {
-    const onRedis = (each: typeof command) => each.option('--redis <url>', `the Redis of the processes that ask (default: the variable ${REDIS_VARIABLE}, which other users cannot see)`).option('--redis-prefix <text>', 'what those processes put before their keys (default: tooldex:)');
-    alone(onRedis(command.command('list').description('the grants that count')), ['grants list --redis redis://127.0.0.1:6379'], (options) => onGrants(options, (grants) => list(terminal, grants, options)));
-    const revoke = onRedis(command.command('revoke [ids...]').description('ends grants: calls that have not begun need approval again')).option('--all', 'all of them');
-    alone(revoke, ['grants revoke 0d1c…', 'grants revoke --all'], (options, ids) => onGrants(options, (grants) => end(terminal, grants, ids, options)));
+    const onRedis = (each: typeof command) =>
+      each
+        .option(
+          '--redis <url>',
+          `the Redis of the processes that ask (default: the variable ${REDIS_VARIABLE}, which other users cannot see)`,
+        )
+        .option(
+          '--redis-prefix <text>',
+          'what those processes put before their keys (default: tooldex:)',
+        );
+    alone(
+      onRedis(command.command('list').description('the grants that count')),
+      ['grants list --redis redis://127.0.0.1:6379'],
+      (options) => onGrants(options, (grants) => list(terminal, grants, options)),
+    );
+    const revoke = onRedis(
+      command
+        .command('revoke [ids...]')
+        .description('ends grants: calls that have not begun need approval again'),
+    ).option('--all', 'all of them');
+    alone(revoke, ['grants revoke 0d1c…', 'grants revoke --all'], (options, ids) =>
+      onGrants(options, (grants) => end(terminal, grants, ids, options)),
+    );
   },
 };
 
-async function onGrants(options: GrantsOptions, work: (grants: Grants) => Promise<number>): Promise<number> {
+async function onGrants(
+  options: GrantsOptions,
+  work: (grants: Grants) => Promise<number>,
+): Promise<number> {
   const { redis = process.env[REDIS_VARIABLE], redisPrefix } = options;
-  if (redis === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--redis, or ${REDIS_VARIABLE}`, 'neither', 'Grants of one process are in its memory: executor.grants() lists them.'));
+  if (redis === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `--redis, or ${REDIS_VARIABLE}`,
+        'neither',
+        'Grants of one process are in its memory: executor.grants() lists them.',
+      ),
+    );
   const store = await connectRedis(redis, redisPrefix);
   try {
     return await work(new Grants(store));
@@ -41,35 +71,66 @@ async function list(terminal: Terminal, grants: Grants, { json }: GrantsOptions)
   if (json === true) terminal.out(plainJson({ grants: found }, 2));
   else if (found.length === 0) terminal.out('no grants');
   else {
-    terminal.out(table(terminal, found, [
-      { title: 'id', value: ({ id }) => id },
-      { title: 'tool', value: ({ toolName }) => toolName },
-      { title: 'for', value: ({ principal }) => principal ?? 'nobody named', narrow: 'drop' },
-      { title: 'used', value: ({ used, uses }) => (uses === undefined ? '–' : `${used} of ${uses}`) },
-      { title: 'until', value: ({ expiresAt }) => new Date(expiresAt).toISOString().slice(0, 16) },
-      { title: 'limited to', value: limitsOf, narrow: 'wrap' },
-    ]));
+    terminal.out(
+      table(terminal, found, [
+        { title: 'id', value: ({ id }) => id },
+        { title: 'tool', value: ({ toolName }) => toolName },
+        { title: 'for', value: ({ principal }) => principal ?? 'nobody named', narrow: 'drop' },
+        {
+          title: 'used',
+          value: ({ used, uses }) => (uses === undefined ? '–' : `${used} of ${uses}`),
+        },
+        {
+          title: 'until',
+          value: ({ expiresAt }) => new Date(expiresAt).toISOString().slice(0, 16),
+        },
+        { title: 'limited to', value: limitsOf, narrow: 'wrap' },
+      ]),
+    );
   }
   return EXIT.ok;
 }
 
 function limitsOf({ conversationId, touches, input, danger }: Grant): string {
-  const limits = [...(conversationId === null ? [] : [`conversation ${conversationId}`]), ...[touches ?? []].flat(), ...(input === undefined ? [] : [JSON.stringify(input)]), `danger ${danger}`];
+  const limits = [
+    ...(conversationId === null ? [] : [`conversation ${conversationId}`]),
+    ...[touches ?? []].flat(),
+    ...(input === undefined ? [] : [JSON.stringify(input)]),
+    `danger ${danger}`,
+  ];
   return limits.join('; ');
 }
 
-async function end(terminal: Terminal, grants: Grants, ids: readonly string[], { all, json }: GrantsOptions): Promise<number> {
-  if ((ids.length === 0) !== (all === true)) throw new ToolError('INVALID_ARGUMENT', expectedGot('ids of grants, or --all', ids.length === 0 ? 'neither' : 'both', 'See tooldex grants list.'));
+async function end(
+  terminal: Terminal,
+  grants: Grants,
+  ids: readonly string[],
+  { all, json }: GrantsOptions,
+): Promise<number> {
+  if ((ids.length === 0) !== (all === true))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'ids of grants, or --all',
+        ids.length === 0 ? 'neither' : 'both',
+        'See tooldex grants list.',
+      ),
+    );
   const ended: { id: string; revoked: boolean }[] = [];
   const revoke = async (id: string) => void ended.push({ id, revoked: await grants.revoke(id) });
   for (const id of ids) await revoke(id);
   // A list is bounded; what it leaves out comes with the next one.
-  for (let left = all === true ? await grants.list() : []; left.length > 0; left = await grants.list()) {
+  for (
+    let left = all === true ? await grants.list() : [];
+    left.length > 0;
+    left = await grants.list()
+  ) {
     const before = ended.length;
     for (const { id } of left) if (!ended.some((each) => each.id === id)) await revoke(id);
     if (ended.length === before) break;
   }
   if (json === true) terminal.out(plainJson({ grants: ended }, 2));
-  else for (const { id, revoked } of ended) terminal.out(`${revoked ? 'revoked' : 'unknown'}  ${id}`);
+  else
+    for (const { id, revoked } of ended) terminal.out(`${revoked ? 'revoked' : 'unknown'}  ${id}`);
   return ended.every(({ revoked }) => revoked) ? EXIT.ok : EXIT.findings;
 }

@@ -9,7 +9,9 @@ import { plainJson, type Dialog } from '../terminal/terminal.js';
 export const INIT_COMMANDS: CommandFamily = {
   init: (command, { terminal, cwd, alone }) =>
     alone(
-      command.option('--yes', 'overwrite files that exist, without asking').option('--dry-run', 'show what would be written, and write nothing'),
+      command
+        .option('--yes', 'overwrite files that exist, without asking')
+        .option('--dry-run', 'show what would be written, and write nothing'),
       ['init', 'init --dry-run'],
       (options) => init(terminal, cwd, options),
     ),
@@ -37,11 +39,16 @@ interface NewFile {
 }
 
 /** Writes a tool, its test and a configuration for the project at `cwd`; returns 4 when a file exists and nobody agreed to replace it. */
-async function init(terminal: Dialog, cwd: string, { dryRun, json, ...options }: Readonly<Record<string, unknown>>): Promise<number> {
+async function init(
+  terminal: Dialog,
+  cwd: string,
+  { dryRun, json, ...options }: Readonly<Record<string, unknown>>,
+): Promise<number> {
   const project = await projectAt(cwd);
   const files = filesFor(project);
   const existing = new Set<string>();
-  for (const { path } of files) if ((await textAt(join(cwd, path))) !== undefined) existing.add(path);
+  for (const { path } of files)
+    if ((await textAt(join(cwd, path))) !== undefined) existing.add(path);
   const kept: string[] = [];
   if (dryRun !== true && options['yes'] !== true) {
     for (const path of existing) {
@@ -50,11 +57,22 @@ async function init(terminal: Dialog, cwd: string, { dryRun, json, ...options }:
     }
   }
   const written = files.filter(({ path }) => !kept.includes(path));
-  if (dryRun !== true) for (const { path, text } of written) await write(join(cwd, path), text, existing.has(path));
+  if (dryRun !== true)
+    for (const { path, text } of written) await write(join(cwd, path), text, existing.has(path));
   const next = nextSteps(project);
-  if (json === true) terminal.out(plainJson({ project, written: written.map(({ path }) => path), kept, dry_run: dryRun === true, next }));
+  if (json === true)
+    terminal.out(
+      plainJson({
+        project,
+        written: written.map(({ path }) => path),
+        kept,
+        dry_run: dryRun === true,
+        next,
+      }),
+    );
   else {
-    for (const { path, text } of written) terminal.out(dryRun === true ? `${path}\n\n${text}` : `wrote ${path}`);
+    for (const { path, text } of written)
+      terminal.out(dryRun === true ? `${path}\n\n${text}` : `wrote ${path}`);
     for (const path of kept) terminal.err(`kept ${path}: it exists. Use --yes to overwrite it.`);
     terminal.out(`\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`);
   }
@@ -70,14 +88,34 @@ async function projectAt(cwd: string): Promise<Project> {
     // A damaged package.json says nothing of the project.
   }
   const { type, dependencies, devDependencies, jest } = isPlainObject(manifest) ? manifest : {};
-  const packages = new Set([dependencies, devDependencies].flatMap((each) => (isPlainObject(each) ? Object.keys(each) : [])));
-  const typescript = packages.has('typescript') || (await textAt(join(cwd, 'tsconfig.json'))) !== undefined;
+  const packages = new Set(
+    [dependencies, devDependencies].flatMap((each) =>
+      isPlainObject(each) ? Object.keys(each) : [],
+    ),
+  );
+  const typescript =
+    packages.has('typescript') || (await textAt(join(cwd, 'tsconfig.json'))) !== undefined;
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
-  const hasConfig = jest !== undefined || TRANSLATORS.some((name) => packages.has(name)) || (await readdir(cwd)).some((name) => /^jest\.config\.[cm]?[jt]s$/.test(name));
+  const hasConfig =
+    jest !== undefined ||
+    TRANSLATORS.some((name) => packages.has(name)) ||
+    (await readdir(cwd)).some((name) => /^jest\.config\.[cm]?[jt]s$/.test(name));
   const jestIsBare = typescript && runner === 'jest' && !hasConfig;
   const lacking = (...names: readonly string[]) => names.filter((name) => !packages.has(name));
-  const missingDev = [...(typescript ? ['tsx'] : []), ...(typescript && runner === 'jest' ? ['@jest/globals'] : []), ...(jestIsBare ? ['@swc/core', '@swc/jest'] : [])];
-  return { exists: text !== undefined, typescript, modules: type === 'module', runner, jestIsBare, missing: lacking('tooldex', 'zod'), missingDev: lacking(...missingDev) };
+  const missingDev = [
+    ...(typescript ? ['tsx'] : []),
+    ...(typescript && runner === 'jest' ? ['@jest/globals'] : []),
+    ...(jestIsBare ? ['@swc/core', '@swc/jest'] : []),
+  ];
+  return {
+    exists: text !== undefined,
+    typescript,
+    modules: type === 'module',
+    runner,
+    jestIsBare,
+    missing: lacking('tooldex', 'zod'),
+    missingDev: lacking(...missingDev),
+  };
 }
 
 /** The packages with which Jest reads TypeScript. */
@@ -91,19 +129,34 @@ function filesFor(project: Project): readonly NewFile[] {
   return [
     { path: `tools/word-count.${extension}`, text: toolFor(project) },
     { path: `tools/word-count.test.${extension}`, text: testFor(project) },
-    { path: 'tooldex.config.json', text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n' },
+    {
+      path: 'tooldex.config.json',
+      text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
+    },
     ...(project.jestIsBare ? [{ path: 'jest.config.json', text: jestConfigFor(project) }] : []),
   ];
 }
 
 /** Returns a configuration with which Jest reads TypeScript, with decorators too. */
 function jestConfigFor({ modules }: Project): string {
-  const swc = { jsc: { parser: { syntax: 'typescript', decorators: true }, transform: { decoratorVersion: '2022-03' }, target: 'es2022' } };
-  const ofModules = { extensionsToTreatAsEsm: ['.ts'], moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' } };
+  const swc = {
+    jsc: {
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { decoratorVersion: '2022-03' },
+      target: 'es2022',
+    },
+  };
+  const ofModules = {
+    extensionsToTreatAsEsm: ['.ts'],
+    moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  };
   return `${JSON.stringify({ transform: { '^.+\\.ts$': ['@swc/jest', swc] }, ...(modules && ofModules) }, null, 2)}\n`;
 }
 
-const importOf = (project: Project, names: string, from: string) => (isCommonJs(project) ? `const { ${names} } = require('${from}');` : `import { ${names} } from '${from}';`);
+const importOf = (project: Project, names: string, from: string) =>
+  isCommonJs(project)
+    ? `const { ${names} } = require('${from}');`
+    : `import { ${names} } from '${from}';`;
 
 function toolFor(project: Project): string {
   return `${importOf(project, 'AccessMode, defineTool, ExecutionCategory', 'tooldex')}
@@ -125,9 +178,20 @@ ${isCommonJs(project) ? 'exports.wordCount =' : 'export const wordCount ='} defi
 function testFor(project: Project): string {
   const { runner, typescript, modules } = project;
   // Jest finds TypeScript under its own name, unless its configuration maps the one that ES modules have to name.
-  const tool = importOf(project, 'wordCount', `./word-count${typescript && runner === 'jest' && !modules ? '' : '.js'}`);
-  const frame = { vitest: importOf(project, 'expect, test', 'vitest'), jest: typescript ? importOf(project, 'expect, test', '@jest/globals') : undefined, 'node:test': `${importOf(project, 'test', 'node:test')}\n${isCommonJs(project) ? "const assert = require('node:assert/strict');" : "import assert from 'node:assert/strict';"}` }[runner];
-  const check = runner === 'node:test' ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });" : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
+  const tool = importOf(
+    project,
+    'wordCount',
+    `./word-count${typescript && runner === 'jest' && !modules ? '' : '.js'}`,
+  );
+  const frame = {
+    vitest: importOf(project, 'expect, test', 'vitest'),
+    jest: typescript ? importOf(project, 'expect, test', '@jest/globals') : undefined,
+    'node:test': `${importOf(project, 'test', 'node:test')}\n${isCommonJs(project) ? "const assert = require('node:assert/strict');" : "import assert from 'node:assert/strict';"}`,
+  }[runner];
+  const check =
+    runner === 'node:test'
+      ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
+      : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
   return `${[frame, importOf(project, 'runTool', 'tooldex/testing'), tool].filter((line) => line !== undefined).join('\n')}
 
 test('counts the words of a text', async () => {
@@ -137,13 +201,35 @@ test('counts the words of a text', async () => {
 `;
 }
 
-function nextSteps({ exists, typescript, modules, runner, missing, missingDev }: Project): readonly string[] {
+function nextSteps({
+  exists,
+  typescript,
+  modules,
+  runner,
+  missing,
+  missingDev,
+}: Project): readonly string[] {
   const extension = typescript ? 'ts' : 'js';
   const test = `tools/word-count.test.${extension}`;
-  const jest = modules ? 'node --experimental-vm-modules node_modules/jest/bin/jest.js' : 'npx jest';
-  const run = { vitest: `npx vitest run ${test}`, jest: `${jest} ${test}`, 'node:test': `node ${typescript ? '--import tsx ' : ''}--test ${test}` }[runner];
-  const installed = [...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []), ...(missingDev.length > 0 ? [`npm install --save-dev ${missingDev.join(' ')}`] : [])];
-  return [...(exists ? [] : ['npm init -y']), ...installed, run, `npx tooldex list --tools tools/word-count.${extension}`, `npx tooldex lint --tools tools/word-count.${extension}`];
+  const jest = modules
+    ? 'node --experimental-vm-modules node_modules/jest/bin/jest.js'
+    : 'npx jest';
+  const run = {
+    vitest: `npx vitest run ${test}`,
+    jest: `${jest} ${test}`,
+    'node:test': `node ${typescript ? '--import tsx ' : ''}--test ${test}`,
+  }[runner];
+  const installed = [
+    ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
+    ...(missingDev.length > 0 ? [`npm install --save-dev ${missingDev.join(' ')}`] : []),
+  ];
+  return [
+    ...(exists ? [] : ['npm init -y']),
+    ...installed,
+    run,
+    `npx tooldex list --tools tools/word-count.${extension}`,
+    `npx tooldex lint --tools tools/word-count.${extension}`,
+  ];
 }
 
 async function textAt(path: string): Promise<string | undefined> {

@@ -9,16 +9,35 @@ import { CONFIG_OPTION } from './mcp-pins.js';
 
 /** Adds `tooldex mcp login` and `tooldex mcp logout`. */
 export function defineLogin(mcp: Command, { terminal, cwd, alone }: CommandHost): void {
-  const login = mcp.command('login <server>').description('logs in at a server over HTTP, with a browser on this machine').option(...CONFIG_OPTION).option('--no-browser', 'prints the address only');
-  alone(login, ['mcp login tickets', 'mcp login tickets --no-browser'], (options, [server]) => mcpLogin(terminal, server!, options, cwd));
-  const logout = mcp.command('logout <server>').description('forgets the login at a server').option(...CONFIG_OPTION);
-  alone(logout, ['mcp logout tickets'], (options, [server]) => mcpLogout(terminal, server!, options, cwd));
+  const login = mcp
+    .command('login <server>')
+    .description('logs in at a server over HTTP, with a browser on this machine')
+    .option(...CONFIG_OPTION)
+    .option('--no-browser', 'prints the address only');
+  alone(login, ['mcp login tickets', 'mcp login tickets --no-browser'], (options, [server]) =>
+    mcpLogin(terminal, server!, options, cwd),
+  );
+  const logout = mcp
+    .command('logout <server>')
+    .description('forgets the login at a server')
+    .option(...CONFIG_OPTION);
+  alone(logout, ['mcp logout tickets'], (options, [server]) =>
+    mcpLogout(terminal, server!, options, cwd),
+  );
 }
 
-type LoginOptions = Partial<Readonly<Record<string, unknown>>> & { readonly config?: string; readonly browser?: boolean };
+type LoginOptions = Partial<Readonly<Record<string, unknown>>> & {
+  readonly config?: string;
+  readonly browser?: boolean;
+};
 
 /** Logs in at a server of the settings. @returns 1 when the server does not answer with its tools afterwards. */
-async function mcpLogin(terminal: Dialog, server: string, { config, browser = true }: LoginOptions, cwd: string): Promise<number> {
+async function mcpLogin(
+  terminal: Dialog,
+  server: string,
+  { config, browser = true }: LoginOptions,
+  cwd: string,
+): Promise<number> {
   const discovery = await openMcpDiscovery(config, terminal, cwd);
   const interrupt = new AbortController();
   const stopListening = terminal.onInterrupt(() => interrupt.abort());
@@ -26,7 +45,9 @@ async function mcpLogin(terminal: Dialog, server: string, { config, browser = tr
     await discovery.login(server, {
       signal: interrupt.signal,
       open: (address) => {
-        terminal.err(`Log in at ${paint(terminal, 'bold', seenText(new URL(address).origin))}:\n${seenText(address)}`);
+        terminal.err(
+          `Log in at ${paint(terminal, 'bold', seenText(new URL(address).origin))}:\n${seenText(address)}`,
+        );
         if (browser && terminal.interactive) openBrowser(address);
       },
     });
@@ -35,7 +56,9 @@ async function mcpLogin(terminal: Dialog, server: string, { config, browser = tr
       terminal.err(`${paint(terminal, 'red', '✗')} ${plainLine(status.reason)}`);
       return EXIT.findings;
     }
-    terminal.out(`${paint(terminal, 'green', '✓')} logged in at ${server}, ${amountOf(status?.tools ?? 0, 'tool')}`);
+    terminal.out(
+      `${paint(terminal, 'green', '✓')} logged in at ${server}, ${amountOf(status?.tools ?? 0, 'tool')}`,
+    );
     return EXIT.ok;
   } catch (error) {
     if (interrupt.signal.aborted) return EXIT.interrupted;
@@ -46,7 +69,12 @@ async function mcpLogin(terminal: Dialog, server: string, { config, browser = tr
   }
 }
 
-async function mcpLogout(terminal: Dialog, server: string, { config }: LoginOptions, cwd: string): Promise<number> {
+async function mcpLogout(
+  terminal: Dialog,
+  server: string,
+  { config }: LoginOptions,
+  cwd: string,
+): Promise<number> {
   const discovery = await openMcpDiscovery(config, terminal, cwd);
   try {
     await discovery.logout(server);
@@ -58,7 +86,9 @@ async function mcpLogout(terminal: Dialog, server: string, { config }: LoginOpti
 }
 
 /** The programs that open an address, by platform. The address is an argument of its own, which no shell reads. */
-const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] };
+const OPENERS: Readonly<
+  Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>
+> = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] };
 
 /** Tries to open the user's browser; the address was printed, so that nothing is lost where there is none. */
 function openBrowser(address: string): void {

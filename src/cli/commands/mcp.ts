@@ -9,7 +9,17 @@ import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
-import { addExecutionOptions, addFilterOptions, callContextOf, filterOf, repeated, TOKEN_VARIABLE, wholeNumber, type CommandFamily, type CommandOptions } from '../load/options.js';
+import {
+  addExecutionOptions,
+  addFilterOptions,
+  callContextOf,
+  filterOf,
+  repeated,
+  TOKEN_VARIABLE,
+  wholeNumber,
+  type CommandFamily,
+  type CommandOptions,
+} from '../load/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import { plainJson, plainLine, paint, type Dialog } from '../terminal/terminal.js';
@@ -25,24 +35,62 @@ export const MCP_COMMANDS: CommandFamily = {
       .command('serve')
       .description('serves the tools to an MCP client on standard input and output, or over HTTP')
       .option('--http', 'listens for clients over streamable HTTP')
-      .option('--port <n>', 'with --http: the port; 0 takes any that is free (default: 4781)', wholeNumber)
+      .option(
+        '--port <n>',
+        'with --http: the port; 0 takes any that is free (default: 4781)',
+        wholeNumber,
+      )
       .option('--host <address>', 'with --http: the address; any but 127.0.0.1 needs a token')
-      .option('--token <text>', 'with --http: what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN)')
-      .option('--allowed-host <name>', 'with --http: a name under which it is asked for; may be repeated', repeated)
-      .addOption(new Option('--names <which>', "names of tools: safe for model APIs (files.read is files__read), or the tools' own").choices(['safe', 'original']).default('safe'))
-      .option('--search', 'lists the tool that finds others instead of all tools (default: above 128 tools)')
+      .option(
+        '--token <text>',
+        'with --http: what clients must send as a bearer token (default: the variable TOOLDEX_TOKEN)',
+      )
+      .option(
+        '--allowed-host <name>',
+        'with --http: a name under which it is asked for; may be repeated',
+        repeated,
+      )
+      .addOption(
+        new Option(
+          '--names <which>',
+          "names of tools: safe for model APIs (files.read is files__read), or the tools' own",
+        )
+          .choices(['safe', 'original'])
+          .default('safe'),
+      )
+      .option(
+        '--search',
+        'lists the tool that finds others instead of all tools (default: above 128 tools)',
+      )
       .option('--no-search', 'lists all tools, however many');
-    onTools(addExecutionOptions(addFilterOptions(serve)), ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'], (loaded, options) => mcpServe(terminal, loaded, options));
-    const list = mcp.command('list').description('the servers of a settings file, and the tools they offer now').option(...CONFIG_OPTION);
-    alone(list, ['mcp list', 'mcp list --config servers.json --json'], (options) => mcpList(terminal, options, cwd));
+    onTools(
+      addExecutionOptions(addFilterOptions(serve)),
+      ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'],
+      (loaded, options) => mcpServe(terminal, loaded, options),
+    );
+    const list = mcp
+      .command('list')
+      .description('the servers of a settings file, and the tools they offer now')
+      .option(...CONFIG_OPTION);
+    alone(list, ['mcp list', 'mcp list --config servers.json --json'], (options) =>
+      mcpList(terminal, options, cwd),
+    );
     defineLogin(mcp, host);
     definePins(mcp, host);
   },
 };
 
 /** Shows the state of every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
-async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknown>>, cwd: string): Promise<number> {
-  const { config, json, trustAutoApprove } = options as { readonly config?: string; readonly json?: boolean; readonly trustAutoApprove?: boolean };
+async function mcpList(
+  terminal: Dialog,
+  options: Readonly<Record<string, unknown>>,
+  cwd: string,
+): Promise<number> {
+  const { config, json, trustAutoApprove } = options as {
+    readonly config?: string;
+    readonly json?: boolean;
+    readonly trustAutoApprove?: boolean;
+  };
   const discovery = await openMcpDiscovery(config, terminal, cwd, trustAutoApprove);
   const stopListening = terminal.onInterrupt(() => void discovery.close());
   try {
@@ -50,13 +98,27 @@ async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknow
     const servers = discovery.status();
     const registry = new ToolMetadataRegistry();
     registry.registerAll(discovery.definitions());
-    const tools = [...registry].map(({ name, description, accessMode, dangerLevel, requiresConsent, providers }) => ({ name, server: providers[0]?.config?.['server'], description, accessMode, dangerLevel, requiresConsent }));
-    if (json === true) terminal.out(plainJson({ servers, tools, findings: discovery.findings() }, 2));
+    const tools = [...registry].map(
+      ({ name, description, accessMode, dangerLevel, requiresConsent, providers }) => ({
+        name,
+        server: providers[0]?.config?.['server'],
+        description,
+        accessMode,
+        dangerLevel,
+        requiresConsent,
+      }),
+    );
+    if (json === true)
+      terminal.out(plainJson({ servers, tools, findings: discovery.findings() }, 2));
     else {
       terminal.out(
         table(terminal, servers, [
           { title: 'SERVER', value: ({ server }) => server, style: () => 'bold' },
-          { title: 'STATE', value: ({ state }) => state, style: ({ state }) => (state === 'ready' ? 'green' : 'red') },
+          {
+            title: 'STATE',
+            value: ({ state }) => state,
+            style: ({ state }) => (state === 'ready' ? 'green' : 'red'),
+          },
           { title: 'PROTOCOL', value: ({ era }) => era ?? '', narrow: 'drop' },
           { title: 'TOOLS', value: ({ tools: count }) => String(count), align: 'right' },
           { title: 'REASON', value: reasonOf, narrow: 'wrap' },
@@ -68,14 +130,24 @@ async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknow
           table(terminal, tools, [
             { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
             { title: 'DANGER', value: ({ dangerLevel }) => dangerLevel },
-            { title: 'CONSENT', value: ({ requiresConsent }) => (requiresConsent ? 'yes' : 'no'), narrow: 'drop' },
+            {
+              title: 'CONSENT',
+              value: ({ requiresConsent }) => (requiresConsent ? 'yes' : 'no'),
+              narrow: 'drop',
+            },
             { title: 'DESCRIPTION', value: ({ description }) => description, narrow: 'wrap' },
           ]),
         );
       }
-      for (const { kind, server, tool, message } of discovery.findings()) if (kind !== 'unreachable') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server} ${tool}`)}  ${plainLine(message)}`);
+      for (const { kind, server, tool, message } of discovery.findings())
+        if (kind !== 'unreachable')
+          terminal.err(
+            `${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server} ${tool}`)}  ${plainLine(message)}`,
+          );
     }
-    return servers.every(({ state }) => state === 'ready' || state === 'stale') ? EXIT.ok : EXIT.findings;
+    return servers.every(({ state }) => state === 'ready' || state === 'stale')
+      ? EXIT.ok
+      : EXIT.findings;
   } finally {
     stopListening();
     await discovery.close();
@@ -83,7 +155,9 @@ async function mcpList(terminal: Dialog, options: Readonly<Record<string, unknow
 }
 
 function reasonOf(server: McpServerStatus): string {
-  return server.state === 'failed' || server.state === 'backing-off' ? plainLine(server.reason) : '';
+  return server.state === 'failed' || server.state === 'backing-off'
+    ? plainLine(server.reason)
+    : '';
 }
 
 /** The input and the variables of the process; a test gives its own. */
@@ -102,10 +176,41 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
  * @param options as the command line has them: `http`, `port`, `host`, `token`, `allowedHost`, `search`, `names`, those of running tools
  * (`yes`, `mode`, `timeout`, `flags`), of filtering them, `persona` and `json`.
  */
-export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedRegistry, options: CommandOptions, world: McpServeWorld = { input: process.stdin, env: process.env }): Promise<number> {
-  const { http, port, host, token = world.env[TOKEN_VARIABLE], allowedHost, search, names, json } = options as Partial<{ http: boolean; port: number; host: string; token: string; allowedHost: readonly string[]; search: boolean; names: 'safe' | 'original'; json: boolean }>;
-  const stray = http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
-  if (stray !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`, 'it alone'));
+export async function mcpServe(
+  terminal: Dialog,
+  { registry: loaded }: LoadedRegistry,
+  options: CommandOptions,
+  world: McpServeWorld = { input: process.stdin, env: process.env },
+): Promise<number> {
+  const {
+    http,
+    port,
+    host,
+    token = world.env[TOKEN_VARIABLE],
+    allowedHost,
+    search,
+    names,
+    json,
+  } = options as Partial<{
+    http: boolean;
+    port: number;
+    host: string;
+    token: string;
+    allowedHost: readonly string[];
+    search: boolean;
+    names: 'safe' | 'original';
+    json: boolean;
+  }>;
+  const stray =
+    http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
+  if (stray !== undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`,
+        'it alone',
+      ),
+    );
   const registry = limitTime(loaded, options.timeout);
   const server = createMcpServer(registry, {
     name: 'tooldex',
@@ -113,16 +218,24 @@ export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedReg
     policy: policyOf(registry, options),
     context: callContextOf(options),
     filter: filterOf(options),
-    onError: (error) => terminal.err(`${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`),
+    onError: (error) =>
+      terminal.err(
+        `${paint(terminal, 'yellow', 'fault')} ${error instanceof Error ? error.message : String(error)}`,
+      ),
     ...(search === undefined ? {} : { search }),
     ...(names === undefined ? {} : { names }),
     ...(http === true && token !== undefined ? { token } : {}), // An empty one, of a variable that is not set, is refused.
     ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });
   let stopListening = (): void => undefined;
-  const interrupted = new Promise<void>((resolve) => (stopListening = terminal.onInterrupt(resolve)));
+  const interrupted = new Promise<void>(
+    (resolve) => (stopListening = terminal.onInterrupt(resolve)),
+  );
   try {
-    const { closed } = http === true ? await serveHttp(terminal, server, registry.size, { port, host, json }) : await server.serveStdio({ input: world.input, output: outputOf(terminal) });
+    const { closed } =
+      http === true
+        ? await serveHttp(terminal, server, registry.size, { port, host, json })
+        : await server.serveStdio({ input: world.input, output: outputOf(terminal) });
     await Promise.race([closed, interrupted]);
   } finally {
     stopListening();
@@ -131,10 +244,26 @@ export async function mcpServe(terminal: Dialog, { registry: loaded }: LoadedReg
   return EXIT.ok;
 }
 
-async function serveHttp(terminal: Dialog, server: McpToolServer, tools: number, options: { readonly port: number | undefined; readonly host: string | undefined; readonly json: boolean | undefined }): Promise<{ readonly closed: Promise<void> }> {
+async function serveHttp(
+  terminal: Dialog,
+  server: McpToolServer,
+  tools: number,
+  options: {
+    readonly port: number | undefined;
+    readonly host: string | undefined;
+    readonly json: boolean | undefined;
+  },
+): Promise<{ readonly closed: Promise<void> }> {
   const { port, host, json } = options;
-  const { url } = await server.serveHttp({ ...(port === undefined ? {} : { port }), ...(host === undefined ? {} : { host }) });
-  terminal.out(json === true ? JSON.stringify({ url, tools }) : `${paint(terminal, 'bold', url)}  ${tools} tools; Ctrl-C ends it`);
+  const { url } = await server.serveHttp({
+    ...(port === undefined ? {} : { port }),
+    ...(host === undefined ? {} : { host }),
+  });
+  terminal.out(
+    json === true
+      ? JSON.stringify({ url, tools })
+      : `${paint(terminal, 'bold', url)}  ${tools} tools; Ctrl-C ends it`,
+  );
   return { closed: new Promise<void>(() => undefined) };
 }
 

@@ -18,7 +18,13 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { defineTool, type ToolEntry } from '../../tool/tool-definition.js';
 import { callLines } from '../execute/shown-call.js';
-import { durationText, outcomeToJson, STATUS_STYLES, planToJson, type ShownPlan } from '../execute/show-calls.js';
+import {
+  durationText,
+  outcomeToJson,
+  STATUS_STYLES,
+  planToJson,
+  type ShownPlan,
+} from '../execute/show-calls.js';
 import { limitTime } from '../execute/with-executor.js';
 
 const REQUEST = 'find out why the test of the parser fails and fix it';
@@ -31,8 +37,14 @@ const USUAL_COLUMNS = 80;
 
 /** Makes the program show the overview, which runs nothing of a user's own tools: those run only when they are asked for. */
 export function defineOverview(program: Command, { terminal, onTools }: CommandHost): void {
-  onTools(program, ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'], (loaded, { json, tools, manifests, mcp }) =>
-    overview(terminal, loaded, { json: json === true, runs: tools === undefined && manifests === undefined && mcp === undefined }),
+  onTools(
+    program,
+    ['', 'list --derived write', 'search "show me what changed"', 'lint --tools ./src/tools'],
+    (loaded, { json, tools, manifests, mcp }) =>
+      overview(terminal, loaded, {
+        json: json === true,
+        runs: tools === undefined && manifests === undefined && mcp === undefined,
+      }),
   );
 }
 
@@ -42,40 +54,94 @@ export function defineOverview(program: Command, { terminal, onTools }: CommandH
  *
  * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
  */
-async function overview(given: Terminal, { registry }: LoadedRegistry, { json, runs }: { readonly json: boolean; readonly runs: boolean }): Promise<void> {
+async function overview(
+  given: Terminal,
+  { registry }: LoadedRegistry,
+  { json, runs }: { readonly json: boolean; readonly runs: boolean },
+): Promise<void> {
   // Of a user's own tools: an example of one, or else the words of a name.
-  const text = runs ? REQUEST : ([...registry].flatMap(({ examples }) => examples)[0] ?? [...registry][0]!.name.replace(/[._-]+/g, ' '));
+  const text = runs
+    ? REQUEST
+    : ([...registry].flatMap(({ examples }) => examples)[0] ??
+      [...registry][0]!.name.replace(/[._-]+/g, ' '));
   const matches = registry.getToolsMatchingTextScored(text, { maxResults: MOST_MATCHES });
-  const request = { text, matches, mandatory: [...registry.getToolsMatchingMandatoryKeywords(text)], categories: [...registry.detectCategoriesFromText(text)] };
+  const request = {
+    text,
+    matches,
+    mandatory: [...registry.getToolsMatchingMandatoryKeywords(text)],
+    categories: [...registry.detectCategoriesFromText(text)],
+  };
   const selection = selectTools(registry, { text, maxTools: MAX_TOOLS, tokenBudget: TOKEN_BUDGET });
   const calls = runs ? await runExampleCalls(registry) : undefined;
   const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
-    const all = { summary: registry.summary(), ...namesIn(registry), requests: [request], selection: selectionToJson(selection), ...(calls && { calls: { ...planToJson(calls), outcomes: calls.outcomes.map((outcome) => outcomeToJson(outcome)) } }), ...(turn && { turn: exampleTurnToJson(turn) }) };
+    const all = {
+      summary: registry.summary(),
+      ...namesIn(registry),
+      requests: [request],
+      selection: selectionToJson(selection),
+      ...(calls && {
+        calls: {
+          ...planToJson(calls),
+          outcomes: calls.outcomes.map((outcome) => outcomeToJson(outcome)),
+        },
+      }),
+      ...(turn && { turn: exampleTurnToJson(turn) }),
+    };
     return given.out(plainJson(all, 2));
   }
 
   const columns = Number.isFinite(given.columns) ? given.columns : USUAL_COLUMNS;
-  const terminal: Terminal = { color: given.color, columns, out: (line) => given.out(line), err: (line) => given.out(line) };
-  terminal.out(`${paint(terminal, 'bold', 'tooldex')}  ${paint(terminal, 'dim', 'a tool declares its metadata once; all of this page follows from that')}`);
+  const terminal: Terminal = {
+    color: given.color,
+    columns,
+    out: (line) => given.out(line),
+    err: (line) => given.out(line),
+  };
+  terminal.out(
+    `${paint(terminal, 'bold', 'tooldex')}  ${paint(terminal, 'dim', 'a tool declares its metadata once; all of this page follows from that')}`,
+  );
   showCatalogue(terminal, registry);
-  heading(terminal, 'Match', 'getToolsMatchingTextScored(text): the words of a request, no model asked');
+  heading(
+    terminal,
+    'Match',
+    'getToolsMatchingTextScored(text): the words of a request, no model asked',
+  );
   for (const line of wrapWords(plainLine(`“${text}”`), columns)) terminal.out(line);
-  terminal.out(matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches));
-  heading(terminal, 'Select', `selectTools(registry, { text, maxTools: ${MAX_TOOLS}, tokenBudget: ${TOKEN_BUDGET} })`);
+  terminal.out(
+    matches.length === 0 ? 'No tool has a keyword in it.' : keywordTable(terminal, matches),
+  );
+  heading(
+    terminal,
+    'Select',
+    `selectTools(registry, { text, maxTools: ${MAX_TOOLS}, tokenBudget: ${TOKEN_BUDGET} })`,
+  );
   showSelection(terminal, selection, registry, text);
   if (calls !== undefined) {
-    heading(terminal, 'Plan', 'ToolExecutor: the calls of one answer of a model, planned and really run');
+    heading(
+      terminal,
+      'Plan',
+      'ToolExecutor: the calls of one answer of a model, planned and really run',
+    );
     showExampleRun(terminal, calls);
-    heading(terminal, 'Approve', 'SafetyPolicy: what a user is shown first; nothing was written here');
+    heading(
+      terminal,
+      'Approve',
+      'SafetyPolicy: what a user is shown first; nothing was written here',
+    );
     showPendingCalls(terminal, calls);
   }
   if (turn !== undefined) {
     heading(terminal, 'Answer', 'Session: a scripted model, and a manual call that a user answers');
     showExampleTurn(terminal, turn, registry);
   }
-  heading(terminal, 'Go on', 'in a clone: npm start -- <command>; installed: npx tooldex <command>');
-  for (const [command, about] of NEXT) terminal.out(`${paint(terminal, 'cyan', command.padEnd(MARGIN))}${about}`);
+  heading(
+    terminal,
+    'Go on',
+    'in a clone: npm start -- <command>; installed: npx tooldex <command>',
+  );
+  for (const [command, about] of NEXT)
+    terminal.out(`${paint(terminal, 'cyan', command.padEnd(MARGIN))}${about}`);
 }
 
 const MARGIN = 16;
@@ -88,8 +154,16 @@ const NEXT: readonly (readonly [command: string, about: string])[] = [
 ];
 
 function heading(terminal: Terminal, title: string, note: string): void {
-  const [first, ...rest] = wrapWords(note, terminal.columns - title.length - 2).map((line) => paint(terminal, 'dim', line));
-  terminal.out(['', `${paint(terminal, 'bold', title)}  ${first}`, ...rest.map((line) => ' '.repeat(title.length + 2) + line)].join('\n'));
+  const [first, ...rest] = wrapWords(note, terminal.columns - title.length - 2).map((line) =>
+    paint(terminal, 'dim', line),
+  );
+  terminal.out(
+    [
+      '',
+      `${paint(terminal, 'bold', title)}  ${first}`,
+      ...rest.map((line) => ' '.repeat(title.length + 2) + line),
+    ].join('\n'),
+  );
 }
 
 /** Prints one tool of each kind, and how many there are of every kind. */
@@ -100,33 +174,63 @@ function showCatalogue(terminal: Terminal, registry: ToolMetadataRegistry): void
     if (!kinds.has(kind)) kinds.set(kind, entry);
   }
   const shown = [...kinds.values()].slice(0, MOST_ROWS);
-  heading(terminal, `${registry.size} tools`, `ToolMetadataRegistry: ${shown.length < registry.size ? `here ${shown.length} ` : ''}of different access and danger`);
+  heading(
+    terminal,
+    `${registry.size} tools`,
+    `ToolMetadataRegistry: ${shown.length < registry.size ? `here ${shown.length} ` : ''}of different access and danger`,
+  );
   terminal.out(table(terminal, shown, AXIS_COLUMNS));
-  if (shown.some(({ inferred }) => inferred.length > 0)) terminal.out(paint(terminal, 'dim', '* inferred, not declared'));
-  terminal.out(`\n${axisCounts(terminal, registry.summary(), ['byPriority', 'byAccessMode', 'byDangerLevel', 'derived'])}`);
+  if (shown.some(({ inferred }) => inferred.length > 0))
+    terminal.out(paint(terminal, 'dim', '* inferred, not declared'));
+  terminal.out(
+    `\n${axisCounts(terminal, registry.summary(), ['byPriority', 'byAccessMode', 'byDangerLevel', 'derived'])}`,
+  );
 }
 
 /** Prints the chosen tools; those that the request's words hit with these words, as their explanation names every field too. */
-function showSelection(terminal: Terminal, { tools, tokens, tokenBudget, dropped }: Selection, registry: ToolMetadataRegistry, text: string): void {
+function showSelection(
+  terminal: Terminal,
+  { tools, tokens, tokenBudget, dropped }: Selection,
+  registry: ToolMetadataRegistry,
+  text: string,
+): void {
   if (tools.length === 0) return terminal.out('No tool fits.');
   const names = new Set(tools.map(({ toolName }) => toolName));
-  const words = new Map(registry.search(text, { limit: names.size, filter: ({ name }) => names.has(name) }).map(({ toolName, matches }) => [toolName, matches.map(({ word }) => word).join(', ')]));
+  const words = new Map(
+    registry
+      .search(text, { limit: names.size, filter: ({ name }) => names.has(name) })
+      .map(({ toolName, matches }) => [toolName, matches.map(({ word }) => word).join(', ')]),
+  );
   terminal.out(
     table(terminal, tools, [
       { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
       { title: 'LEVEL', value: ({ level }) => level },
       { title: 'TOKENS', value: (tool) => String(tool.tokens), align: 'right' },
       { title: 'SCORE', value: ({ score }) => score.toFixed(1), align: 'right' },
-      { title: 'REASON', value: ({ toolName, reason, explanation }) => `${reason.replace('_', ' ')}: ${(reason === 'search' ? words.get(toolName) : undefined) ?? explanation}` },
+      {
+        title: 'REASON',
+        value: ({ toolName, reason, explanation }) =>
+          `${reason.replace('_', ' ')}: ${(reason === 'search' ? words.get(toolName) : undefined) ?? explanation}`,
+      },
     ]),
   );
-  terminal.out(paint(terminal, 'dim', `${tools.length} of ${registry.size} tools, ${tokens} of ${tokenBudget} tokens; ${dropped.length} others were considered (select says why)`));
+  terminal.out(
+    paint(
+      terminal,
+      'dim',
+      `${tools.length} of ${registry.size} tools, ${tokens} of ${tokenBudget} tokens; ${dropped.length} others were considered (select says why)`,
+    ),
+  );
 }
 
 /** Reads run together; the write waits for them, and then for approval. */
 const CALLS: readonly ToolCall[] = [
   { id: 'call-0', name: 'list_directory', input: {} },
-  { id: 'call-1', name: 'search_text', input: { query: 'approval', include: '*.md', maxResults: 20 } },
+  {
+    id: 'call-1',
+    name: 'search_text',
+    input: { query: 'approval', include: '*.md', maxResults: 20 },
+  },
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ];
 /** The page should be there soon, also in a folder with a million files. */
@@ -139,7 +243,12 @@ type ExampleRun = ShownPlan & { readonly outcomes: readonly ToolOutcome[] };
 async function runExampleCalls(registry: ToolMetadataRegistry): Promise<ExampleRun> {
   const executor = new ToolExecutor({ registry: limitTime(registry, TIMEOUT_MS), maxAttempts: 1 });
   try {
-    return { calls: CALLS, plan: await executor.plan(CALLS), dryRuns: await executor.dryRun(CALLS), outcomes: await executor.executeAll(CALLS) };
+    return {
+      calls: CALLS,
+      plan: await executor.plan(CALLS),
+      dryRuns: await executor.dryRun(CALLS),
+      outcomes: await executor.executeAll(CALLS),
+    };
   } finally {
     await executor.close();
   }
@@ -147,14 +256,31 @@ async function runExampleCalls(registry: ToolMetadataRegistry): Promise<ExampleR
 
 /** Prints the batches of the plan, and what became of each call. */
 function showExampleRun(terminal: Terminal, { plan, outcomes }: ExampleRun): void {
-  const rows = plan.batches.flatMap((batch, index) => batch.map((position) => ({ batch: index + 1, after: plan.calls[position]!.after, outcome: outcomes[position]! })));
+  const rows = plan.batches.flatMap((batch, index) =>
+    batch.map((position) => ({
+      batch: index + 1,
+      after: plan.calls[position]!.after,
+      outcome: outcomes[position]!,
+    })),
+  );
   terminal.out(
     table(terminal, rows, [
       { title: 'BATCH', value: ({ batch }) => String(batch), align: 'right' },
       { title: 'TOOL', value: ({ outcome }) => outcome.toolName, style: () => 'bold' },
-      { title: 'STATUS', value: ({ outcome: { status } }) => (status === 'approval_required' ? 'needs approval' : status.replace('_', ' ')), style: ({ outcome }) => STATUS_STYLES[outcome.status] },
+      {
+        title: 'STATUS',
+        value: ({ outcome: { status } }) =>
+          status === 'approval_required' ? 'needs approval' : status.replace('_', ' '),
+        style: ({ outcome }) => STATUS_STYLES[outcome.status],
+      },
       { title: 'TIME', value: ({ outcome }) => durationText(outcome.durationMs), align: 'right' },
-      { title: 'ANSWER', value: ({ outcome, after }) => (after === undefined ? shortAnswer(outcome) : `waits: ${after.reason.slice(after.reason.indexOf(': ') + 2)}`) },
+      {
+        title: 'ANSWER',
+        value: ({ outcome, after }) =>
+          after === undefined
+            ? shortAnswer(outcome)
+            : `waits: ${after.reason.slice(after.reason.indexOf(': ') + 2)}`,
+      },
     ]),
   );
 }
@@ -167,7 +293,9 @@ function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): 
     for (const line of callLines(terminal, pending)) terminal.out(line);
     terminal.out(`Run it? [y/N/e]  ${paint(terminal, 'dim', '(e changes the arguments first)')}`);
     const { name, input } = calls[position]!;
-    terminal.out(paint(terminal, 'dim', `Try it: tooldex run ${name} --input '${JSON.stringify(input)}'`));
+    terminal.out(
+      paint(terminal, 'dim', `Try it: tooldex run ${name} --input '${JSON.stringify(input)}'`),
+    );
   }
 }
 
@@ -175,7 +303,9 @@ function showPendingCalls(terminal: Terminal, { calls, outcomes }: ExampleRun): 
 function shortAnswer(outcome: ToolOutcome): string {
   if (outcome.status === 'error') return outcome.message;
   if (outcome.status !== 'ok' || !isPlainObject(outcome.value)) return '';
-  return Object.entries(outcome.value).flatMap(([name, value]) => (Array.isArray(value) ? [`${value.length} ${name}`] : [])).join(', ');
+  return Object.entries(outcome.value)
+    .flatMap(([name, value]) => (Array.isArray(value) ? [`${value.length} ${name}`] : []))
+    .join(', ');
 }
 
 const QUESTION = 'What did order 17 cost? Refund it.';
@@ -186,32 +316,74 @@ type ExampleTurn = Awaited<ReturnType<typeof runExampleTurn>>;
 
 /** Runs the turn with a scripted model: one tool answers by itself, the other waits until its result is given. */
 async function runExampleTurn() {
-  const inputSchema = { type: 'object', properties: { order: { type: 'number' } }, required: ['order'] };
+  const inputSchema = {
+    type: 'object',
+    properties: { order: { type: 'number' } },
+    required: ['order'],
+  };
   const tools = [
-    defineTool({ name: 'order_price', description: 'The price of an order', inputSchema, accessMode: 'readonly', execute: () => '12.50 €' }),
+    defineTool({
+      name: 'order_price',
+      description: 'The price of an order',
+      inputSchema,
+      accessMode: 'readonly',
+      execute: () => '12.50 €',
+    }),
     defineTool({ name: 'refund', description: 'Refunds an order', inputSchema, manual: true }),
   ];
-  const calls = [{ id: 'call-1', name: 'order_price', input: { order: 17 } }, { id: REFUND.id, name: 'refund', input: { order: 17 } }];
+  const calls = [
+    { id: 'call-1', name: 'order_price', input: { order: 17 } },
+    { id: REFUND.id, name: 'refund', input: { order: 17 } },
+  ];
   const events: [ChatEvent[], ChatEvent[]] = [[], []];
-  const { session: held } = await Session.create({ id: 'order-17' }).start({ tools, model: scriptedModel([{ calls }]), onEvent: (event) => events[0].push(event) }, QUESTION);
+  const { session: held } = await Session.create({ id: 'order-17' }).start(
+    { tools, model: scriptedModel([{ calls }]), onEvent: (event) => events[0].push(event) },
+    QUESTION,
+  );
 
   const stored = JSON.stringify(held); // Now the process may end; the next one has nothing but this text.
 
-  const answered = Session.fromJSON(JSON.parse(stored)).submitToolResult(REFUND.id, REFUND.result).session;
-  const { session: resumed } = await answered.continue({ tools, model: scriptedModel(['Order 17 cost 12.50 €. It has been paid back.']), onEvent: (event) => events[1].push(event) });
+  const answered = Session.fromJSON(JSON.parse(stored)).submitToolResult(
+    REFUND.id,
+    REFUND.result,
+  ).session;
+  const { session: resumed } = await answered.continue({
+    tools,
+    model: scriptedModel(['Order 17 cost 12.50 €. It has been paid back.']),
+    onEvent: (event) => events[1].push(event),
+  });
   return { held, snapshotLength: stored.length, resumed, events };
 }
 
 /** Prints the turn as the command `chat` shows one. */
-function showExampleTurn(terminal: Terminal, { held, snapshotLength, events }: ExampleTurn, registry: ToolMetadataRegistry): void {
+function showExampleTurn(
+  terminal: Terminal,
+  { held, snapshotLength, events }: ExampleTurn,
+  registry: ToolMetadataRegistry,
+): void {
   const view = new ChatView(terminal, registry);
   const [before, after] = events;
   terminal.out(paint(terminal, 'bold', `› ${QUESTION}`));
   for (const event of before) view.show(event);
-  for (const { toolName } of held.pending) terminal.out(`  ${paint(terminal, 'yellow', '?')} ${toolName}  ${paint(terminal, 'dim', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`)}`);
+  for (const { toolName } of held.pending)
+    terminal.out(
+      `  ${paint(terminal, 'yellow', '?')} ${toolName}  ${paint(terminal, 'dim', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`)}`,
+    );
   for (const event of after) view.show(event);
 }
 
-function exampleTurnToJson({ held: { status, haltedReason, pending }, snapshotLength, resumed }: ExampleTurn): object {
-  return { held: { status, haltedReason, pending }, snapshotLength, resumed: { status: resumed.status, haltedReason: resumed.haltedReason, messages: resumed.messages } };
+function exampleTurnToJson({
+  held: { status, haltedReason, pending },
+  snapshotLength,
+  resumed,
+}: ExampleTurn): object {
+  return {
+    held: { status, haltedReason, pending },
+    snapshotLength,
+    resumed: {
+      status: resumed.status,
+      haltedReason: resumed.haltedReason,
+      messages: resumed.messages,
+    },
+  };
 }

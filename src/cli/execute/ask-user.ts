@@ -1,7 +1,14 @@
 import type { Json } from '../../core/plain-data.js';
 import type { DryRun } from '../../execution/tool-executor.js';
 import type { GrantChoice } from '../../safety/grants.js';
-import type { Confirm, Confirmation, PendingApproval, ToolCall, ToolOutcome, GrantScope } from '../../safety/calls.js';
+import type {
+  Confirm,
+  Confirmation,
+  PendingApproval,
+  ToolCall,
+  ToolOutcome,
+  GrantScope,
+} from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
 import { expectedGot } from '../../core/issues.js';
 import { choicesOf, readAnswer, type Answer, type Question } from '../../tool/question.js';
@@ -46,19 +53,41 @@ export class Turns {
  * @param judge returns what the policy would say to other arguments, without running anything.
  * @param choices returns the further calls that may be approved with this one.
  */
-export function askToConfirm(terminal: Dialog, turns: Turns, judge: (call: ToolCall) => Promise<DryRun>, choices: (pending: PendingApproval) => Promise<readonly GrantChoice[]>): Confirm {
-  return (pending, { signal }) => turns.take(async () => confirmed(terminal, pending, judge, await choices(pending), signal));
+export function askToConfirm(
+  terminal: Dialog,
+  turns: Turns,
+  judge: (call: ToolCall) => Promise<DryRun>,
+  choices: (pending: PendingApproval) => Promise<readonly GrantChoice[]>,
+): Confirm {
+  return (pending, { signal }) =>
+    turns.take(async () => confirmed(terminal, pending, judge, await choices(pending), signal));
 }
 
-async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, choices: readonly GrantChoice[], signal: AbortSignal | undefined): Promise<Confirmation> {
+async function confirmed(
+  terminal: Dialog,
+  pending: PendingApproval,
+  judge: (call: ToolCall) => Promise<DryRun>,
+  choices: readonly GrantChoice[],
+  signal: AbortSignal | undefined,
+): Promise<Confirmation> {
   let call: ConfirmableCall = pending;
   let whole = false;
-  for (let shown = false; signal?.aborted !== true; ) {
+  for (let shown = false; signal?.aborted !== true;) {
     const isCut = isLong(call);
     if (!shown) for (const line of callLines(terminal, call, { whole })) terminal.err(line);
     shown = true;
-    const keys = ['y', 'N', 'e', ...(choices.length > 0 && call === pending ? ['g'] : []), ...(isCut && !whole ? ['a'] : [])].join('/');
-    const answer = (await terminal.ask(`Run it? [${keys}] ${isCut && !whole ? '(a shows all) ' : ''}`, { signal }))?.trim().toLowerCase();
+    const keys = [
+      'y',
+      'N',
+      'e',
+      ...(choices.length > 0 && call === pending ? ['g'] : []),
+      ...(isCut && !whole ? ['a'] : []),
+    ].join('/');
+    const answer = (
+      await terminal.ask(`Run it? [${keys}] ${isCut && !whole ? '(a shows all) ' : ''}`, { signal })
+    )
+      ?.trim()
+      .toLowerCase();
     if (answer === 'y' || answer === 'yes') return call === pending ? true : { input: call.input };
     if (answer === 'g' && choices.length > 0 && call === pending) {
       const scope = await chosenScope(terminal, choices, signal);
@@ -78,17 +107,33 @@ async function confirmed(terminal: Dialog, pending: PendingApproval, judge: (cal
 }
 
 /** Returns the scope of the further calls that the user chose; `undefined` asks about the call again. */
-async function chosenScope(terminal: Dialog, choices: readonly GrantChoice[], signal: AbortSignal | undefined): Promise<GrantScope | undefined> {
+async function chosenScope(
+  terminal: Dialog,
+  choices: readonly GrantChoice[],
+  signal: AbortSignal | undefined,
+): Promise<GrantScope | undefined> {
   terminal.err('It runs, and further calls without a question:');
-  for (const [index, { label }] of choices.entries()) terminal.err(`  ${paint(terminal, 'cyan', String(index + 1))} ${plainText(label)}`);
-  const answer = (await terminal.ask(`Which? [1–${choices.length}, or none] `, { signal }))?.trim() ?? '';
+  for (const [index, { label }] of choices.entries())
+    terminal.err(`  ${paint(terminal, 'cyan', String(index + 1))} ${plainText(label)}`);
+  const answer =
+    (await terminal.ask(`Which? [1–${choices.length}, or none] `, { signal }))?.trim() ?? '';
   return /^\d{1,2}$/.test(answer) ? choices[Number(answer) - 1]?.scope : undefined;
 }
 
 /** Returns the call with the arguments that were typed, or nothing when they cannot run. */
-async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, toolName }: PendingApproval, judge: (call: ToolCall) => Promise<DryRun>, signal: AbortSignal | undefined): Promise<ConfirmableCall | undefined> {
-  const refuse = (why: string) => terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
-  const text = await terminal.ask('Arguments as JSON: ', { prefill: seenText(JSON.stringify(call.input)), signal });
+async function editedCall(
+  terminal: Dialog,
+  call: ConfirmableCall,
+  { callId, toolName }: PendingApproval,
+  judge: (call: ToolCall) => Promise<DryRun>,
+  signal: AbortSignal | undefined,
+): Promise<ConfirmableCall | undefined> {
+  const refuse = (why: string) =>
+    terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
+  const text = await terminal.ask('Arguments as JSON: ', {
+    prefill: seenText(JSON.stringify(call.input)),
+    signal,
+  });
   if (text === undefined) return undefined;
   let input: Json;
   try {
@@ -111,7 +156,12 @@ async function editedCall(terminal: Dialog, call: ConfirmableCall, { callId, too
  * Outcomes that ask nothing, and questions that nobody answers, stay as they are; a question whose time ends is a failure with
  * the code `TIMEOUT`.
  */
-export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: ToolOutcome, signal: AbortSignal): Promise<ToolOutcome> {
+export async function answerQuestion(
+  terminal: Dialog,
+  turns: Turns,
+  outcome: ToolOutcome,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
   if (outcome.status !== 'ask_user' || !terminal.interactive) return outcome;
   const { callId, toolName, durationMs, attempts, cached, provider, timeoutMs } = outcome;
   const limit = new AbortController();
@@ -125,29 +175,61 @@ export async function answerQuestion(terminal: Dialog, turns: Turns, outcome: To
       if (text === undefined) return text;
       const chosen = chosenBy(outcome, text);
       if (chosen !== undefined) return chosen;
-      const form = outcome.form && `the fields ${Object.keys(outcome.form.properties).join(', ')} as JSON`;
-      terminal.err(`${paint(terminal, 'red', 'refused')} expected ${form ?? (outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`);
+      const form =
+        outcome.form && `the fields ${Object.keys(outcome.form.properties).join(', ')} as JSON`;
+      terminal.err(
+        `${paint(terminal, 'red', 'refused')} expected ${form ?? (outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`,
+      );
     }
   });
   clearTimeout(timer);
-  const facts = { callId, toolName, durationMs, attempts, cached, ...(provider !== undefined && { provider }) };
+  const facts = {
+    callId,
+    toolName,
+    durationMs,
+    attempts,
+    cached,
+    ...(provider !== undefined && { provider }),
+  };
   if (answer !== undefined) return Object.freeze({ ...facts, status: 'ok', value: answer });
-  return limit.signal.aborted && !signal.aborted ? Object.freeze({ ...facts, status: 'error', code: 'TIMEOUT', message: unansweredText(toolName) }) : outcome;
+  return limit.signal.aborted && !signal.aborted
+    ? Object.freeze({
+        ...facts,
+        status: 'error',
+        code: 'TIMEOUT',
+        message: unansweredText(toolName),
+      })
+    : outcome;
 }
 
 function promptOf(question: Question): string {
   const count = choicesOf(question).length;
-  if (count === 0) return question.form === undefined ? 'Answer: ' : `Answer (JSON with ${Object.keys(question.form.properties).join(', ')}): `;
+  if (count === 0)
+    return question.form === undefined
+      ? 'Answer: '
+      : `Answer (JSON with ${Object.keys(question.form.properties).join(', ')}): `;
   return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
 }
 
 /** Returns the answer of a text. Answers as they stand there come before numbers, and both before words of the user's own. */
-function chosenBy(question: Question, text: string): Extract<Answer, { ok: true }>['value'] | undefined {
+function chosenBy(
+  question: Question,
+  text: string,
+): Extract<Answer, { ok: true }>['value'] | undefined {
   const offered = choicesOf(question);
   const exact = readAnswer({ ...question, allowOther: false }, text);
   if (exact.ok) return exact.value;
   const numbers = question.multiple === true ? text.split(',') : [text];
-  const values = numbers.map((each) => (/^\s*\d{1,4}\s*$/.test(each) ? offered[Number(each) - 1]?.value : undefined));
-  const answer = readAnswer(question, values.every((each) => each !== undefined) ? (question.multiple === true ? values : values[0]) : text);
+  const values = numbers.map((each) =>
+    /^\s*\d{1,4}\s*$/.test(each) ? offered[Number(each) - 1]?.value : undefined,
+  );
+  const answer = readAnswer(
+    question,
+    values.every((each) => each !== undefined)
+      ? question.multiple === true
+        ? values
+        : values[0]
+      : text,
+  );
   return answer.ok ? answer.value : undefined;
 }

@@ -38,7 +38,15 @@ export async function withExecutor<T>(
     registry,
     policy: policyOf(registry, options),
     // Where nobody answers, calls that need approval stay pending, which says more than a denial.
-    ...(asks && terminal.interactive && { confirm: askToConfirm(terminal, turns, async (call) => (await executor.dryRun([call]))[0]!, async (pending) => (grants ? executor.grantChoices(pending) : [])) }),
+    ...(asks &&
+      terminal.interactive && {
+        confirm: askToConfirm(
+          terminal,
+          turns,
+          async (call) => (await executor.dryRun([call]))[0]!,
+          async (pending) => (grants ? executor.grantChoices(pending) : []),
+        ),
+      }),
   });
   executor.on((event) => {
     const line = tell(event);
@@ -53,18 +61,32 @@ export async function withExecutor<T>(
 }
 
 /** Returns the usual policy; `--yes` counts where it would ask, up to the danger that was named. */
-export function policyOf(registry: ToolMetadataRegistry, { mode, yes }: ExecutionOptions): SafetyPolicy {
+export function policyOf(
+  registry: ToolMetadataRegistry,
+  { mode, yes }: ExecutionOptions,
+): SafetyPolicy {
   if (yes === undefined) return new SafetyPolicy({ registry, mode });
   const usual = new SafetyPolicy({ registry });
   // Asked as the caller: for others a tool of a persona is denied, and not asked about.
-  const rule: PolicyRule = { name: '--yes', verdict: 'allow', upTo: yes, reason: `--yes ${yes} covers it`, when: (call, entry, context) => usual.decide(call, context, entry).verdict === 'confirm' };
+  const rule: PolicyRule = {
+    name: '--yes',
+    verdict: 'allow',
+    upTo: yes,
+    reason: `--yes ${yes} covers it`,
+    when: (call, entry, context) => usual.decide(call, context, entry).verdict === 'confirm',
+  };
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 
 /** Returns the same tools, each with another limit of its time if one is given. */
-export function limitTime(registry: ToolMetadataRegistry, timeoutMs: number | undefined): ToolMetadataRegistry {
+export function limitTime(
+  registry: ToolMetadataRegistry,
+  timeoutMs: number | undefined,
+): ToolMetadataRegistry {
   if (timeoutMs === undefined) return registry;
   const limited = new ToolMetadataRegistry();
-  limited.registerAll([...registry].map(({ definition }) => definitionOf({ ...definition, timeoutMs })));
+  limited.registerAll(
+    [...registry].map(({ definition }) => definitionOf({ ...definition, timeoutMs })),
+  );
   return limited;
 }

@@ -30,17 +30,38 @@ export function fixManifest(source: string, names: ReadonlySet<string>): string 
   if (!list.ok) return undefined;
   const before = readManifest(text);
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
-  const formattingOptions = { insertSpaces: !indent.startsWith('\t'), tabSize: indent.startsWith('\t') ? 1 : indent.length, eol: text.includes('\r\n') ? '\r\n' : '\n' };
-  for (const { index, definition } of before.entries.filter((each) => names.has(each.definition.name))) {
-    for (const [axis, value] of missingAxes(definition)) text = applyEdits(text, modify(text, [...list.base, index, KEY_OF_OPTION.get(axis)!], value, { formattingOptions }));
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  };
+  for (const { index, definition } of before.entries.filter((each) =>
+    names.has(each.definition.name),
+  )) {
+    for (const [axis, value] of missingAxes(definition))
+      text = applyEdits(
+        text,
+        modify(text, [...list.base, index, KEY_OF_OPTION.get(axis)!], value, { formattingOptions }),
+      );
   }
   const after = readManifest(text);
-  const same = after.issues.length === before.issues.length && after.entries.length === before.entries.length && before.entries.every((each, index) => behaviourOf(each.definition) === behaviourOf(after.entries[index]!.definition));
+  const same =
+    after.issues.length === before.issues.length &&
+    after.entries.length === before.entries.length &&
+    before.entries.every(
+      (each, index) =>
+        behaviourOf(each.definition) === behaviourOf(after.entries[index]!.definition),
+    );
   return same ? mark + text : undefined;
 }
 
 /** Returns what a tool does and is as text, without what counts as inferred. */
 function behaviourOf(definition: ToolDefinition): string {
-  const { inferred: _inferred, digest: _digest, definition: _definition, ...rest } = entryOf(definition);
+  const {
+    inferred: _inferred,
+    digest: _digest,
+    definition: _definition,
+    ...rest
+  } = entryOf(definition);
   return canonicalJson(JSON.parse(JSON.stringify(rest)));
 }

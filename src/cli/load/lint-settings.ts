@@ -11,7 +11,11 @@ import { parseJsonc } from './read-json.js';
 
 /** The file of settings, JSON with comments; a package.json has the same under `tooldex`. */
 const FILE = 'tooldex.config.json';
-const schema = z.strictObject({ lint: z.strictObject({ rules: z.record(z.string(), z.unknown()).default({}) }).default({ rules: {} }) });
+const schema = z.strictObject({
+  lint: z
+    .strictObject({ rules: z.record(z.string(), z.unknown()).default({}) })
+    .default({ rules: {} }),
+});
 
 /**
  * Returns the severities of lint rules: those of `tooldex.config.json`, or of `tooldex` in package.json, in the nearest
@@ -22,11 +26,23 @@ const schema = z.strictObject({ lint: z.strictObject({ rules: z.record(z.string(
 export async function lintRulesFor(cwd: string, asked: readonly string[] = []): Promise<LintRules> {
   const pairs = asked.map((text) => {
     const at = text.indexOf('=');
-    if (at < 1) throw new ToolError('INVALID_ARGUMENT', expectedGot('--rule as name=off, name=warning or name=error', JSON.stringify(text)));
+    if (at < 1)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot('--rule as name=off, name=warning or name=error', JSON.stringify(text)),
+      );
     return [text.slice(0, at), text.slice(at + 1)] as const;
   });
   const settings = await settingsAbove(cwd);
-  const declared = settings === undefined ? {} : inFile(settings.name, () => checkLintOptions({ rules: checkOptions(schema, settings.value, 'settings').lint.rules }).rules);
+  const declared =
+    settings === undefined
+      ? {}
+      : inFile(
+          settings.name,
+          () =>
+            checkLintOptions({ rules: checkOptions(schema, settings.value, 'settings').lint.rules })
+              .rules,
+        );
   return { ...declared, ...checkLintOptions({ rules: Object.fromEntries(pairs) }).rules };
 }
 
@@ -43,14 +59,30 @@ async function settingsAbove(cwd: string): Promise<Settings | undefined> {
       if (own === undefined) throw error;
       return undefined;
     });
-    const inPackage = isPlainObject(ofPackage?.value) && Object.hasOwn(ofPackage.value, 'tooldex') ? { name: `"tooldex" in ${ofPackage.name}`, value: ofPackage.value['tooldex'] } : undefined;
-    if (own !== undefined && inPackage !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('settings in one place', `${own.name} and ${inPackage.name}`, 'Keep one of them.'));
+    const inPackage =
+      isPlainObject(ofPackage?.value) && Object.hasOwn(ofPackage.value, 'tooldex')
+        ? { name: `"tooldex" in ${ofPackage.name}`, value: ofPackage.value['tooldex'] }
+        : undefined;
+    if (own !== undefined && inPackage !== undefined)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          'settings in one place',
+          `${own.name} and ${inPackage.name}`,
+          'Keep one of them.',
+        ),
+      );
     const found = own ?? inPackage;
-    if (found !== undefined || folder === dirname(folder) || existsSync(join(folder, '.git'))) return found; // A folder, or a file in a work tree.
+    if (found !== undefined || folder === dirname(folder) || existsSync(join(folder, '.git')))
+      return found; // A folder, or a file in a work tree.
   }
 }
 
-async function settingsIn(file: string, folder: string, cwd: string): Promise<Settings | undefined> {
+async function settingsIn(
+  file: string,
+  folder: string,
+  cwd: string,
+): Promise<Settings | undefined> {
   const text = await readFile(join(folder, file), 'utf8').catch(() => undefined);
   const name = relative(cwd, join(folder, file));
   return text === undefined ? undefined : { name, value: parseJsonc(text, name) };
@@ -62,6 +94,9 @@ function inFile<T>(name: string, act: () => T): T {
     return act();
   } catch (error) {
     if (!isToolError(error)) throw error;
-    throw new ToolError(error.code, `${name}: ${error.message}`, { details: error.details, cause: error });
+    throw new ToolError(error.code, `${name}: ${error.message}`, {
+      details: error.details,
+      cause: error,
+    });
   }
 }

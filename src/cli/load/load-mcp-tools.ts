@@ -25,18 +25,45 @@ export interface McpConfig {
  *
  * @throws ToolError `INVALID_ARGUMENT` when there is no file, or what is in it is refused or switched off.
  */
-export async function readMcpConfig(file: string | undefined, terminal: Dialog, cwd: string): Promise<McpConfig> {
+export async function readMcpConfig(
+  file: string | undefined,
+  terminal: Dialog,
+  cwd: string,
+): Promise<McpConfig> {
   const place = file ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
-  if (place === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`settings of MCP in ${CONFIG_FILES.join(' or ')}`, 'neither', 'Name the file with --config.'));
+  if (place === undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `settings of MCP in ${CONFIG_FILES.join(' or ')}`,
+        'neither',
+        'Name the file with --config.',
+      ),
+    );
   const settings = readMcpSettings(await readJsonFile(place, terminal, cwd, parseJsonc));
-  if (!settings.enabled) throw new ToolError('INVALID_ARGUMENT', expectedGot('settings of MCP that are enabled', 'them switched off', 'Set "enabled": true.'));
-  return { settings, lock: join(place === '-' ? cwd : dirname(resolve(cwd, place)), DEFAULT_LOCK_FILE) };
+  if (!settings.enabled)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('settings of MCP that are enabled', 'them switched off', 'Set "enabled": true.'),
+    );
+  return {
+    settings,
+    lock: join(place === '-' ? cwd : dirname(resolve(cwd, place)), DEFAULT_LOCK_FILE),
+  };
 }
 
 /** Returns a discovery of the servers of a settings file. With a lock file beside it, it leaves out what was not approved. */
-export async function openMcpDiscovery(file: string | undefined, terminal: Dialog, cwd: string, trustAutoApprove = false): Promise<McpDiscovery> {
+export async function openMcpDiscovery(
+  file: string | undefined,
+  terminal: Dialog,
+  cwd: string,
+  trustAutoApprove = false,
+): Promise<McpDiscovery> {
   const { settings, lock } = await readMcpConfig(file, terminal, cwd);
-  return new McpDiscovery(settings, { trustAutoApprove, ...(existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {}) });
+  return new McpDiscovery(settings, {
+    trustAutoApprove,
+    ...(existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {}),
+  });
 }
 
 /**
@@ -48,7 +75,12 @@ export async function openMcpDiscovery(file: string | undefined, terminal: Dialo
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`; a server that
  * cannot be asked, and a tool that is left out, are problems.
  */
-export async function loadMcpTools(file: string, terminal: Dialog, cwd: string, trustAutoApprove?: boolean): Promise<LoadedRegistry> {
+export async function loadMcpTools(
+  file: string,
+  terminal: Dialog,
+  cwd: string,
+  trustAutoApprove?: boolean,
+): Promise<LoadedRegistry> {
   const discovery = await openMcpDiscovery(file, terminal, cwd, trustAutoApprove);
   const registry = new ToolMetadataRegistry();
   try {
@@ -58,13 +90,28 @@ export async function loadMcpTools(file: string, terminal: Dialog, cwd: string, 
     throw error;
   }
   const stopFollowing = discovery.follow(registry);
-  for (const { kind, message } of discovery.findings()) if (kind === 'settings') terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(message)}`);
+  for (const { kind, message } of discovery.findings())
+    if (kind === 'settings')
+      terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(message)}`);
   const problems = discovery
     .findings()
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')
-    .map(({ server, tool, message }) => ({ file: tool === undefined ? server : `${server} ${tool}`, reason: message }));
-  const fileOf = new Map(discovery.definitions().map(({ name, providers }) => [name, serverOf(providers?.[0]?.config?.['server'], file)]));
-  return { registry, problems, fileOf, complete: (definition) => discovery.complete(definition), close: () => (stopFollowing(), discovery.close()) };
+    .map(({ server, tool, message }) => ({
+      file: tool === undefined ? server : `${server} ${tool}`,
+      reason: message,
+    }));
+  const fileOf = new Map(
+    discovery
+      .definitions()
+      .map(({ name, providers }) => [name, serverOf(providers?.[0]?.config?.['server'], file)]),
+  );
+  return {
+    registry,
+    problems,
+    fileOf,
+    complete: (definition) => discovery.complete(definition),
+    close: () => (stopFollowing(), discovery.close()),
+  };
 }
 
 /** A server may have no name. */

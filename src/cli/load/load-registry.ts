@@ -45,21 +45,42 @@ export interface ToolPlaces {
  * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
  * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
  */
-export async function loadRegistry({ mcp, ...places }: ToolPlaces, cwd: string, options: LoadOptions = {}): Promise<LoadedRegistry> {
+export async function loadRegistry(
+  { mcp, ...places }: ToolPlaces,
+  cwd: string,
+  options: LoadOptions = {},
+): Promise<LoadedRegistry> {
   if (mcp === undefined) return loadLocal(places, cwd, options);
   const served = await mcp();
   if (places.patterns === undefined && places.manifests === undefined) return served;
   const local = await loadLocal(places, cwd, options);
-  const completed = [...local.registry].map(({ definition }) => served.complete?.(definition) ?? definition).filter((each) => local.registry.get(each.name)?.definition !== each);
+  const completed = [...local.registry]
+    .map(({ definition }) => served.complete?.(definition) ?? definition)
+    .filter((each) => local.registry.get(each.name)?.definition !== each);
   local.registry.registerAll(completed, { replace: true });
   return { ...joined(local, served), ...(served.close && { close: served.close }) };
 }
 
-async function loadLocal({ patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>, cwd: string, options: LoadOptions): Promise<LoadedRegistry> {
-  const fromManifests = manifests === undefined ? undefined : () => loadManifestTools(manifests, persona, cwd);
-  if (fromManifests !== undefined && patterns === undefined) return { ...(await fromManifests()), again: fromManifests };
-  if (fromManifests === undefined && patterns === undefined && persona !== undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot('--persona together with --manifests, --tools or --mcp', 'it alone'));
-  if (patterns === undefined) return { registry: registryOf(createDefaultTools({ root: cwd })), problems: [], fileOf: new Map() };
+async function loadLocal(
+  { patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>,
+  cwd: string,
+  options: LoadOptions,
+): Promise<LoadedRegistry> {
+  const fromManifests =
+    manifests === undefined ? undefined : () => loadManifestTools(manifests, persona, cwd);
+  if (fromManifests !== undefined && patterns === undefined)
+    return { ...(await fromManifests()), again: fromManifests };
+  if (fromManifests === undefined && patterns === undefined && persona !== undefined)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot('--persona together with --manifests, --tools or --mcp', 'it alone'),
+    );
+  if (patterns === undefined)
+    return {
+      registry: registryOf(createDefaultTools({ root: cwd })),
+      problems: [],
+      fileOf: new Map(),
+    };
   const { tools, problems, fileOf } = await loadTools(patterns, { ...options, cwd });
   const code = () => ({ registry: registryOf(tools), problems, fileOf });
   if (fromManifests === undefined) return code();
@@ -82,13 +103,20 @@ function joined(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry
     fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
   }
   const { leftOut = code.leftOut, warnings = code.warnings } = manifests;
-  return { registry: code.registry, problems: [...code.problems, ...manifests.problems], fileOf, ...(leftOut && { leftOut }), ...(warnings !== undefined && { warnings }) };
+  return {
+    registry: code.registry,
+    problems: [...code.problems, ...manifests.problems],
+    fileOf,
+    ...(leftOut && { leftOut }),
+    ...(warnings !== undefined && { warnings }),
+  };
 }
 
 /** Returns the path of the folder that an option names. @throws ToolError `INVALID_ARGUMENT` when there is none. */
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw invalidArgument(`${option} as a folder that exists`, name);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw invalidArgument(`${option} as a folder that exists`, name);
   return folder;
 }
 
@@ -96,20 +124,57 @@ export function existingFolder(option: string, name: string, cwd: string): strin
 const ENTRY = /^(?:\/[^/]+)?\/\d+(?:\/|$)/;
 
 /** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
-async function loadManifestTools(folder: string, persona: string | undefined, cwd: string): Promise<LoadedRegistry> {
+async function loadManifestTools(
+  folder: string,
+  persona: string | undefined,
+  cwd: string,
+): Promise<LoadedRegistry> {
   const root = existingFolder('--manifests', folder, cwd);
   const capabilities = await CapabilityRegistry.load({ root });
   const known = capabilities.personas;
-  if (persona !== undefined && !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())) {
-    throw invalidArgument(`--persona as one of ${known.join(', ') || 'none: the manifests name no persona'}`, persona);
+  if (
+    persona !== undefined &&
+    !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())
+  ) {
+    throw invalidArgument(
+      `--persona as one of ${known.join(', ') || 'none: the manifests name no persona'}`,
+      persona,
+    );
   }
   const registry = capabilities.registryFor(persona);
   const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
   const problems = capabilities.findings
     .filter(({ severity }) => severity === 'error')
-    .map(({ file, line, column, entryName, path, message }) => ({ ...(line === null ? { file } : { file: shown(file), line, ...(column !== null && { column }) }), reason: [...(entryName === undefined ? [path] : [JSON.stringify(entryName), path.replace(ENTRY, '').replaceAll('/', '.')]).filter((part) => part !== ''), message].join(': ') }));
-  const fileOf = new Map([...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]));
-  const others = capabilities.tools().filter(({ owner, entry }) => (owner === null ? !registry.has(entry.name) : owner.toLowerCase() !== persona?.trim().toLowerCase()));
-  const personas = [...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []))].sort();
-  return { registry, problems, fileOf, leftOut: { tools: others.length, personas }, warnings: capabilities.findings.filter(({ severity }) => severity === 'warning').length };
+    .map(({ file, line, column, entryName, path, message }) => ({
+      ...(line === null
+        ? { file }
+        : { file: shown(file), line, ...(column !== null && { column }) }),
+      reason: [
+        ...(entryName === undefined
+          ? [path]
+          : [JSON.stringify(entryName), path.replace(ENTRY, '').replaceAll('/', '.')]
+        ).filter((part) => part !== ''),
+        message,
+      ].join(': '),
+    }));
+  const fileOf = new Map(
+    [...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]),
+  );
+  const others = capabilities
+    .tools()
+    .filter(({ owner, entry }) =>
+      owner === null
+        ? !registry.has(entry.name)
+        : owner.toLowerCase() !== persona?.trim().toLowerCase(),
+    );
+  const personas = [
+    ...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? [])),
+  ].sort();
+  return {
+    registry,
+    problems,
+    fileOf,
+    leftOut: { tools: others.length, personas },
+    warnings: capabilities.findings.filter(({ severity }) => severity === 'warning').length,
+  };
 }

@@ -13,7 +13,11 @@ import type { LoadedRegistry } from './load-registry.js';
 import type { Dialog } from '../terminal/terminal.js';
 
 /** Does the work of a command on the loaded tools. One that gives the exit code of problems shows them itself. */
-export type RunOnTools = (loaded: LoadedRegistry, options: CommandOptions, words: readonly string[]) => void | number | Promise<void | number>;
+export type RunOnTools = (
+  loaded: LoadedRegistry,
+  options: CommandOptions,
+  words: readonly string[],
+) => void | number | Promise<void | number>;
 /** Does the work of a command that loads no tools, or its own; gives the exit code. */
 type RunAlone = (options: CommandOptions, words: readonly string[]) => Promise<number>;
 
@@ -23,7 +27,12 @@ export interface CommandHost {
   readonly cwd: string;
   readonly importOptions: ImportOptions;
   /** Makes a command load the tools and work on them. */
-  readonly onTools: (command: Command, examples: readonly string[], run: RunOnTools, options?: { readonly showsProblems?: boolean }) => void;
+  readonly onTools: (
+    command: Command,
+    examples: readonly string[],
+    run: RunOnTools,
+    options?: { readonly showsProblems?: boolean },
+  ) => void;
   /** Makes a command work without the tools. */
   readonly alone: (command: Command, examples: readonly string[], run: RunAlone) => void;
 }
@@ -63,11 +72,36 @@ const MODES = POLICY_MODES.filter((mode) => mode !== 'allow-list');
 
 export function addExecutionOptions(command: Command): Command {
   return command
-    .addOption(new Option('--yes [level]', `run calls up to this danger without asking (${USUAL_YES} when no level is given)`).choices(Object.values(DangerLevel)).preset(USUAL_YES))
-    .addOption(new Option('--mode <mode>', 'read-only refuses what can change something, unattended what would have to be asked').choices(MODES).default('default'))
-    .option('--timeout <ms>', "how long a call may take, instead of the tool's own limit", milliseconds)
-    .option('--flags <names>', 'the flags that are on, for tools that need some; repeat, or separate with commas', collectValues())
-    .option('--root <dir>', 'the folder that the bundled tools are kept to (default: the current one)')
+    .addOption(
+      new Option(
+        '--yes [level]',
+        `run calls up to this danger without asking (${USUAL_YES} when no level is given)`,
+      )
+        .choices(Object.values(DangerLevel))
+        .preset(USUAL_YES),
+    )
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'read-only refuses what can change something, unattended what would have to be asked',
+      )
+        .choices(MODES)
+        .default('default'),
+    )
+    .option(
+      '--timeout <ms>',
+      "how long a call may take, instead of the tool's own limit",
+      milliseconds,
+    )
+    .option(
+      '--flags <names>',
+      'the flags that are on, for tools that need some; repeat, or separate with commas',
+      collectValues(),
+    )
+    .option(
+      '--root <dir>',
+      'the folder that the bundled tools are kept to (default: the current one)',
+    )
     .addHelpText('after', EXIT_HELP);
 }
 
@@ -79,55 +113,83 @@ function milliseconds(text: string): number {
 
 /** The error for the value of an option; the option is named before it. */
 function unexpected(expected: string, text: string, meant?: string): InvalidArgumentError {
-  return new InvalidArgumentError(expectedGot(expected, JSON.stringify(text), meant && `Did you mean ${meant}?`));
+  return new InvalidArgumentError(
+    expectedGot(expected, JSON.stringify(text), meant && `Did you mean ${meant}?`),
+  );
 }
 
 /** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
-export function callContextOf({ persona, flags }: CommandOptions): Pick<CallContext, 'persona' | 'flags'> {
+export function callContextOf({
+  persona,
+  flags,
+}: CommandOptions): Pick<CallContext, 'persona' | 'flags'> {
   return { ...(persona !== undefined && { persona }), ...(flags !== undefined && { flags }) };
 }
 
 /** The conditions of the filter that have an option. */
 const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
-  [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [{ ...each, flag: each.flag, most: each === most, values: valuesOf(kind) }])),
+  [filter, most].flatMap((each) =>
+    each?.flag === undefined
+      ? []
+      : [{ ...each, flag: each.flag, most: each === most, values: valuesOf(kind) }],
+  ),
 );
 
 /** Adds one option per condition of the filter; several values of one option mean any of them. */
 export function addFilterOptions(command: Command): Command {
-  const one = (flags: string, description: string, values: readonly string[]) => command.addOption(new Option(flags, description).choices(values));
+  const one = (flags: string, description: string, values: readonly string[]) =>
+    command.addOption(new Option(flags, description).choices(values));
   const many = (flags: string, description: string, values?: readonly string[]) => {
     const option = new Option(flags, description);
-    command.addOption((values === undefined ? option : option.choices(values)).argParser(collectValues(values)));
+    command.addOption(
+      (values === undefined ? option : option.choices(values)).argParser(collectValues(values)),
+    );
   };
   for (const { param, flag, most, about, values } of CONDITIONS) {
-    if (most) one(`--${flag} <${param.split('_').at(-1)!}>`, about.replace(/^The (.*)\.$/, '$1'), values!);
-    else many(`--${flag} <${param.split('_').at(-1)!}>`, `by ${param.replaceAll('_', ' ')}`, values);
+    if (most)
+      one(`--${flag} <${param.split('_').at(-1)!}>`, about.replace(/^The (.*)\.$/, '$1'), values!);
+    else
+      many(`--${flag} <${param.split('_').at(-1)!}>`, `by ${param.replaceAll('_', ' ')}`, values);
   }
   many('--derived <set>', 'by derived set', Object.keys(DERIVED_SETS));
   return command
     .option('--available', 'only tools that can be used now')
     .option('--unavailable', 'only tools that cannot')
-    .addHelpText('after', '\nSeveral values of one option mean any of them: --danger high --danger critical, or --danger high,critical.');
+    .addHelpText(
+      'after',
+      '\nSeveral values of one option mean any of them: --danger high --danger critical, or --danger high,critical.',
+    );
 }
 
 /** Collects the values of an option that may be repeated, each a list with commas. */
-export function collectValues(allowed?: readonly string[]): (text: string, before?: readonly string[]) => readonly string[] {
+export function collectValues(
+  allowed?: readonly string[],
+): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => {
     const values = text.split(',').map((value) => value.trim());
     if (values.includes('')) throw unexpected('a value before and after every comma', text);
     const unknown = values.find((value) => allowed?.includes(value) === false);
-    if (unknown !== undefined) throw unexpected(`one of ${allowed!.join(', ')}`, unknown, suggestValue(unknown, allowed!));
+    if (unknown !== undefined)
+      throw unexpected(`one of ${allowed!.join(', ')}`, unknown, suggestValue(unknown, allowed!));
     return [...before, ...values];
   };
 }
 
 /** Returns the filter that the options of a command line stand for. */
 export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter {
-  const given = CONDITIONS.map(({ flag, condition }) => [condition, options[flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]] as const);
+  const given = CONDITIONS.map(
+    ({ flag, condition }) =>
+      [
+        condition,
+        options[flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())],
+      ] as const,
+  );
   const { priority, ...rest } = Object.fromEntries(given);
   const filter = {
     ...rest,
-    priority: (priority as string[] | undefined)?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
+    priority: (priority as string[] | undefined)?.map(
+      (name) => Priority[name.toUpperCase() as keyof typeof Priority],
+    ),
     derived: options['derived'],
     available: options['unavailable'] === true ? false : options['available'],
   };
@@ -141,7 +203,8 @@ export function repeated(value: string, before: readonly string[] = []): readonl
 
 function numberFrom(least: 0 | 1, text: string): number {
   const number = Number(text);
-  if (text.trim() === '' || !Number.isInteger(number) || number < least) throw unexpected(`a whole number of at least ${least}`, text);
+  if (text.trim() === '' || !Number.isInteger(number) || number < least)
+    throw unexpected(`a whole number of at least ${least}`, text);
   return number;
 }
 
@@ -153,10 +216,17 @@ const FORMATS = ['table', 'json', 'github'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Adds `--format`. */
-export const formatted = (command: Command, what: string) => command.addOption(new Option('--format <format>', `how ${what} are printed (default: table)`).choices(FORMATS));
+export const formatted = (command: Command, what: string) =>
+  command.addOption(
+    new Option('--format <format>', `how ${what} are printed (default: table)`).choices(FORMATS),
+  );
 
 /** Returns the format that `--json` or `--format` ask for. @throws ToolError `INVALID_ARGUMENT` when they differ. */
 export function formatOf({ json, format }: CommandOptions): Format {
-  if (json === true && format !== undefined && format !== 'json') throw new ToolError('INVALID_ARGUMENT', expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'));
+  if (json === true && format !== undefined && format !== 'json')
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'),
+    );
   return json === true ? 'json' : ((format as Format | undefined) ?? 'table');
 }

@@ -1,7 +1,14 @@
 import type { ToolOutcome } from '../../safety/calls.js';
 
 /** Exit codes of every command. 130 is what shells give to programs that were interrupted: 128 and the number of SIGINT. */
-export const EXIT = Object.freeze({ ok: 0, findings: 1, usage: 2, denied: 3, unconfirmed: 4, interrupted: 130 });
+export const EXIT = Object.freeze({
+  ok: 0,
+  findings: 1,
+  usage: 2,
+  denied: 3,
+  unconfirmed: 4,
+  interrupted: 130,
+});
 
 /** The codes of commands that run tools, for their help. */
 export const EXIT_HELP = `
@@ -22,7 +29,12 @@ export function exitCodeOf(outcome: ToolOutcome): number {
       return EXIT.ok;
     case 'error':
       // A tool that ran may throw errors of these codes, too; then it is the tool that failed.
-      return outcome.attempts === 0 && (outcome.code === 'INVALID_INPUT' || outcome.code === 'LIMIT_EXCEEDED' || outcome.code === 'TOOL_NOT_FOUND') ? EXIT.usage : EXIT.findings;
+      return outcome.attempts === 0 &&
+        (outcome.code === 'INVALID_INPUT' ||
+          outcome.code === 'LIMIT_EXCEEDED' ||
+          outcome.code === 'TOOL_NOT_FOUND')
+        ? EXIT.usage
+        : EXIT.findings;
     case 'denied':
       return isDeniedByUser(outcome) ? EXIT.unconfirmed : EXIT.denied;
     case 'ask_user':

@@ -52,7 +52,12 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   return Object.assign(dialogOf(process), {
     out: (text: string) => void write(`${text}\n`),
     err: (text: string) => void stderr.write(`${text}\n`),
-    color: NO_COLOR !== undefined && NO_COLOR !== '' ? false : FORCE_COLOR !== undefined ? FORCE_COLOR !== '0' : stdout.isTTY === true,
+    color:
+      NO_COLOR !== undefined && NO_COLOR !== ''
+        ? false
+        : FORCE_COLOR !== undefined
+          ? FORCE_COLOR !== '0'
+          : stdout.isTTY === true,
     columns: stdout.isTTY === true ? stdout.columns || USUAL_COLUMNS : Infinity,
     flush: async () => {
       await new Promise<void>((done) => write('', () => done()));
@@ -62,7 +67,9 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
 }
 
 /** Asks and listens at the terminal of a process. Questions go to standard error: standard output may lead into a file. Standard input is opened on use only. */
-function dialogOf(process: NodeJS.Process): Pick<Dialog, 'interactive' | 'ask' | 'readInput' | 'onInterrupt'> {
+function dialogOf(
+  process: NodeJS.Process,
+): Pick<Dialog, 'interactive' | 'ask' | 'readInput' | 'onInterrupt'> {
   const listeners = new Set<() => void>();
   const tellInterrupt = () => {
     for (const listener of listeners) listener();
@@ -75,7 +82,12 @@ function dialogOf(process: NodeJS.Process): Pick<Dialog, 'interactive' | 'ask' |
     ask: (question: string, { prefill, signal }: AskOptions = {}) =>
       new Promise<string | undefined>((resolve) => {
         if (!dialog.interactive || signal?.aborted === true) return resolve(undefined);
-        const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true, historySize: 0 });
+        const lines = createInterface({
+          input: process.stdin,
+          output: process.stderr,
+          terminal: true,
+          historySize: 0,
+        });
         const takeBack = () => lines.close();
         let answer: string | undefined;
         lines.once('line', (line) => {
@@ -117,7 +129,16 @@ function ignoreClosedReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
 }
 
-const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+const STYLES = {
+  bold: 1,
+  dim: 2,
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+} as const;
 export type Style = keyof typeof STYLES;
 
 export function paint(terminal: Terminal, style: Style, text: string): string {
@@ -129,28 +150,41 @@ export function paint(terminal: Terminal, style: Style, text: string): string {
  *
  * @throws ToolError `INVALID_ARGUMENT` when it cannot be read, holds more bytes, or is no UTF-8.
  */
-export async function readBounded(stream: Readable, maxBytes: number, name: string): Promise<string> {
+export async function readBounded(
+  stream: Readable,
+  maxBytes: number,
+  name: string,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw new ToolError('INVALID_ARGUMENT', expectedGot(`at most ${maxBytes} bytes in ${name}`, 'more'));
+      if (bytes > maxBytes)
+        throw new ToolError(
+          'INVALID_ARGUMENT',
+          expectedGot(`at most ${maxBytes} bytes in ${name}`, 'more'),
+        );
       chunks.push(chunk);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch (error) {
     if (isToolError(error)) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'an error';
-    throw new ToolError('INVALID_ARGUMENT', expectedGot(`${name} to be a file of UTF-8 text that can be read`, code), { cause: error });
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(`${name} to be a file of UTF-8 text that can be read`, code),
+      { cause: error },
+    );
   }
 }
 
 // C0 and C1 controls, and the direction marks with which a text can be shown in another order than it is read.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-// eslint-disable-next-line no-control-regex
-const CONTROLS_WITHIN_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS_WITHIN_LINES =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** Characters that a reader does not see or takes for a space: beside the above zero-width, filling and unassigned ones, and odd spaces. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
@@ -160,8 +194,18 @@ export function plainLine(text: string): string {
 }
 
 /** Returns `file:line:column` as far as they are known: editors and terminals make a link of it. */
-export function placeText({ file, line, column }: { readonly file: string; readonly line?: number | null; readonly column?: number | null }): string {
-  return plainLine([file, ...(line == null ? [] : [line, ...(column == null ? [] : [column])])].join(':'));
+export function placeText({
+  file,
+  line,
+  column,
+}: {
+  readonly file: string;
+  readonly line?: number | null;
+  readonly column?: number | null;
+}): string {
+  return plainLine(
+    [file, ...(line == null ? [] : [line, ...(column == null ? [] : [column])])].join(':'),
+  );
 }
 
 /** Returns a text with its line ends and tabs, in which no character steers the terminal: such ones are written out. */
@@ -181,7 +225,10 @@ export function seenText(text: string): string {
 
 /** Returns a character as JSON writes it, so that written-out JSON still means the same. */
 function writtenOut(character: string): string {
-  return Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 /** The place of a finding: the file relative to the working directory; `null` where it is not known. */
@@ -192,9 +239,16 @@ export interface FindingPlace<File = string | null> {
 }
 
 /** Returns a workflow command of GitHub Actions, which other CI services read too. */
-export function annotation(severity: 'error' | 'warning', title: string, message: string, { file, line, column }: Partial<FindingPlace> = {}): string {
+export function annotation(
+  severity: 'error' | 'warning',
+  title: string,
+  message: string,
+  { file, line, column }: Partial<FindingPlace> = {},
+): string {
   const properties = { file, line, col: column, title };
-  return `::${severity} ${Object.entries(properties).flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`])).join(',')}::${escapeData(message)}`;
+  return `::${severity} ${Object.entries(properties)
+    .flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`]))
+    .join(',')}::${escapeData(message)}`;
 }
 
 function escapeData(text: string): string {

@@ -13,7 +13,8 @@ export interface Answer {
 }
 
 /** The page may load what comes from this server, and nothing else may run, style or frame it. */
-const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The headers of every answer, errors included. */
 export const SECURITY_HEADERS: AnswerHeaders = Object.freeze({
@@ -45,10 +46,24 @@ export function contentAnswer(body: string, conditions: Conditions): Answer {
 }
 
 /** Returns an answer with content whose ETag is known, quotes included. */
-export function taggedAnswer(body: string | Uint8Array<ArrayBuffer>, etag: string, type: string, { ifNoneMatch, extra }: Conditions): Answer {
+export function taggedAnswer(
+  body: string | Uint8Array<ArrayBuffer>,
+  etag: string,
+  type: string,
+  { ifNoneMatch, extra }: Conditions,
+): Answer {
   const headers = { ...SECURITY_HEADERS, 'cache-control': 'private, no-cache', etag, ...extra };
-  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return { status: 304, headers, body: null };
-  return { status: 200, headers: { ...headers, 'content-type': type, 'content-length': String(Buffer.byteLength(body)) }, body };
+  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag))
+    return { status: 304, headers, body: null };
+  return {
+    status: 200,
+    headers: {
+      ...headers,
+      'content-type': type,
+      'content-length': String(Buffer.byteLength(body)),
+    },
+    body,
+  };
 }
 
 /** Returns a digest as a short word; it tells contents apart, and keeps no secret. */
@@ -88,7 +103,17 @@ export interface WireError {
 
 export function errorAnswer(status: number, error: WireError, extra: AnswerHeaders = {}): Answer {
   const body = JSON.stringify({ error });
-  return { status, headers: { ...SECURITY_HEADERS, 'cache-control': 'no-store', 'content-type': JSON_TYPE, 'content-length': String(Buffer.byteLength(body)), ...extra }, body };
+  return {
+    status,
+    headers: {
+      ...SECURITY_HEADERS,
+      'cache-control': 'no-store',
+      'content-type': JSON_TYPE,
+      'content-length': String(Buffer.byteLength(body)),
+      ...extra,
+    },
+    body,
+  };
 }
 
 /** A part of an answer that is kept: its JSON in UTF-8, and a digest of it. */
@@ -107,9 +132,18 @@ export function jsonPiece(json: string): JsonPiece {
  * Pieces are copied, neither encoded nor digested again: that would take most of the time of a long list. The ETag is a
  * digest of their digests.
  */
-export function piecesAnswer(before: string, pieces: readonly JsonPiece[], after: string, conditions: Conditions): Answer {
+export function piecesAnswer(
+  before: string,
+  pieces: readonly JsonPiece[],
+  after: string,
+  conditions: Conditions,
+): Answer {
   const etag = `"${digestOfText([before, after, ...pieces.map(({ digest }) => digest)].join('\n'))}"`;
-  const parts = [utf8(before), ...pieces.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [COMMA, bytes])), utf8(after)];
+  const parts = [
+    utf8(before),
+    ...pieces.flatMap(({ bytes }, index) => (index === 0 ? [bytes] : [COMMA, bytes])),
+    utf8(after),
+  ];
   return taggedAnswer(Buffer.concat(parts), etag, 'application/json; charset=utf-8', conditions);
 }
 
@@ -139,7 +173,14 @@ export interface ListFacts {
 }
 
 /** The JSON of a list up to its first item; `LIST_END` follows the last. */
-export function listStart({ name, path, query, total, revision, page: { items, next, changed } }: ListFacts): string {
+export function listStart({
+  name,
+  path,
+  query,
+  total,
+  revision,
+  page: { items, next, changed },
+}: ListFacts): string {
   const address = next === null ? 'null' : JSON.stringify(`${path}?${withCursor(query, next)}`);
   return `{"count":${items.length},"total":${total},"revision":${revision},"changed":${changed},"next":${address},"${name}":[`;
 }
@@ -163,7 +204,8 @@ export const OUTGOING = Symbol('tooldex/outgoing');
  */
 export function sendAnswer({ status, headers, body }: Answer, bindings: unknown): Response {
   const outgoing = (bindings as { readonly [OUTGOING]?: ServerResponse } | undefined)?.[OUTGOING];
-  if (outgoing === undefined || body instanceof ReadableStream) return new Response(body, { status, headers });
+  if (outgoing === undefined || body instanceof ReadableStream)
+    return new Response(body, { status, headers });
   outgoing.writeHead(status, headers);
   outgoing.end(body);
   return RESPONSE_ALREADY_SENT;

@@ -1,4 +1,10 @@
-import type { AuthStatusWire, CompatibilityWire, JobWire, SkillWire, ToolHealthWire } from '../../capability/wire-types.js';
+import type {
+  AuthStatusWire,
+  CompatibilityWire,
+  JobWire,
+  SkillWire,
+  ToolHealthWire,
+} from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 import type { FieldOn, FieldTarget, TOOL_FIELDS } from '../../tool/tool-fields.js';
 
@@ -39,7 +45,9 @@ interface KindsOnWire {
 
 type Fields = typeof TOOL_FIELDS;
 type FieldsOn<Target extends FieldTarget> = {
-  readonly [Name in FieldOn<Target> as Fields[Name]['wire']]: Fields[Name]['kind'] extends keyof KindsOnWire ? KindsOnWire[Fields[Name]['kind']] : string;
+  readonly [
+    Name in FieldOn<Target> as Fields[Name]['wire']
+  ]: Fields[Name]['kind'] extends keyof KindsOnWire ? KindsOnWire[Fields[Name]['kind']] : string;
 };
 
 /** A tool in a list. */
@@ -57,7 +65,11 @@ export type ListedSkill = Omit<SkillWire, 'compatibility'> & {
 };
 
 /** A job in a list. */
-export type ListedJob = Omit<JobWire, 'compatibility'> & { readonly task_graph: readonly unknown[]; readonly recurrence: unknown; readonly acceptance_criteria: unknown };
+export type ListedJob = Omit<JobWire, 'compatibility'> & {
+  readonly task_graph: readonly unknown[];
+  readonly recurrence: unknown;
+  readonly acceptance_criteria: unknown;
+};
 
 /** A page of a list, which stands under its own name. */
 export type ListWire<Name extends string, Item> = {
@@ -98,7 +110,11 @@ export interface HitWire {
   readonly description: string;
   readonly compatibility: CompatibilityWire;
   readonly score: number;
-  readonly matches: readonly { readonly word: string; readonly fields: readonly string[]; readonly related: boolean }[];
+  readonly matches: readonly {
+    readonly word: string;
+    readonly fields: readonly string[];
+    readonly related: boolean;
+  }[];
   readonly corrections: readonly { readonly word: string; readonly read_as: string }[];
   readonly usage: unknown;
   readonly explanation: unknown;

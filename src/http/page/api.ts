@@ -1,5 +1,13 @@
 import { fieldsOn } from '../../tool/tool-fields.js';
-import type { DetailedTool, FindingsWire, ListedJob, ListedSkill, ListedTool, ListWire, SearchWire } from '../answers/wire.js';
+import type {
+  DetailedTool,
+  FindingsWire,
+  ListedJob,
+  ListedSkill,
+  ListedTool,
+  ListWire,
+  SearchWire,
+} from '../answers/wire.js';
 
 /** The fields of `ListedTool` that are requested. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
@@ -36,7 +44,9 @@ export class Api {
     this.#token = token;
   }
 
-  tools(onPage: (tools: readonly ListedTool[], total: number) => void): Promise<WholeList<ListedTool>> {
+  tools(
+    onPage: (tools: readonly ListedTool[], total: number) => void,
+  ): Promise<WholeList<ListedTool>> {
     return this.#all<ListedTool, 'tools'>('tools', { fields: ROW_FIELDS.join(',') }, onPage);
   }
 
@@ -47,7 +57,11 @@ export class Api {
 
   /** Searches. @param parameters the request and the filters, by the names of the interface. */
   search(parameters: URLSearchParams, signal: AbortSignal): Promise<SearchWire> {
-    const whole = new URLSearchParams([...parameters, ['limit', String(MOST_HITS)], ['facets', 'true']]);
+    const whole = new URLSearchParams([
+      ...parameters,
+      ['limit', String(MOST_HITS)],
+      ['facets', 'true'],
+    ]);
     return this.#json(`search?${whole.toString()}`, signal);
   }
 
@@ -61,7 +75,9 @@ export class Api {
 
   /** Reads the first page of the findings, or the one after another. */
   findings(after?: FindingsWire): Promise<FindingsWire> {
-    return this.#json(`findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`);
+    return this.#json(
+      `findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`,
+    );
   }
 
   /** Opens the stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
@@ -72,10 +88,15 @@ export class Api {
   }
 
   /** Reads a whole list, page after page; each is reported as it comes, so that the first items are shown at once. */
-  async #all<Item, List extends string>(list: List, parameters: Readonly<Record<string, string>> = {}, onPage?: (items: readonly Item[], total: number) => void): Promise<WholeList<Item>> {
+  async #all<Item, List extends string>(
+    list: List,
+    parameters: Readonly<Record<string, string>> = {},
+    onPage?: (items: readonly Item[], total: number) => void,
+  ): Promise<WholeList<Item>> {
     const items: Item[] = [];
     let revision: number | undefined;
-    let query: string | null = `?${new URLSearchParams({ ...parameters, limit: String(PAGE_SIZE) }).toString()}`;
+    let query: string | null =
+      `?${new URLSearchParams({ ...parameters, limit: String(PAGE_SIZE) }).toString()}`;
     while (query !== null) {
       const page: ListWire<List, Item> = await this.#json<ListWire<List, Item>>(list + query);
       items.push(...page[list]);
@@ -92,7 +113,10 @@ export class Api {
       return (await response.json()) as T;
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new ApiError(response.status, `Expected JSON from ${address.split('?')[0]}, got something else.`);
+      throw new ApiError(
+        response.status,
+        `Expected JSON from ${address.split('?')[0]}, got something else.`,
+      );
     }
   }
 
@@ -100,7 +124,10 @@ export class Api {
     const token = this.#token();
     let response: Response;
     try {
-      response = await this.#fetch(address, { headers: token === null ? {} : { authorization: `Bearer ${token}` }, ...(signal === undefined ? {} : { signal }) });
+      response = await this.#fetch(address, {
+        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+        ...(signal === undefined ? {} : { signal }),
+      });
     } catch (error) {
       if (signal?.aborted === true) throw error;
       throw new ApiError(0, 'The server does not answer.');
@@ -132,7 +159,11 @@ export class Latest {
   #running: AbortController | undefined;
 
   /** @param onFailure is not called when a later question or `cancel` ended this one. */
-  ask<T>(question: (signal: AbortSignal) => Promise<T>, onAnswer: (answer: T) => void, onFailure: (error: unknown) => void): void {
+  ask<T>(
+    question: (signal: AbortSignal) => Promise<T>,
+    onAnswer: (answer: T) => void,
+    onFailure: (error: unknown) => void,
+  ): void {
     this.cancel();
     const running = new AbortController();
     this.#running = running;

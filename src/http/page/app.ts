@@ -5,29 +5,59 @@ import { replaceContent } from './element.js';
 import { OtherViews } from './other-views.js';
 import { AXES, formatRoute, parseRoute, withFilter, type Route } from './route.js';
 import { selectRows, visibleTo } from './rows.js';
-import { applyTheme, listenToKeys, makeShell, nextTheme, rememberedTheme, unlockView, type Theme } from './shell.js';
+import {
+  applyTheme,
+  listenToKeys,
+  makeShell,
+  nextTheme,
+  rememberedTheme,
+  unlockView,
+  type Theme,
+} from './shell.js';
 import { filtersView, ToolList } from './tool-list.js';
 import { OpenTool } from './tool-view.js';
 
 /** The pause in typing after which the search starts. */
 const PAUSE_MS = 80;
 const TOKEN = 'tooldex-token';
-const CONNECTION_WORDS: Readonly<Record<Connection, string>> = { connecting: 'connecting', live: 'live', lost: 'not connected' };
+const CONNECTION_WORDS: Readonly<Record<Connection, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'not connected',
+};
 
 /** The page: its content follows from the route, the catalogue and the answer to the last search. */
 class App {
   readonly #shell = makeShell();
-  readonly #api = new Api((...request) => fetch(...request), () => sessionStorage.getItem(TOKEN));
+  readonly #api = new Api(
+    (...request) => fetch(...request),
+    () => sessionStorage.getItem(TOKEN),
+  );
   readonly #catalogue = new Catalogue(this.#api, () => this.#render());
-  readonly #changes = new Changes(this.#api, (revision) => void this.#reload(revision), (connection) => this.#showConnection(connection));
+  readonly #changes = new Changes(
+    this.#api,
+    (revision) => void this.#reload(revision),
+    (connection) => this.#showConnection(connection),
+  );
   readonly #list = new ToolList(this.#shell.list);
-  readonly #openTool = new OpenTool(this.#shell.detail, this.#api, (query) => this.#ask(query), () => this.#close());
+  readonly #openTool = new OpenTool(
+    this.#shell.detail,
+    this.#api,
+    (query) => this.#ask(query),
+    () => this.#close(),
+  );
   readonly #others = new OtherViews(this.#shell.page, () => void this.#catalogue.moreFindings());
   readonly #search = new Latest();
   readonly #expanded = new Set<string>();
   #route: Route = parseRoute(location.hash);
   #theme = rememberedTheme();
-  #searched: { readonly question: string; readonly found: SearchWire | null; readonly problem: string | null } | undefined;
+  #searched:
+    | {
+        readonly question: string;
+        readonly found: SearchWire | null;
+        readonly problem: string | null;
+      }
+    | undefined;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #lastQuestion = '';
 
@@ -38,15 +68,21 @@ class App {
     search.form!.addEventListener('submit', (event) => event.preventDefault());
     search.addEventListener('input', () => {
       clearTimeout(this.#pause);
-      this.#pause = setTimeout(() => this.#go({ ...this.#route, query: search.value }, 'replace'), PAUSE_MS);
+      this.#pause = setTimeout(
+        () => this.#go({ ...this.#route, query: search.value }, 'replace'),
+        PAUSE_MS,
+      );
     });
-    persona.addEventListener('change', () => this.#go({ ...this.#route, persona: persona.value === '' ? null : persona.value }, 'push'));
+    persona.addEventListener('change', () =>
+      this.#go({ ...this.#route, persona: persona.value === '' ? null : persona.value }, 'push'),
+    );
     theme.addEventListener('click', () => this.#setTheme(nextTheme(this.#theme)));
     clear.addEventListener('click', () => {
       this.#go({ ...this.#route, filters: new Map() }, 'push');
       search.focus();
     });
-    for (const toggle of [toggleFilters, doneFiltering]) toggle.addEventListener('click', () => this.#toggleFilters());
+    for (const toggle of [toggleFilters, doneFiltering])
+      toggle.addEventListener('click', () => this.#toggleFilters());
     window.addEventListener('hashchange', () => {
       const route = parseRoute(location.hash);
       search.value = route.query;
@@ -75,7 +111,8 @@ class App {
     this.#searchIfNeeded(false);
     this.#openTool.follow(route.view === 'tools' ? route : null);
     this.#render();
-    if (before.view === 'tools' && before.name !== null && route.name === null) this.#list.focusTool(before.name, before.owner);
+    if (before.view === 'tools' && before.name !== null && route.name === null)
+      this.#list.focusTool(before.name, before.owner);
   }
 
   #ask(query: string): void {
@@ -87,7 +124,8 @@ class App {
   #close(): void {
     const { search, toolsPane } = this.#shell;
     if (toolsPane.classList.contains('filtering')) return this.#toggleFilters();
-    if (this.#route.view === 'tools' && this.#route.name !== null) return this.#go({ ...this.#route, name: null, owner: null }, 'push');
+    if (this.#route.view === 'tools' && this.#route.name !== null)
+      return this.#go({ ...this.#route, name: null, owner: null }, 'push');
     if (document.activeElement === search && search.value !== '') {
       search.value = '';
       this.#go({ ...this.#route, query: '' }, 'replace');
@@ -95,7 +133,8 @@ class App {
   }
 
   #focusSearch(): void {
-    if (this.#route.view !== 'tools') this.#go({ ...this.#route, view: 'tools', name: null, owner: null }, 'push');
+    if (this.#route.view !== 'tools')
+      this.#go({ ...this.#route, view: 'tools', name: null, owner: null }, 'push');
     this.#shell.search.focus();
     this.#shell.search.select();
   }
@@ -139,7 +178,11 @@ class App {
     toolsPane.hidden = locked || route.view !== 'tools';
     page.hidden = !locked && route.view === 'tools';
     this.#others.renderBar(this.#shell, state, route, visible.length);
-    if (locked) replaceContent(page, unlockView(sessionStorage.getItem(TOKEN) !== null, (token) => this.#unlock(token)));
+    if (locked)
+      replaceContent(
+        page,
+        unlockView(sessionStorage.getItem(TOKEN) !== null, (token) => this.#unlock(token)),
+      );
     else if (route.view === 'tools') this.#renderTools(visible);
     else this.#others.render(state, route, visible);
   }
@@ -151,19 +194,37 @@ class App {
     const { rows, total, of, facets } = selectRows(visible, this.#searched?.found ?? null, route);
     const question = formatRoute({ ...route, name: null, owner: null });
     const problem = state.problem ?? this.#searched?.problem ?? null;
-    const loading = state.status === 'loading' && state.total > state.tools.length ? ` – ${state.tools.length.toLocaleString('en')} of ${state.total.toLocaleString('en')} loaded` : '';
+    const loading =
+      state.status === 'loading' && state.total > state.tools.length
+        ? ` – ${state.tools.length.toLocaleString('en')} of ${state.total.toLocaleString('en')} loaded`
+        : '';
     const chosen = [...route.filters.values()].reduce((sum, values) => sum + values.size, 0);
-    const best = total > rows.length && this.#searched?.found != null ? `, the best ${rows.length.toLocaleString('en')} shown` : '';
-    status.textContent = problem ?? `${total.toLocaleString('en')} of ${of.toLocaleString('en')} tools${best}${loading}`;
+    const best =
+      total > rows.length && this.#searched?.found != null
+        ? `, the best ${rows.length.toLocaleString('en')} shown`
+        : '';
+    status.textContent =
+      problem ??
+      `${total.toLocaleString('en')} of ${of.toLocaleString('en')} tools${best}${loading}`;
     status.classList.toggle('problem', problem !== null);
     clear.hidden = chosen === 0;
     toggleFilters.textContent = chosen === 0 ? 'Filters' : `Filters (${chosen})`;
     json.href = apiAddress(route);
     replaceContent(
       filters,
-      ...filtersView(facets, this.#expanded, (axis, value, isChosen) => this.#go(withFilter(this.#route, axis, value, isChosen), 'push'), (axis) => this.#expand(axis)),
+      ...filtersView(
+        facets,
+        this.#expanded,
+        (axis, value, isChosen) => this.#go(withFilter(this.#route, axis, value, isChosen), 'push'),
+        (axis) => this.#expand(axis),
+      ),
     );
-    this.#list.show(rows, route, question !== this.#lastQuestion, emptyWords(state.status, chosen, route.query));
+    this.#list.show(
+      rows,
+      route,
+      question !== this.#lastQuestion,
+      emptyWords(state.status, chosen, route.query),
+    );
     this.#lastQuestion = question;
   }
 
@@ -202,7 +263,8 @@ class App {
 function questionOf({ query, persona, filters }: Route): URLSearchParams {
   const parameters = new URLSearchParams(query.trim() === '' ? {} : { q: query });
   if (persona !== null) parameters.set('persona', persona);
-  for (const { key } of AXES) for (const value of filters.get(key) ?? []) parameters.append(key, value);
+  for (const { key } of AXES)
+    for (const value of filters.get(key) ?? []) parameters.append(key, value);
   return parameters;
 }
 
@@ -214,7 +276,10 @@ function apiAddress(route: Route): string {
 
 function emptyWords(status: string, chosen: number, query: string): string {
   if (status === 'loading') return 'Loading …';
-  if (query !== '') return chosen === 0 ? 'No tool fits this. Try other words, or fewer.' : 'No tool fits this with these filters.';
+  if (query !== '')
+    return chosen === 0
+      ? 'No tool fits this. Try other words, or fewer.'
+      : 'No tool fits this with these filters.';
   return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
 }
 

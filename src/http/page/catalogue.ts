@@ -24,7 +24,16 @@ const UNAUTHORIZED = 401;
 export class Catalogue {
   readonly #api: Api;
   readonly #onChange: () => void;
-  #state: CatalogueState = { tools: [], total: 0, skills: null, jobs: null, findings: null, revision: null, status: 'loading', problem: null };
+  #state: CatalogueState = {
+    tools: [],
+    total: 0,
+    skills: null,
+    jobs: null,
+    findings: null,
+    revision: null,
+    status: 'loading',
+    problem: null,
+  };
   #running: Promise<void> | undefined;
   #again = false;
 
@@ -60,7 +69,8 @@ export class Catalogue {
     if (findings === null || findings.next === null) return;
     try {
       const next = await this.#api.findings(findings);
-      if (this.#state.findings === findings) this.#set({ findings: { ...next, findings: [...findings.findings, ...next.findings] } });
+      if (this.#state.findings === findings)
+        this.#set({ findings: { ...next, findings: [...findings.findings, ...next.findings] } });
     } catch {
       // The button stays and can be pressed again.
     }
@@ -80,11 +90,27 @@ export class Catalogue {
       const { items: tools, revision } = await this.#api.tools((soFar, total) => {
         if (isFirst) this.#set({ tools: [...soFar], total });
       });
-      const [skills, jobs, findings] = await Promise.all([this.#api.skills(), this.#api.jobs(), this.#api.findings()]);
-      this.#set({ tools, total: tools.length, revision, skills, jobs, findings, status: 'ready', problem: null });
+      const [skills, jobs, findings] = await Promise.all([
+        this.#api.skills(),
+        this.#api.jobs(),
+        this.#api.findings(),
+      ]);
+      this.#set({
+        tools,
+        total: tools.length,
+        revision,
+        skills,
+        jobs,
+        findings,
+        status: 'ready',
+        problem: null,
+      });
     } catch (error) {
       const isLocked = error instanceof ApiError && error.status === UNAUTHORIZED;
-      this.#set({ status: isLocked ? 'locked' : 'failed', problem: error instanceof Error ? error.message : String(error) });
+      this.#set({
+        status: isLocked ? 'locked' : 'failed',
+        problem: error instanceof Error ? error.message : String(error),
+      });
     }
   }
 
@@ -113,7 +139,11 @@ export class Changes {
   #open: AbortController | undefined;
 
   /** @param onRevision receives the server's revision; `null` if changes may have been missed. */
-  constructor(api: Api, onRevision: (revision: number | null) => void, onConnection: (connection: Connection) => void) {
+  constructor(
+    api: Api,
+    onRevision: (revision: number | null) => void,
+    onConnection: (connection: Connection) => void,
+  ) {
     this.#api = api;
     this.#onRevision = onRevision;
     this.#onConnection = onConnection;
@@ -166,6 +196,8 @@ async function* revisions(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Asyn
     if (done) return;
     const lines = (rest + value).split(/\r\n|\n/);
     rest = lines.pop()!;
-    for (const line of lines) if (line.startsWith('data:')) yield (JSON.parse(line.slice('data:'.length)) as { revision: number }).revision;
+    for (const line of lines)
+      if (line.startsWith('data:'))
+        yield (JSON.parse(line.slice('data:'.length)) as { revision: number }).revision;
   }
 }

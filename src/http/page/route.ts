@@ -17,19 +17,44 @@ export interface Axis {
 }
 
 /** The axes that users ask for most; the others follow in the order of the table. */
-const FIRST = ['danger_level', 'access_mode', 'requires_approval', 'available', 'health', 'category'];
+const FIRST = [
+  'danger_level',
+  'access_mode',
+  'requires_approval',
+  'available',
+  'health',
+  'category',
+];
 /** Kinds whose values have an order. */
-const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>(['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier']);
+const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>([
+  'priority',
+  'accessMode',
+  'dangerLevel',
+  'executionCategory',
+  'costTier',
+]);
 
 /** Every axis by which tools are filtered, the most used first. */
 export const AXES: readonly Axis[] = fieldsOn('axis')
   .map(([name, { wire, kind, label, words, filter }]): Axis => {
-    const order = name === 'health' ? HEALTH_LEVELS : words !== undefined ? ['true', 'false'] : ORDERED.has(kind) ? valuesOf(kind) : undefined;
+    const order =
+      name === 'health'
+        ? HEALTH_LEVELS
+        : words !== undefined
+          ? ['true', 'false']
+          : ORDERED.has(kind)
+            ? valuesOf(kind)
+            : undefined;
     return {
       key: filter?.param ?? wire,
       // One value of a list is chosen: a stage, a keyword.
-      label: capitalized(kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!),
-      valuesOf: name === 'health' ? (tool) => [healthLevelOf(tool.health.tool)] : (tool) => valuesOn(tool[wire as keyof ListedTool]),
+      label: capitalized(
+        kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!,
+      ),
+      valuesOf:
+        name === 'health'
+          ? (tool) => [healthLevelOf(tool.health.tool)]
+          : (tool) => valuesOn(tool[wire as keyof ListedTool]),
       ...(order === undefined ? {} : { order }),
       all: filter?.all === true,
       ...(words === undefined ? {} : { words: { true: words[0], false: words[1] } }),
@@ -87,7 +112,8 @@ export function formatRoute({ view, name, owner, query, persona, filters }: Rout
   const parameters = new URLSearchParams();
   if (query !== '') parameters.set('q', query);
   if (persona !== null) parameters.set('persona', persona);
-  for (const { key } of AXES) for (const value of filters.get(key) ?? []) parameters.append(key, value);
+  for (const { key } of AXES)
+    for (const value of filters.get(key) ?? []) parameters.append(key, value);
   if (owner !== null) parameters.set('owner', owner);
   const search = parameters.toString();
   return `#/${view}${name === null ? '' : `/${encode(name)}`}${search === '' ? '' : `?${search}`}`;

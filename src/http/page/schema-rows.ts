@@ -23,7 +23,13 @@ export function schemaRows(schema: unknown): readonly SchemaRow[] {
   return rows;
 }
 
-function addProperties(root: Schema, owner: Schema, prefix: string, depth: number, rows: SchemaRow[]): void {
+function addProperties(
+  root: Schema,
+  owner: Schema,
+  prefix: string,
+  depth: number,
+  rows: SchemaRow[],
+): void {
   const properties = own(owner, 'properties');
   if (!isSchema(properties) || depth > DEEPEST) return;
   const required = own(owner, 'required');
@@ -32,7 +38,13 @@ function addProperties(root: Schema, owner: Schema, prefix: string, depth: numbe
     const schema = resolve(root, value);
     const path = prefix + name;
     const description = own(schema, 'description');
-    rows.push({ path, type: typeOf(root, schema), required: Array.isArray(required) && required.includes(name), description: typeof description === 'string' ? description : '', rules: rulesOf(schema) });
+    rows.push({
+      path,
+      type: typeOf(root, schema),
+      required: Array.isArray(required) && required.includes(name),
+      description: typeof description === 'string' ? description : '',
+      rules: rulesOf(schema),
+    });
     addProperties(root, schema, `${path}.`, depth + 1, rows);
     addProperties(root, resolve(root, own(schema, 'items')), `${path}[].`, depth + 1, rows);
   }
@@ -45,7 +57,10 @@ function typeOf(root: Schema, schema: Schema, depth = 0): string {
   if (Array.isArray(values)) return listed(values.map((value) => JSON.stringify(value)));
   for (const key of ['anyOf', 'oneOf']) {
     const choices = own(schema, key);
-    if (Array.isArray(choices)) return listed([...new Set(choices.map((choice) => typeOf(root, resolve(root, choice), depth + 1)))]);
+    if (Array.isArray(choices))
+      return listed([
+        ...new Set(choices.map((choice) => typeOf(root, resolve(root, choice), depth + 1))),
+      ]);
   }
   const type = own(schema, 'type');
   if (type === 'array') return `${typeOf(root, resolve(root, own(schema, 'items')), depth + 1)}[]`;
@@ -54,7 +69,9 @@ function typeOf(root: Schema, schema: Schema, depth = 0): string {
 }
 
 function listed(values: readonly string[]): string {
-  return values.length <= MOST_VALUES ? values.join(' | ') : `${values.slice(0, MOST_VALUES).join(' | ')} | … (${values.length})`;
+  return values.length <= MOST_VALUES
+    ? values.join(' | ')
+    : `${values.slice(0, MOST_VALUES).join(' | ')} | … (${values.length})`;
 }
 
 const RULES: readonly (readonly [string, string])[] = [
@@ -75,8 +92,14 @@ const RULES: readonly (readonly [string, string])[] = [
 function rulesOf(schema: Schema): readonly string[] {
   return RULES.flatMap(([key, word]) => {
     const value = own(schema, key);
-    if (value === undefined || (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER)) return [];
-    return [`${word} ${typeof value === 'string' && key !== 'default' ? value : JSON.stringify(value)}`];
+    if (
+      value === undefined ||
+      (typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER)
+    )
+      return [];
+    return [
+      `${word} ${typeof value === 'string' && key !== 'default' ? value : JSON.stringify(value)}`,
+    ];
   });
 }
 
@@ -86,7 +109,10 @@ function resolve(root: Schema, value: unknown): Schema {
   const reference = own(value, '$ref');
   if (typeof reference !== 'string' || !reference.startsWith('#/')) return value;
   let found: unknown = root;
-  for (const part of reference.slice(2).split('/')) found = isSchema(found) ? own(found, part.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;
+  for (const part of reference.slice(2).split('/'))
+    found = isSchema(found)
+      ? own(found, part.replaceAll('~1', '/').replaceAll('~0', '~'))
+      : undefined;
   return isSchema(found) ? found : {};
 }
 

@@ -1,7 +1,12 @@
 import { element, listening } from './element.js';
 import { VIEWS, type View } from './route.js';
 
-const LABELS: Readonly<Record<View, string>> = { tools: 'Tools', skills: 'Skills', jobs: 'Jobs', findings: 'Findings' };
+const LABELS: Readonly<Record<View, string>> = {
+  tools: 'Tools',
+  skills: 'Skills',
+  jobs: 'Jobs',
+  findings: 'Findings',
+};
 
 /** The places of the page that stay while their content changes. */
 export type Shell = Readonly<ReturnType<typeof makeShell>>;
@@ -11,7 +16,10 @@ export function makeShell() {
   const tabs = new Map(
     VIEWS.map((view) => {
       const count = element('span', { class: 'count' });
-      return [view, { link: element('a', { class: 'tab', href: `#/${view}` }, LABELS[view], count), count }] as const;
+      return [
+        view,
+        { link: element('a', { class: 'tab', href: `#/${view}` }, LABELS[view], count), count },
+      ] as const;
     }),
   );
   const persona = element('select', { id: 'persona' });
@@ -27,10 +35,22 @@ export function makeShell() {
     'aria-keyshortcuts': '/',
   });
   const status = element('p', { class: 'results', role: 'status' });
-  const toggleFilters = element('button', { type: 'button', class: 'quiet only-narrow' }, 'Filters');
-  const clear = element('button', { type: 'button', class: 'quiet', hidden: true }, 'Clear filters');
+  const toggleFilters = element(
+    'button',
+    { type: 'button', class: 'quiet only-narrow' },
+    'Filters',
+  );
+  const clear = element(
+    'button',
+    { type: 'button', class: 'quiet', hidden: true },
+    'Clear filters',
+  );
   const json = element('a', { class: 'quiet', target: '_blank', rel: 'noopener' }, 'JSON');
-  const doneFiltering = element('button', { type: 'button', class: 'primary only-narrow' }, 'Show tools');
+  const doneFiltering = element(
+    'button',
+    { type: 'button', class: 'primary only-narrow' },
+    'Show tools',
+  );
   const filters = element('div', { class: 'axes' });
   const list = element('div', { class: 'list-place' });
   const page = element('main', { class: 'page', tabindex: -1, hidden: true });
@@ -39,7 +59,13 @@ export function makeShell() {
   const toolsPane = element(
     'div',
     { class: 'tools' },
-    element('nav', { class: 'filters', 'aria-label': 'Filters' }, element('h2', { class: 'only-narrow' }, 'Filters'), filters, doneFiltering),
+    element(
+      'nav',
+      { class: 'filters', 'aria-label': 'Filters' },
+      element('h2', { class: 'only-narrow' }, 'Filters'),
+      filters,
+      doneFiltering,
+    ),
     element(
       'main',
       { class: 'results-pane' },
@@ -47,7 +73,13 @@ export function makeShell() {
       element(
         'div',
         { class: 'search-bar' },
-        element('form', { role: 'search' }, element('label', { for: 'search', class: 'hidden' }, 'Search tools'), search, element('kbd', { 'aria-hidden': 'true' }, '/')),
+        element(
+          'form',
+          { role: 'search' },
+          element('label', { for: 'search', class: 'hidden' }, 'Search tools'),
+          search,
+          element('kbd', { 'aria-hidden': 'true' }, '/'),
+        ),
         element('div', { class: 'results-head' }, status, toggleFilters, clear, json),
       ),
       list,
@@ -58,21 +90,60 @@ export function makeShell() {
     'header',
     { class: 'bar' },
     element('a', { class: 'brand', href: '#/tools' }, 'tooldex'),
-    element('nav', { class: 'tabs', 'aria-label': 'Views' }, ...[...tabs.values()].map(({ link }) => link)),
-    element('div', { class: 'bar-end' }, connection, element('label', { for: 'persona', class: 'hidden' }, 'Persona'), persona, theme),
+    element(
+      'nav',
+      { class: 'tabs', 'aria-label': 'Views' },
+      ...[...tabs.values()].map(({ link }) => link),
+    ),
+    element(
+      'div',
+      { class: 'bar-end' },
+      connection,
+      element('label', { for: 'persona', class: 'hidden' }, 'Persona'),
+      persona,
+      theme,
+    ),
   );
-  return { tabs, persona, theme, connection, search, status, toggleFilters, clear, json, filters, doneFiltering, list, toolsPane, page, detail, spoken, nodes: [head, toolsPane, page, spoken] };
+  return {
+    tabs,
+    persona,
+    theme,
+    connection,
+    search,
+    status,
+    toggleFilters,
+    clear,
+    json,
+    filters,
+    doneFiltering,
+    list,
+    toolsPane,
+    page,
+    detail,
+    spoken,
+    nodes: [head, toolsPane, page, spoken],
+  };
 }
 
 /** Asks for the token of the server. */
 export function unlockView(wasWrong: boolean, onToken: (token: string) => void): HTMLElement {
-  const field = element('input', { id: 'token', type: 'password', autocomplete: 'off', required: true, 'data-key': 'token' });
+  const field = element('input', {
+    id: 'token',
+    type: 'password',
+    autocomplete: 'off',
+    required: true,
+    'data-key': 'token',
+  });
   return listening(
     element(
       'form',
       { class: 'unlock' },
       element('h2', {}, 'This catalogue is locked'),
-      element('p', { class: 'muted' }, 'It was started with a token. The token is kept until this tab is closed.'),
+      element(
+        'p',
+        { class: 'muted' },
+        'It was started with a token. The token is kept until this tab is closed.',
+      ),
       wasWrong && element('p', { role: 'alert', class: 'problem' }, 'That was not the token.'),
       element('label', { for: 'token' }, 'Token'),
       field,
@@ -133,7 +204,10 @@ export function listenToKeys(document: Document, actions: KeyActions): void {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target instanceof HTMLElement ? event.target : document.body;
-    const writes = target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type !== 'checkbox');
+    const writes =
+      target instanceof HTMLSelectElement ||
+      target instanceof HTMLTextAreaElement ||
+      (target instanceof HTMLInputElement && target.type !== 'checkbox');
     const act = actionOf(event.key, writes, actions, target);
     if (act === undefined) return;
     event.preventDefault();
@@ -141,7 +215,12 @@ export function listenToKeys(document: Document, actions: KeyActions): void {
   });
 }
 
-function actionOf(key: string, writes: boolean, actions: KeyActions, target: HTMLElement): (() => void) | undefined {
+function actionOf(
+  key: string,
+  writes: boolean,
+  actions: KeyActions,
+  target: HTMLElement,
+): (() => void) | undefined {
   if (key === 'Escape') return actions.close;
   if (key === 'ArrowDown' && actions.isSearching()) return () => actions.move(1);
   if (writes) return undefined;
@@ -150,7 +229,8 @@ function actionOf(key: string, writes: boolean, actions: KeyActions, target: HTM
   if (key === 'k') return () => actions.move(-1);
   // Elsewhere arrows scroll, as users expect.
   const inList = target.classList.contains('row-link');
-  if (key === 'ArrowDown' && (inList || target === target.ownerDocument.body)) return () => actions.move(1);
+  if (key === 'ArrowDown' && (inList || target === target.ownerDocument.body))
+    return () => actions.move(1);
   if (key === 'ArrowUp' && inList) return () => actions.move(-1);
   return undefined;
 }

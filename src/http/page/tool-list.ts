@@ -22,7 +22,8 @@ export class ToolList {
   constructor(place: HTMLElement) {
     this.#place = place;
     place.addEventListener('focusin', ({ target }) => {
-      if (target instanceof HTMLElement && target.classList.contains('row-link')) this.#setCurrent(target);
+      if (target instanceof HTMLElement && target.classList.contains('row-link'))
+        this.#setCurrent(target);
     });
   }
 
@@ -44,7 +45,8 @@ export class ToolList {
     const links = this.#links();
     const at = links.findIndex((link) => link.dataset['key'] === this.#current);
     const inside = this.#place.contains(document.activeElement);
-    const next = at === -1 ? 0 : inside || document.activeElement?.closest('.detail') ? at + by : at;
+    const next =
+      at === -1 ? 0 : inside || document.activeElement?.closest('.detail') ? at + by : at;
     if (next >= links.length && this.#shown < this.#rows.length) {
       this.#showMore();
       return this.move(by);
@@ -58,7 +60,9 @@ export class ToolList {
   /** Gives the focus to the row of a tool, if it is there. */
   focusTool(name: string, owner: string | null): void {
     const key = rowKey(keyOfTool(name, owner));
-    this.#links().find((link) => link.dataset['key'] === key)?.focus();
+    this.#links()
+      .find((link) => link.dataset['key'] === key)
+      ?.focus();
   }
 
   #links(): readonly HTMLAnchorElement[] {
@@ -83,10 +87,28 @@ export class ToolList {
     const keys = shown.map(({ tool }) => rowKey(keyOfTool(tool.name, tool.persona)));
     const current = Math.max(0, keys.indexOf(this.#current ?? ''));
     const rest = this.#rows.length - shown.length;
-    const more = rest > 0 && button(`Show more (${rest.toLocaleString('en')} left)`, () => this.#showMore(), { class: 'quiet more', 'data-key': 'more' });
+    const more =
+      rest > 0 &&
+      button(`Show more (${rest.toLocaleString('en')} left)`, () => this.#showMore(), {
+        class: 'quiet more',
+        'data-key': 'more',
+      });
     this.#onMore.disconnect();
-    const head = element('div', { class: 'row list-head', 'aria-hidden': 'true' }, element('span', {}, 'Tool'), element('div', { class: 'row-facts' }, ...FACT_HEADS.map((name) => element('span', {}, name))));
-    const list = element('ol', { class: 'rows', 'aria-label': 'Tools' }, ...shown.map((row, index) => toolRow(row, route, index === current)));
+    const head = element(
+      'div',
+      { class: 'row list-head', 'aria-hidden': 'true' },
+      element('span', {}, 'Tool'),
+      element(
+        'div',
+        { class: 'row-facts' },
+        ...FACT_HEADS.map((name) => element('span', {}, name)),
+      ),
+    );
+    const list = element(
+      'ol',
+      { class: 'rows', 'aria-label': 'Tools' },
+      ...shown.map((row, index) => toolRow(row, route, index === current)),
+    );
     replaceContent(this.#place, element('div', { class: 'list' }, head, list, more));
     if (more !== false) this.#onMore.observe(more);
   }
@@ -112,7 +134,13 @@ function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): HTMLElem
   return element(
     'li',
     { class: 'row' },
-    element('div', { class: 'row-name' }, link, tool.version !== null && element('span', { class: 'version' }, tool.version), ...noticeMarks(tool)),
+    element(
+      'div',
+      { class: 'row-name' },
+      link,
+      tool.version !== null && element('span', { class: 'version' }, tool.version),
+      ...noticeMarks(tool),
+    ),
     element('p', { class: 'row-text' }, tool.description.slice(0, DESCRIPTION)),
     element('div', { class: 'row-facts' }, ...factMarks(tool)),
     hit !== null && reasons(hit),
@@ -128,14 +156,35 @@ function rowKey(toolKey: string): string {
 function reasons({ matches, corrections, score }: HitWire): HTMLElement {
   const wordsByField = new Map<string, string[]>();
   for (const { word, fields, related } of matches) {
-    for (const field of fields) wordsByField.set(field, [...(wordsByField.get(field) ?? []), related ? `≈ ${word}` : word]);
+    for (const field of fields)
+      wordsByField.set(field, [...(wordsByField.get(field) ?? []), related ? `≈ ${word}` : word]);
   }
   return element(
     'p',
     { class: 'row-why' },
-    ...[...wordsByField].map(([field, words]) => element('span', { class: 'why' }, element('span', { class: 'why-field' }, field), ' ', element('bdi', { class: 'why-words' }, words.join(', ')))),
-    ...corrections.map(({ word, read_as }) => element('span', { class: 'why' }, element('span', { class: 'why-field' }, 'read'), ' ', element('bdi', { class: 'why-words' }, `${word} as ${read_as}`))),
-    element('span', { class: 'score', title: 'score: higher fits better; only the order means something' }, score.toFixed(2)),
+    ...[...wordsByField].map(([field, words]) =>
+      element(
+        'span',
+        { class: 'why' },
+        element('span', { class: 'why-field' }, field),
+        ' ',
+        element('bdi', { class: 'why-words' }, words.join(', ')),
+      ),
+    ),
+    ...corrections.map(({ word, read_as }) =>
+      element(
+        'span',
+        { class: 'why' },
+        element('span', { class: 'why-field' }, 'read'),
+        ' ',
+        element('bdi', { class: 'why-words' }, `${word} as ${read_as}`),
+      ),
+    ),
+    element(
+      'span',
+      { class: 'score', title: 'score: higher fits better; only the order means something' },
+      score.toFixed(2),
+    ),
   );
 }
 
@@ -144,11 +193,23 @@ const SHOWN = 8;
 const MOST = 200;
 
 /** Shows every axis with its values, and the number of tools that each would leave. */
-export function filtersView(facets: readonly Facet[], expanded: ReadonlySet<string>, onChoose: (axis: string, value: string, chosen: boolean) => void, onExpand: (axis: string) => void): readonly HTMLElement[] {
-  return facets.filter(({ values }) => values.length > 0).map((facet) => axisView(facet, expanded.has(facet.axis.key), onChoose, onExpand));
+export function filtersView(
+  facets: readonly Facet[],
+  expanded: ReadonlySet<string>,
+  onChoose: (axis: string, value: string, chosen: boolean) => void,
+  onExpand: (axis: string) => void,
+): readonly HTMLElement[] {
+  return facets
+    .filter(({ values }) => values.length > 0)
+    .map((facet) => axisView(facet, expanded.has(facet.axis.key), onChoose, onExpand));
 }
 
-function axisView({ axis, values }: Facet, expanded: boolean, onChoose: (axis: string, value: string, chosen: boolean) => void, onExpand: (axis: string) => void): HTMLElement {
+function axisView(
+  { axis, values }: Facet,
+  expanded: boolean,
+  onChoose: (axis: string, value: string, chosen: boolean) => void,
+  onExpand: (axis: string) => void,
+): HTMLElement {
   const shown = values.filter(({ chosen }, index) => index < (expanded ? MOST : SHOWN) || chosen);
   const rest = Math.min(values.length, MOST) - shown.length;
   return element(
@@ -156,12 +217,29 @@ function axisView({ axis, values }: Facet, expanded: boolean, onChoose: (axis: s
     { class: 'axis' },
     element('legend', {}, axis.label),
     ...shown.map(({ value, count, chosen }) => {
-      const box = element('input', { type: 'checkbox', 'data-key': `filter:${axis.key}:${value}`, name: axis.key, value });
+      const box = element('input', {
+        type: 'checkbox',
+        'data-key': `filter:${axis.key}:${value}`,
+        name: axis.key,
+        value,
+      });
       box.checked = chosen;
       listening(box, { change: () => onChoose(axis.key, value, box.checked) });
-      const words = axis.words !== undefined && Object.hasOwn(axis.words, value) ? axis.words[value] : value;
-      return element('label', { class: count === 0 ? 'choice none' : 'choice' }, box, element('bdi', { class: 'choice-name' }, words), element('span', { class: 'count' }, count.toLocaleString('en')));
+      const words =
+        axis.words !== undefined && Object.hasOwn(axis.words, value) ? axis.words[value] : value;
+      return element(
+        'label',
+        { class: count === 0 ? 'choice none' : 'choice' },
+        box,
+        element('bdi', { class: 'choice-name' }, words),
+        element('span', { class: 'count' }, count.toLocaleString('en')),
+      );
     }),
-    (rest > 0 || expanded) && button(expanded ? 'Fewer' : `${rest} more`, () => onExpand(axis.key), { class: 'quiet', 'aria-expanded': String(expanded), 'data-key': `expand:${axis.key}` }),
+    (rest > 0 || expanded) &&
+      button(expanded ? 'Fewer' : `${rest} more`, () => onExpand(axis.key), {
+        class: 'quiet',
+        'aria-expanded': String(expanded),
+        'data-key': `expand:${axis.key}`,
+      }),
   );
 }

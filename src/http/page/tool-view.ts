@@ -37,7 +37,10 @@ export class OpenTool {
   /** Opens the route's tool, or closes the panel if there is none. */
   follow(route: Route | null): void {
     const wanted = route?.name == null ? undefined : { name: route.name, owner: route.owner };
-    const isSame = wanted !== undefined && this.#open !== undefined && keyOfTool(wanted.name, wanted.owner) === keyOfTool(this.#open.name, this.#open.owner);
+    const isSame =
+      wanted !== undefined &&
+      this.#open !== undefined &&
+      keyOfTool(wanted.name, wanted.owner) === keyOfTool(this.#open.name, this.#open.owner);
     this.#panel.hidden = wanted === undefined;
     if (isSame) return;
     this.#open = wanted;
@@ -45,7 +48,10 @@ export class OpenTool {
     this.#latest.cancel();
     if (wanted === undefined) return this.#panel.replaceChildren();
     this.#panel.setAttribute('aria-label', `Tool ${wanted.name}`);
-    this.#panel.replaceChildren(detailHead(wanted.name, this.#onClose), element('p', { class: 'muted' }, 'Loading …'));
+    this.#panel.replaceChildren(
+      detailHead(wanted.name, this.#onClose),
+      element('p', { class: 'muted' }, 'Loading …'),
+    );
     this.#panel.scrollTop = 0;
     this.#panel.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
     this.refresh();
@@ -58,7 +64,8 @@ export class OpenTool {
     this.#latest.ask(
       (signal) => this.#api.tool(open.name, open.owner, signal),
       (tool) => this.#show(tool),
-      (error) => this.#showProblem(open.name, error instanceof Error ? error.message : String(error)),
+      (error) =>
+        this.#showProblem(open.name, error instanceof Error ? error.message : String(error)),
     );
   }
 
@@ -71,22 +78,44 @@ export class OpenTool {
 
   #showProblem(name: string, problem: string): void {
     this.#shown = '';
-    replaceContent(this.#panel, detailHead(name, this.#onClose), element('p', { class: 'problem', role: 'alert' }, problem));
+    replaceContent(
+      this.#panel,
+      detailHead(name, this.#onClose),
+      element('p', { class: 'problem', role: 'alert' }, problem),
+    );
   }
 }
 
 /** Shows all fields of one tool. */
-function toolView(tool: DetailedTool, onAsk: (query: string) => void, onClose: () => void): readonly Child[] {
+function toolView(
+  tool: DetailedTool,
+  onAsk: (query: string) => void,
+  onClose: () => void,
+): readonly Child[] {
   const rows = schemaRows(tool.parameters);
   return [
     detailHead(tool.name, onClose, tool.version),
     element('div', { class: 'marks' }, ...factMarks(tool), ...noticeMarks(tool)),
     foldedText(tool.description, 'description'),
-    tool.examples.length > 0 && section('Example requests', ...tool.examples.map((example) => button(example, () => onAsk(example), { class: 'example', title: 'Search for this' }))),
-    section('Parameters', rows.length === 0 ? element('p', { class: 'muted' }, 'It takes none.') : parameterTable(rows)),
+    tool.examples.length > 0 &&
+      section(
+        'Example requests',
+        ...tool.examples.map((example) =>
+          button(example, () => onAsk(example), { class: 'example', title: 'Search for this' }),
+        ),
+      ),
+    section(
+      'Parameters',
+      rows.length === 0 ? element('p', { class: 'muted' }, 'It takes none.') : parameterTable(rows),
+    ),
     section('Metadata', factsView(tool)),
     section('Health', ...providersView(tool)),
-    element('details', { 'data-key': 'json' }, element('summary', { 'data-key': 'json-summary' }, 'Raw JSON'), element('pre', { tabindex: 0, 'aria-label': 'Raw JSON' }, JSON.stringify(tool, null, 2))),
+    element(
+      'details',
+      { 'data-key': 'json' },
+      element('summary', { 'data-key': 'json-summary' }, 'Raw JSON'),
+      element('pre', { tabindex: 0, 'aria-label': 'Raw JSON' }, JSON.stringify(tool, null, 2)),
+    ),
   ];
 }
 
@@ -95,8 +124,17 @@ function detailHead(name: string, onClose: () => void, version: string | null = 
   return element(
     'div',
     { class: 'detail-head' },
-    element('h2', { tabindex: -1, 'data-key': 'detail-title' }, element('bdi', {}, name), version !== null && element('span', { class: 'version' }, version)),
-    button('Close', onClose, { class: 'quiet', 'data-key': 'close', 'aria-keyshortcuts': 'Escape' }),
+    element(
+      'h2',
+      { tabindex: -1, 'data-key': 'detail-title' },
+      element('bdi', {}, name),
+      version !== null && element('span', { class: 'version' }, version),
+    ),
+    button('Close', onClose, {
+      class: 'quiet',
+      'data-key': 'close',
+      'aria-keyshortcuts': 'Escape',
+    }),
   );
 }
 
@@ -105,7 +143,9 @@ function section(title: string, ...content: readonly Child[]): HTMLElement {
 }
 
 function parameterTable(rows: readonly SchemaRow[]): HTMLElement {
-  const heads = ['Name', 'Type', 'Description'].map((head) => element('th', { scope: 'col' }, head));
+  const heads = ['Name', 'Type', 'Description'].map((head) =>
+    element('th', { scope: 'col' }, head),
+  );
   const table = element(
     'table',
     { class: 'parameters' },
@@ -117,9 +157,19 @@ function parameterTable(rows: readonly SchemaRow[]): HTMLElement {
         element(
           'tr',
           {},
-          element('th', { scope: 'row' }, element('bdi', {}, path), required && element('span', { class: 'required' }, 'required')),
+          element(
+            'th',
+            { scope: 'row' },
+            element('bdi', {}, path),
+            required && element('span', { class: 'required' }, 'required'),
+          ),
           element('td', { class: 'type' }, type),
-          element('td', {}, description !== '' && element('span', {}, description), rules.length > 0 && element('span', { class: 'rules' }, rules.join(' · '))),
+          element(
+            'td',
+            {},
+            description !== '' && element('span', {}, description),
+            rules.length > 0 && element('span', { class: 'rules' }, rules.join(' · ')),
+          ),
         ),
       ),
     ),
@@ -136,7 +186,17 @@ function factsView(tool: DetailedTool): HTMLElement {
     { class: 'facts' },
     ...facts.flatMap(([key, label, values]) => [
       element('dt', {}, label),
-      element('dd', {}, element('bdi', {}, values.join(', ')), inferred.has(key) && element('span', { class: 'inferred', title: 'not declared: filled in towards the strict side' }, 'inferred')),
+      element(
+        'dd',
+        {},
+        element('bdi', {}, values.join(', ')),
+        inferred.has(key) &&
+          element(
+            'span',
+            { class: 'inferred', title: 'not declared: filled in towards the strict side' },
+            'inferred',
+          ),
+      ),
     ]),
   );
 }
@@ -148,9 +208,18 @@ function factsOf(tool: DetailedTool): readonly Fact[] {
     const value = tool[wire as keyof DetailedTool];
     if (name === 'authStatus') return [wire, label!, authOf(tool)];
     if (name === 'requiresFlags') return [wire, label!, flagWords(tool.requires_flags)];
-    if (kind === 'personas' && Array.isArray(value) && value.length === 0) return [wire, label!, ['no persona']];
-    const values = typeof value === 'boolean' && words !== undefined ? [words[value ? 0 : 1]].filter((word) => word !== '') : valuesOn(value);
-    const unit = kind === 'wholeSeconds' || kind === 'seconds' ? 's' : name === 'costPerCall' ? (tool.cost_unit ?? '') : '';
+    if (kind === 'personas' && Array.isArray(value) && value.length === 0)
+      return [wire, label!, ['no persona']];
+    const values =
+      typeof value === 'boolean' && words !== undefined
+        ? [words[value ? 0 : 1]].filter((word) => word !== '')
+        : valuesOn(value);
+    const unit =
+      kind === 'wholeSeconds' || kind === 'seconds'
+        ? 's'
+        : name === 'costPerCall'
+          ? (tool.cost_unit ?? '')
+          : '';
     return [wire, label!, unit === '' ? values : values.map((each) => `${each} ${unit}`)];
   });
 }
@@ -158,7 +227,9 @@ function factsOf(tool: DetailedTool): readonly Fact[] {
 function authOf({ auth_status: { required, ready, missing } }: DetailedTool): readonly string[] {
   if (!required) return [];
   if (ready) return ['required, and there'];
-  return [missing.length === 0 ? 'required, and not there' : `required; not set: ${missing.join(', ')}`];
+  return [
+    missing.length === 0 ? 'required, and not there' : `required; not set: ${missing.join(', ')}`,
+  ];
 }
 
 /** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
@@ -172,11 +243,17 @@ function providersView({ health, providers }: DetailedTool): readonly HTMLElemen
   return [
     figures(health.tool, health.tool.abandoned),
     ...(own.length > 0 ? [latencyChart(own)] : []),
-    ...names.map((name) => providerView(name, known.get(name), name === health.last_success_provider)),
+    ...names.map((name) =>
+      providerView(name, known.get(name), name === health.last_success_provider),
+    ),
   ];
 }
 
-function providerView(name: string, health: ProviderHealthWire | undefined, answeredLast: boolean): HTMLElement {
+function providerView(
+  name: string,
+  health: ProviderHealthWire | undefined,
+  answeredLast: boolean,
+): HTMLElement {
   const until = health?.router.backoff_until ?? null;
   return element(
     'div',
@@ -186,7 +263,12 @@ function providerView(name: string, health: ProviderHealthWire | undefined, answ
       {},
       element('bdi', {}, name),
       answeredLast && element('span', { class: 'tag' }, 'answered last'),
-      until !== null && element('span', { class: 'tag warning' }, `left alone until ${new Date(until * 1_000).toLocaleTimeString()}`),
+      until !== null &&
+        element(
+          'span',
+          { class: 'tag warning' },
+          `left alone until ${new Date(until * 1_000).toLocaleTimeString()}`,
+        ),
     ),
     health !== undefined && figures(health.metrics),
     health?.samples !== undefined && health.samples.length > 0 && latencyChart(health.samples),
@@ -194,8 +276,15 @@ function providerView(name: string, health: ProviderHealthWire | undefined, answ
 }
 
 function figures(numbers: MetricsWire, abandoned = 0): HTMLElement {
-  const latencies = numbers.total === 0 ? '' : ` · average ${milliseconds(numbers.average_latency_ms)} · p95 ${milliseconds(numbers.p95_latency_ms)}`;
-  return element('p', { class: 'figures' }, healthWords(numbers) + latencies + (abandoned === 0 ? '' : ` · ${abandoned} abandoned`));
+  const latencies =
+    numbers.total === 0
+      ? ''
+      : ` · average ${milliseconds(numbers.average_latency_ms)} · p95 ${milliseconds(numbers.p95_latency_ms)}`;
+  return element(
+    'p',
+    { class: 'figures' },
+    healthWords(numbers) + latencies + (abandoned === 0 ? '' : ` · ${abandoned} abandoned`),
+  );
 }
 
 /** Calls that are drawn: as many as the server keeps. */
@@ -214,13 +303,41 @@ function latencyChart(samples: readonly SampleWire[]): HTMLElement {
   const label = `The last ${calls.length} calls: ${failed} failed, the slowest took ${milliseconds(slowest)}`;
   const bars = calls.map(({ at, success, latency_ms }, index) => {
     const height = Math.max(LOWEST, (latency_ms / slowest) * HEIGHT);
-    const bar = { x: (first + index) * STEP, y: (HEIGHT - height).toFixed(1), width: BAR, height: height.toFixed(1), class: success ? 'call' : 'call failed' };
-    return svgElement('rect', bar, svgElement('title', {}, `${new Date(at * 1_000).toLocaleString()}: ${success ? 'succeeded' : 'failed'} after ${milliseconds(latency_ms)}`));
+    const bar = {
+      x: (first + index) * STEP,
+      y: (HEIGHT - height).toFixed(1),
+      width: BAR,
+      height: height.toFixed(1),
+      class: success ? 'call' : 'call failed',
+    };
+    return svgElement(
+      'rect',
+      bar,
+      svgElement(
+        'title',
+        {},
+        `${new Date(at * 1_000).toLocaleString()}: ${success ? 'succeeded' : 'failed'} after ${milliseconds(latency_ms)}`,
+      ),
+    );
   });
   return element(
     'figure',
     { class: 'chart' },
-    svgElement('svg', { viewBox: `0 0 ${MOST * STEP} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label }, ...bars),
-    element('figcaption', {}, element('span', {}, `last ${calls.length}, ${failed} failed`), element('span', {}, `slowest ${milliseconds(slowest)}`)),
+    svgElement(
+      'svg',
+      {
+        viewBox: `0 0 ${MOST * STEP} ${HEIGHT}`,
+        preserveAspectRatio: 'none',
+        role: 'img',
+        'aria-label': label,
+      },
+      ...bars,
+    ),
+    element(
+      'figcaption',
+      {},
+      element('span', {}, `last ${calls.length}, ${failed} failed`),
+      element('span', {}, `slowest ${milliseconds(slowest)}`),
+    ),
   );
 }

@@ -10,7 +10,9 @@ export interface FacetAxis {
   readonly all: boolean;
 }
 
-export const FACET_AXES: readonly FacetAxis[] = fieldsOn('axis').map(([field, { wire, filter }]) => ({ field, key: filter?.param ?? wire, all: filter?.all === true }));
+export const FACET_AXES: readonly FacetAxis[] = fieldsOn('axis').map(
+  ([field, { wire, filter }]) => ({ field, key: filter?.param ?? wire, all: filter?.all === true }),
+);
 
 /** Counts for every value of every axis the items that it would leave under the other filters. */
 export class FacetCounter<Axis extends Pick<FacetAxis, 'all'>> {
@@ -45,7 +47,15 @@ export class FacetCounter<Axis extends Pick<FacetAxis, 'all'>> {
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
   if (!Array.isArray(value)) return [typeof value === 'string' ? value : JSON.stringify(value)];
-  return [...new Set(value.map((each: unknown) => (typeof each === 'object' && each !== null && 'name' in each ? String(each.name) : String(each))))];
+  return [
+    ...new Set(
+      value.map((each: unknown) =>
+        typeof each === 'object' && each !== null && 'name' in each
+          ? String(each.name)
+          : String(each),
+      ),
+    ),
+  ];
 }
 
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;

@@ -24,7 +24,9 @@ const LONGEST = 4_096;
 
 /** A cursor as one word; opaque to clients. */
 function writeCursor({ revision, rank = 0, owner, name, nth = 0 }: PageCursor): string {
-  return Buffer.from(JSON.stringify({ r: revision, k: rank, o: owner, n: name, i: nth })).toString('base64url');
+  return Buffer.from(JSON.stringify({ r: revision, k: rank, o: owner, n: name, i: nth })).toString(
+    'base64url',
+  );
 }
 
 /** Reads a cursor. @returns `undefined` for a text that `writeCursor` did not write. */
@@ -34,8 +36,19 @@ function readCursor(text: string): PageCursor | undefined {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (!isPlainObject(value)) return undefined;
     const { r: revision, k: rank, o: owner, n: name, i: nth } = value;
-    if (![revision, rank, nth].every(Number.isSafeInteger) || (owner !== null && typeof owner !== 'string') || typeof name !== 'string') return undefined;
-    const cursor = { revision: revision as number, rank: rank as number, owner, name, nth: nth as number };
+    if (
+      ![revision, rank, nth].every(Number.isSafeInteger) ||
+      (owner !== null && typeof owner !== 'string') ||
+      typeof name !== 'string'
+    )
+      return undefined;
+    const cursor = {
+      revision: revision as number,
+      rank: rank as number,
+      owner,
+      name,
+      nth: nth as number,
+    };
     return writeCursor(cursor) === text ? cursor : undefined;
   } catch {
     return undefined;
@@ -76,14 +89,21 @@ export interface Page<Item extends Place> {
  * @param items in the order of `comparePlaces`, as those of the registry are: shared ones first, then by persona and
  * name in any case.
  */
-export function pageOf<Item extends Place>(items: readonly Item[], asked: Asked, revision: number): Page<Item> {
+export function pageOf<Item extends Place>(
+  items: readonly Item[],
+  asked: Asked,
+  revision: number,
+): Page<Item> {
   const limit = asked.one<number>('limit') ?? USUAL_ITEMS;
   const cursor = asked.one<PageCursor>('cursor');
   const start = cursor === undefined ? 0 : firstAfter(items, cursor);
   const page = items.slice(start, start + limit);
   const first = cursor?.revision ?? revision;
   const last = page.at(-1);
-  const next = last === undefined || start + limit >= items.length ? null : writeCursor({ ...last, revision: first });
+  const next =
+    last === undefined || start + limit >= items.length
+      ? null
+      : writeCursor({ ...last, revision: first });
   return { items: page, next, changed: first !== revision };
 }
 
@@ -100,5 +120,11 @@ function firstAfter(items: readonly Place[], cursor: Place): number {
 
 /** Compares two places of a list. */
 export function comparePlaces(a: Place, b: Place): number {
-  return (a.rank ?? 0) - (b.rank ?? 0) || compareText(ownerKey(a.owner), ownerKey(b.owner)) || compareText(a.name.toLowerCase(), b.name.toLowerCase()) || compareText(a.name, b.name) || (a.nth ?? 0) - (b.nth ?? 0);
+  return (
+    (a.rank ?? 0) - (b.rank ?? 0) ||
+    compareText(ownerKey(a.owner), ownerKey(b.owner)) ||
+    compareText(a.name.toLowerCase(), b.name.toLowerCase()) ||
+    compareText(a.name, b.name) ||
+    (a.nth ?? 0) - (b.nth ?? 0)
+  );
 }

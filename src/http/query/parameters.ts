@@ -19,7 +19,10 @@ export interface Parameter<T = unknown> {
 /** Characters of one value; names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
 
-export function text(description: string, { repeatable = true, longest = LONGEST_VALUE } = {}): Parameter<string> {
+export function text(
+  description: string,
+  { repeatable = true, longest = LONGEST_VALUE } = {},
+): Parameter<string> {
   return {
     description,
     expected: `a text of 1 to ${longest} characters`,
@@ -29,7 +32,11 @@ export function text(description: string, { repeatable = true, longest = LONGEST
   };
 }
 
-export function oneOf<T extends string>(values: readonly T[], description: string, { repeatable = true } = {}): Parameter<T> {
+export function oneOf<T extends string>(
+  values: readonly T[],
+  description: string,
+  { repeatable = true } = {},
+): Parameter<T> {
   return {
     description,
     expected: `one of ${values.join(', ')}`,
@@ -40,16 +47,30 @@ export function oneOf<T extends string>(values: readonly T[], description: strin
 }
 
 export function trueOrFalse(description: string): Parameter<boolean> {
-  return { description, expected: 'true or false', schema: { type: 'boolean' }, repeatable: false, read: (value) => (value === 'true' ? true : value === 'false' ? false : undefined) };
+  return {
+    description,
+    expected: 'true or false',
+    schema: { type: 'boolean' },
+    repeatable: false,
+    read: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
+  };
 }
 
-export function wholeBetween(least: number, most: number, preset: number, description: string): Parameter<number> {
+export function wholeBetween(
+  least: number,
+  most: number,
+  preset: number,
+  description: string,
+): Parameter<number> {
   return {
     description,
     expected: `a whole number from ${least} to ${most}`,
     schema: { type: 'integer', minimum: least, maximum: most, default: preset },
     repeatable: false,
-    read: (value) => (/^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most ? Number(value) : undefined),
+    read: (value) =>
+      /^\d{1,9}$/.test(value) && Number(value) >= least && Number(value) <= most
+        ? Number(value)
+        : undefined,
   };
 }
 
@@ -60,7 +81,8 @@ export function share(description: string): Parameter<number> {
     expected: 'a number from 0 to 1, such as 0.8',
     schema: { type: 'number', minimum: 0, maximum: 1 },
     repeatable: false,
-    read: (value) => (/^(?:0?\.\d{1,9}|0|1(?:\.0{1,9})?|0\.\d{1,9})$/.test(value) ? Number(value) : undefined),
+    read: (value) =>
+      /^(?:0?\.\d{1,9}|0|1(?:\.0{1,9})?|0\.\d{1,9})$/.test(value) ? Number(value) : undefined,
   };
 }
 
@@ -83,7 +105,10 @@ export function versionRange(description: string): Parameter<string> {
 }
 
 /** A list of known names, separated by commas. */
-export function namesOf(known: readonly string[], description: string): Parameter<readonly string[]> {
+export function namesOf(
+  known: readonly string[],
+  description: string,
+): Parameter<readonly string[]> {
   const set = new Set(known);
   return {
     description,
@@ -98,10 +123,21 @@ export function namesOf(known: readonly string[], description: string): Paramete
 }
 
 /** The refusal of a value, which names its parameter. */
-export function wrongParameter(parameter: string, expected: string, found: string | undefined, what: 'value' | 'name' = 'value', advice?: string): ToolError {
+export function wrongParameter(
+  parameter: string,
+  expected: string,
+  found: string | undefined,
+  what: 'value' | 'name' = 'value',
+  advice?: string,
+): ToolError {
   const got = found === undefined ? 'none' : describeValue(found);
-  const message = what === 'name' ? expectedGot(expected, `the parameter ${got}`, advice) : expectedGot(`${parameter} as ${expected}`, got, advice);
-  return new ToolError('INVALID_ARGUMENT', message, { details: { parameter: parameter.slice(0, 60), expected, found: (found ?? 'none').slice(0, 60) } });
+  const message =
+    what === 'name'
+      ? expectedGot(expected, `the parameter ${got}`, advice)
+      : expectedGot(`${parameter} as ${expected}`, got, advice);
+  return new ToolError('INVALID_ARGUMENT', message, {
+    details: { parameter: parameter.slice(0, 60), expected, found: (found ?? 'none').slice(0, 60) },
+  });
 }
 
 /** The largest number of parameters of a request, which bounds its work. */
@@ -154,9 +190,17 @@ export function readParameters(query: string, known: Parameters): Asked {
   const values = new Map<string, unknown[]>();
   let count = 0;
   for (const [name, text] of new URLSearchParams(query)) {
-    if (++count > MOST_PARAMETERS) throw wrongParameter(name, `at most ${MOST_PARAMETERS} parameters`, name, 'name');
+    if (++count > MOST_PARAMETERS)
+      throw wrongParameter(name, `at most ${MOST_PARAMETERS} parameters`, name, 'name');
     const parameter = known.get(name);
-    if (parameter === undefined) throw wrongParameter(name, known.size === 0 ? 'no parameters' : `only ${[...known.keys()].join(', ')}`, name, 'name', nearTo(name, [...known.keys()]));
+    if (parameter === undefined)
+      throw wrongParameter(
+        name,
+        known.size === 0 ? 'no parameters' : `only ${[...known.keys()].join(', ')}`,
+        name,
+        'name',
+        nearTo(name, [...known.keys()]),
+      );
     const value = parameter.read(text);
     if (value === undefined) throw wrongParameter(name, parameter.expected, text);
     const before = values.get(name);

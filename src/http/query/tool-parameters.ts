@@ -5,13 +5,30 @@ import type { CapabilityTool } from '../../capability/state/capability-items.js'
 import { Priority } from '../../core/enums.js';
 import { requiresApproval } from '../../registry/derived-sets.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
-import { TOOL_FIELDS, valuesOf, type FieldCondition, type FieldKind, type ToolField } from '../../tool/tool-fields.js';
+import {
+  TOOL_FIELDS,
+  valuesOf,
+  type FieldCondition,
+  type FieldKind,
+  type ToolField,
+} from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS, healthLevelOf, type HealthLevel } from './facets.js';
-import { oneOf, share, text, trueOrFalse, versionRange, type Asked, type Parameter } from './parameters.js';
+import {
+  oneOf,
+  share,
+  text,
+  trueOrFalse,
+  versionRange,
+  type Asked,
+  type Parameter,
+} from './parameters.js';
 
 export const AVAILABLE = trueOrFalse('Whether it can be used now.');
 export const HEALTH_PARAMETERS: readonly (readonly [string, Parameter])[] = [
-  ['min_success_rate', share('At least this share of the last calls succeeded. Items without calls stay.')],
+  [
+    'min_success_rate',
+    share('At least this share of the last calls succeeded. Items without calls stay.'),
+  ],
   ['require_calls', trueOrFalse('Whether items without calls are left out.')],
 ];
 
@@ -20,12 +37,19 @@ interface Condition extends FieldCondition {
   readonly parameter: Parameter;
 }
 
-const CONDITIONS: readonly Condition[] = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
-  ...(filter === undefined ? [] : [{ ...filter, parameter: filterParameter(kind, filter) }]),
-  ...(most === undefined ? [] : [{ ...most, parameter: oneOf(valuesOf(kind)!, most.about, { repeatable: false }) }]),
-]);
+const CONDITIONS: readonly Condition[] = Object.values<ToolField>(TOOL_FIELDS).flatMap(
+  ({ kind, filter, most }) => [
+    ...(filter === undefined ? [] : [{ ...filter, parameter: filterParameter(kind, filter) }]),
+    ...(most === undefined
+      ? []
+      : [{ ...most, parameter: oneOf(valuesOf(kind)!, most.about, { repeatable: false }) }]),
+  ],
+);
 
-function filterParameter(kind: FieldKind, { about, all }: NonNullable<ToolField['filter']>): Parameter {
+function filterParameter(
+  kind: FieldKind,
+  { about, all }: NonNullable<ToolField['filter']>,
+): Parameter {
   if (kind === 'version') return versionRange(about);
   const description = `${about}; ${all === true ? 'all' : 'any'} of these.`;
   const values = valuesOf(kind);
@@ -35,7 +59,10 @@ function filterParameter(kind: FieldKind, { about, all }: NonNullable<ToolField[
     ...text(description),
     expected: `one of ${values.join(', ')}, or their numbers 0 to 3`,
     schema: { type: 'string', enum: [...values, '0', '1', '2', '3'] },
-    read: (value) => Object.values(Priority).find((priority) => values[priority] === value || String(priority) === value),
+    read: (value) =>
+      Object.values(Priority).find(
+        (priority) => values[priority] === value || String(priority) === value,
+      ),
   };
 }
 
@@ -43,7 +70,7 @@ function filterParameter(kind: FieldKind, { about, all }: NonNullable<ToolField[
 export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ...CONDITIONS.map(({ param, parameter }) => [param, parameter] as const),
   ['available', AVAILABLE],
-  ['requires_approval', trueOrFalse("Whether calls need approval.")],
+  ['requires_approval', trueOrFalse('Whether calls need approval.')],
   ['health', oneOf(HEALTH_LEVELS, 'How the last calls went; any of these.')],
   ...HEALTH_PARAMETERS,
 ];
@@ -60,15 +87,25 @@ export function wantedTools(asked: Asked): WantedTools {
   const needsApproval = asked.one<boolean>('requires_approval');
   const levels = asked.all<HealthLevel>('health');
   return {
-    query: { ...given(asked, 'query'), ...commonQuery(asked), ...healthQuery(asked), ...(Object.keys(filter).length === 0 ? {} : { filter }) },
+    query: {
+      ...given(asked, 'query'),
+      ...commonQuery(asked),
+      ...healthQuery(asked),
+      ...(Object.keys(filter).length === 0 ? {} : { filter }),
+    },
     accepts:
       needsApproval === undefined && levels === undefined
         ? undefined
-        : ({ entry, health }) => (needsApproval === undefined || requiresApproval(entry) === needsApproval) && (levels === undefined || levels.includes(healthLevelOf(toolHealthWire(health).tool))),
+        : ({ entry, health }) =>
+            (needsApproval === undefined || requiresApproval(entry) === needsApproval) &&
+            (levels === undefined || levels.includes(healthLevelOf(toolHealthWire(health).tool))),
   };
 }
 
-export function toolsOf(capabilities: CapabilityRegistry, { query, accepts }: WantedTools): readonly CapabilityTool[] {
+export function toolsOf(
+  capabilities: CapabilityRegistry,
+  { query, accepts }: WantedTools,
+): readonly CapabilityTool[] {
   const tools = capabilities.tools(query);
   return accepts === undefined ? tools : tools.filter(accepts);
 }
@@ -77,17 +114,30 @@ export function toolsOf(capabilities: CapabilityRegistry, { query, accepts }: Wa
 export function commonQuery(asked: Asked): Pick<ToolQuery, 'personas' | 'available'> {
   const personas = asked.all<string>('persona');
   const available = asked.one<boolean>('available');
-  return { ...(personas === undefined ? {} : { personas }), ...(available === undefined ? {} : { available }) };
+  return {
+    ...(personas === undefined ? {} : { personas }),
+    ...(available === undefined ? {} : { available }),
+  };
 }
 
 export function healthQuery(asked: Asked): Pick<ToolQuery, 'minSuccessRate' | 'requireCalls'> {
   const minSuccessRate = asked.one<number>('min_success_rate');
   const requireCalls = asked.one<boolean>('require_calls');
-  return { ...(minSuccessRate === undefined ? {} : { minSuccessRate }), ...(requireCalls === undefined ? {} : { requireCalls }) };
+  return {
+    ...(minSuccessRate === undefined ? {} : { minSuccessRate }),
+    ...(requireCalls === undefined ? {} : { requireCalls }),
+  };
 }
 
 /** Returns the conditions that were asked for, with their values. */
 function given(asked: Asked, of: FieldCondition['of']): Readonly<Record<string, unknown>> {
-  const conditions = CONDITIONS.filter((each) => each.of === of && asked.all(each.param) !== undefined);
-  return Object.fromEntries(conditions.map(({ param, condition, parameter }) => [condition, parameter.repeatable ? asked.all(param) : asked.one(param)]));
+  const conditions = CONDITIONS.filter(
+    (each) => each.of === of && asked.all(each.param) !== undefined,
+  );
+  return Object.fromEntries(
+    conditions.map(({ param, condition, parameter }) => [
+      condition,
+      parameter.repeatable ? asked.all(param) : asked.one(param),
+    ]),
+  );
 }

@@ -2,7 +2,12 @@ import type { CapabilityRegistry } from '../../capability/capability-registry.js
 import type { CapabilityChange } from '../../capability/state/build-state.js';
 import { ownerMatches, type PersonaFilter } from '../../capability/manifest/persona.js';
 import type { Clock } from '../../core/clock.js';
-import { errorAnswer, SECURITY_HEADERS, type Answer, type AnswerHeaders } from '../answers/answer.js';
+import {
+  errorAnswer,
+  SECURITY_HEADERS,
+  type Answer,
+  type AnswerHeaders,
+} from '../answers/answer.js';
 
 /** The interval of comments, which keep a proxy from closing idle connections and reveal dead ones. */
 const HEARTBEAT_MS = 15_000;
@@ -36,9 +41,22 @@ export class EventStream {
 
   answer(extra: AnswerHeaders, withBody: boolean, personas: PersonaFilter): Answer {
     if (this.#clients.size >= this.#most) {
-      return errorAnswer(503, { code: 'TOO_MANY_LISTENERS', message: `Expected at most ${this.#most} listeners at a time, got one more. Ask again later.` }, { ...extra, 'retry-after': '10' });
+      return errorAnswer(
+        503,
+        {
+          code: 'TOO_MANY_LISTENERS',
+          message: `Expected at most ${this.#most} listeners at a time, got one more. Ask again later.`,
+        },
+        { ...extra, 'retry-after': '10' },
+      );
     }
-    const headers = { ...SECURITY_HEADERS, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no', ...extra };
+    const headers = {
+      ...SECURITY_HEADERS,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      ...extra,
+    };
     return { status: 200, headers, body: withBody ? this.#open(personas) : null };
   }
 
@@ -50,7 +68,9 @@ export class EventStream {
           client = controller;
           this.#clients.set(client, personas);
           this.#stop ??= this.#listen();
-          client.enqueue(encode(`retry: ${RETRY_MS}\n${eventText('ready', this.#capabilities.revision)}`));
+          client.enqueue(
+            encode(`retry: ${RETRY_MS}\n${eventText('ready', this.#capabilities.revision)}`),
+          );
         },
         cancel: () => this.#drop(client),
       },
@@ -59,7 +79,9 @@ export class EventStream {
   }
 
   #listen(): () => void {
-    const stopListening = this.#capabilities.onChange((change) => this.#send(eventText('change', change.revision), (personas) => concerns(change, personas)));
+    const stopListening = this.#capabilities.onChange((change) =>
+      this.#send(eventText('change', change.revision), (personas) => concerns(change, personas)),
+    );
     let stopBeat: () => void;
     const beat = () => {
       stopBeat = this.#clock.after(HEARTBEAT_MS, () => {

@@ -1,7 +1,13 @@
 import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import type { CapabilityFinding } from '../../capability/manifest/manifest-issue.js';
-import { allowsPersona, ownerKey, ownerMatches, parsePersonas, type PersonaFilter } from '../../capability/manifest/persona.js';
+import {
+  allowsPersona,
+  ownerKey,
+  ownerMatches,
+  parsePersonas,
+  type PersonaFilter,
+} from '../../capability/manifest/persona.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
@@ -14,7 +20,18 @@ import type { Parameter } from '../query/parameters.js';
 import { compatibilityFor, PERSONA, personasAsked } from '../query/personas.js';
 import { listSchema, type Route } from './route.js';
 
-const FINDING_FIELDS: readonly (keyof FindingWire)[] = ['severity', 'kind', 'rule', 'name', 'persona', 'source', 'line', 'column', 'path', 'message'];
+const FINDING_FIELDS: readonly (keyof FindingWire)[] = [
+  'severity',
+  'kind',
+  'rule',
+  'name',
+  'persona',
+  'source',
+  'line',
+  'column',
+  'path',
+  'message',
+];
 
 /** A finding at its place: the worst first, and those of manifests first within a severity. */
 interface PlacedFinding extends Place {
@@ -45,17 +62,26 @@ class Findings {
   }
 
   /** Returns the findings for some personas, in order, and their number by severity. */
-  async of(wanted: PersonaFilter): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
+  async of(
+    wanted: PersonaFilter,
+  ): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
     const { revision, found } = await this.#present();
     const shown = found.filter(({ owner }) => ownerMatches(wanted, owner));
-    const count = (severity: string) => shown.reduce((sum, { finding }) => sum + (finding.severity === severity ? 1 : 0), 0);
-    return { revision, found: shown, severities: Object.fromEntries(SEVERITIES.map((severity) => [severity, count(severity)])) };
+    const count = (severity: string) =>
+      shown.reduce((sum, { finding }) => sum + (finding.severity === severity ? 1 : 0), 0);
+    return {
+      revision,
+      found: shown,
+      severities: Object.fromEntries(SEVERITIES.map((severity) => [severity, count(severity)])),
+    };
   }
 
   /** Returns the report of the present revision, which all requests during its collection share. */
   async #present(): Promise<FindingsReport> {
     while (this.#report?.revision !== this.#capabilities.revision) {
-      await (this.#running ??= inSlices(reportOf(this.#capabilities, this.#rules)).finally(() => (this.#running = undefined))).then((report) => (this.#report = report));
+      await (this.#running ??= inSlices(reportOf(this.#capabilities, this.#rules)).finally(
+        () => (this.#running = undefined),
+      )).then((report) => (this.#report = report));
     }
     return this.#report;
   }
@@ -68,25 +94,73 @@ const LONGEST_NAME = 128;
 
 function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<FindingsReport> {
   const { revision, findings: ofManifests } = capabilities;
-  const tools = capabilities.tools().map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
+  const tools = capabilities
+    .tools()
+    .map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
   const byRank: PlacedFinding[][] = SEVERITIES.flatMap(() => [[], []]);
   const add = (finding: FindingWire, allowlist?: readonly string[]) => {
     const rank = 2 * SEVERITIES.indexOf(finding.severity) + (finding.rule === null ? 0 : 1);
-    byRank[rank]!.push({ rank, owner: finding.persona, name: (finding.name ?? '').slice(0, LONGEST_NAME), nth: 0, finding, allowlist });
+    byRank[rank]!.push({
+      rank,
+      owner: finding.persona,
+      name: (finding.name ?? '').slice(0, LONGEST_NAME),
+      nth: 0,
+      finding,
+      allowlist,
+    });
   };
-  for (const { severity, kind, owner, file, line, column, path, entryName, message } of ofManifests) {
+  for (const {
+    severity,
+    kind,
+    owner,
+    file,
+    line,
+    column,
+    path,
+    entryName,
+    message,
+  } of ofManifests) {
     yield;
-    add({ severity, kind, rule: null, name: entryName ?? null, persona: owner, source: file, line, column, path, message: shownMessage(message, path) });
+    add({
+      severity,
+      kind,
+      rule: null,
+      name: entryName ?? null,
+      persona: owner,
+      source: file,
+      line,
+      column,
+      path,
+      message: shownMessage(message, path),
+    });
   }
   const names = yield* namesOf(tools);
   const linted = yield* lintEach(tools, {
-    knows: (name, { owner }) => ['', owner].some((each) => names.has(`${each}/${name}`) || names.has(`${each}/category ${normalizeLabel(name)}`)),
+    knows: (name, { owner }) =>
+      ['', owner].some(
+        (each) =>
+          names.has(`${each}/${name}`) || names.has(`${each}/category ${normalizeLabel(name)}`),
+      ),
     meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
   });
   for (const [index, { tool }] of tools.entries()) {
     yield;
     for (const { rule, severity, message } of withSeverities(linted[index]!, rules)) {
-      add({ severity, kind: null, rule, name: tool.name, persona: tool.owner, source: tool.source, line: null, column: null, path: null, message: tool.manifest === null ? message : inManifestKeys(message) }, tool.entry.personaAllowlist);
+      add(
+        {
+          severity,
+          kind: null,
+          rule,
+          name: tool.name,
+          persona: tool.owner,
+          source: tool.source,
+          line: null,
+          column: null,
+          path: null,
+          message: tool.manifest === null ? message : inManifestKeys(message),
+        },
+        tool.entry.personaAllowlist,
+      );
     }
   }
   const found: PlacedFinding[] = [];
@@ -96,19 +170,26 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
     for (const placed of sameRank) {
       yield;
       const before = found.at(-1);
-      found.push(before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0 ? { ...placed, nth: before.nth + 1 } : placed);
+      found.push(
+        before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0
+          ? { ...placed, nth: before.nth + 1 }
+          : placed,
+      );
     }
   }
   return { revision, found };
 }
 
 /** The names, aliases and categories of each owner's tools. */
-function* namesOf(tools: readonly { readonly entry: CapabilityTool['entry']; readonly owner: string }[]): Work<ReadonlySet<string>> {
+function* namesOf(
+  tools: readonly { readonly entry: CapabilityTool['entry']; readonly owner: string }[],
+): Work<ReadonlySet<string>> {
   const names = new Set<string>();
   for (const { entry, owner } of tools) {
     yield;
     for (const name of [entry.name, ...entry.aliases]) names.add(`${owner}/${name}`);
-    if (entry.category !== undefined) names.add(`${owner}/category ${normalizeLabel(entry.category)}`);
+    if (entry.category !== undefined)
+      names.add(`${owner}/category ${normalizeLabel(entry.category)}`);
   }
   return names;
 }
@@ -120,8 +201,15 @@ function* namesOf(tools: readonly { readonly entry: CapabilityTool['entry']; rea
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;
   const [ofA, ofB] = [a.entry.personaAllowlist, b.entry.personaAllowlist];
-  if (owner !== null && ownerKey(owner) !== '') return [a, b].every((tool) => capabilities.tool(tool.name, owner) === tool && allowsPersona(tool.entry.personaAllowlist, owner));
-  return ofA === undefined || ofB === undefined || ofA.some((persona) => allowsPersona(ofB, persona));
+  if (owner !== null && ownerKey(owner) !== '')
+    return [a, b].every(
+      (tool) =>
+        capabilities.tool(tool.name, owner) === tool &&
+        allowsPersona(tool.entry.personaAllowlist, owner),
+    );
+  return (
+    ofA === undefined || ofB === undefined || ofA.some((persona) => allowsPersona(ofB, persona))
+  );
 }
 
 /** The places where manifests keep credentials, or where programs put them. */
@@ -132,7 +220,9 @@ const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
  * named.
  */
 function shownMessage(message: string, path: string): string {
-  return PRIVATE.test(path) ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.' : publicMessage(message);
+  return PRIVATE.test(path)
+    ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.'
+    : publicMessage(message);
 }
 
 /** Returns the route of a catalogue's findings, with the severities of the rules of lint. */
@@ -140,17 +230,32 @@ export function findingsRoute(capabilities: CapabilityRegistry, rules: LintRules
   const findings = new Findings(capabilities, rules);
   return {
     path: '/findings',
-    summary: 'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
+    summary:
+      'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
     parameters: new Map<string, Parameter>([['persona', PERSONA], ...PAGE_PARAMETERS]),
     content: listSchema('findings', [...FINDING_FIELDS, 'compatibility'], {
-      severities: { type: 'object', description: 'Items on all pages, by severity.', additionalProperties: { type: 'integer', minimum: 0 } },
+      severities: {
+        type: 'object',
+        description: 'Items on all pages, by severity.',
+        additionalProperties: { type: 'integer', minimum: 0 },
+      },
     }),
     answer: async ({ asked, query, path, conditions }) => {
-      const { revision, found, severities } = await findings.of(parsePersonas(asked.all<string>('persona')));
+      const { revision, found, severities } = await findings.of(
+        parsePersonas(asked.all<string>('persona')),
+      );
       const page = pageOf(found, asked, revision);
       const personas = personasAsked(asked);
-      const items = page.items.map(({ finding, allowlist }) => JSON.stringify({ ...finding, compatibility: compatibilityFor(personas, finding.persona, allowlist) }));
-      return contentAnswer(`${listStart({ name: 'findings', path, query, total: found.length, revision, page })}${items.join(',')}],"severities":${JSON.stringify(severities)}}`, conditions);
+      const items = page.items.map(({ finding, allowlist }) =>
+        JSON.stringify({
+          ...finding,
+          compatibility: compatibilityFor(personas, finding.persona, allowlist),
+        }),
+      );
+      return contentAnswer(
+        `${listStart({ name: 'findings', path, query, total: found.length, revision, page })}${items.join(',')}],"severities":${JSON.stringify(severities)}}`,
+        conditions,
+      );
     },
   };
 }

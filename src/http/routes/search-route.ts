@@ -7,8 +7,21 @@ import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { valueOf } from '../answers/tool-json.js';
 import type { FacetsWire, HitWire } from '../answers/wire.js';
-import { FACET_AXES, FacetCounter, healthLevelOf, valuesOn, type FacetAxis } from '../query/facets.js';
-import { text, trueOrFalse, wholeBetween, wrongParameter, type Asked, type Parameter } from '../query/parameters.js';
+import {
+  FACET_AXES,
+  FacetCounter,
+  healthLevelOf,
+  valuesOn,
+  type FacetAxis,
+} from '../query/facets.js';
+import {
+  text,
+  trueOrFalse,
+  wholeBetween,
+  wrongParameter,
+  type Asked,
+  type Parameter,
+} from '../query/parameters.js';
 import { compatibilityFor, mayCall, PERSONA, personasAsked } from '../query/personas.js';
 import { TOOL_FILTER_PARAMETERS, toolsOf, wantedTools } from '../query/tool-parameters.js';
 import { openObject, type Route } from './route.js';
@@ -19,12 +32,24 @@ const USUAL_RESULTS = 10;
 
 export const searchRoute: Route = {
   path: '/search',
-  summary: 'The tools of all owners, or those that a persona may call, that fit a request: the best first, each with the words by which it was found, their fields, and its score.',
+  summary:
+    'The tools of all owners, or those that a persona may call, that fit a request: the best first, each with the words by which it was found, their fields, and its score.',
   parameters: new Map<string, Parameter>([
-    ['q', text('The request, in the words of the user.', { repeatable: false, longest: LONGEST_REQUEST })],
+    [
+      'q',
+      text('The request, in the words of the user.', {
+        repeatable: false,
+        longest: LONGEST_REQUEST,
+      }),
+    ],
     ['persona', PERSONA],
     ['limit', wholeBetween(1, MOST_RESULTS, USUAL_RESULTS, 'The maximum number of tools.')],
-    ['facets', trueOrFalse('Whether to count, for every value of every filter, how many tools it would leave.')],
+    [
+      'facets',
+      trueOrFalse(
+        'Whether to count, for every value of every filter, how many tools it would leave.',
+      ),
+    ],
     ...TOOL_FILTER_PARAMETERS,
   ]),
   content: openObject(['query', 'persona', 'count', 'total', 'searched', 'revision', 'results']),
@@ -34,8 +59,14 @@ export const searchRoute: Route = {
     for (;;) {
       const { revision } = capabilities;
       const wanted = keysFor(capabilities, asked);
-      const options = { limit: asked.one<number>('limit') ?? USUAL_RESULTS, accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)), persona: personaOf(asked) };
-      const body = await inSlices(writing(capabilities, asked, request, wanted, await capabilities.search(request, options)));
+      const options = {
+        limit: asked.one<number>('limit') ?? USUAL_RESULTS,
+        accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)),
+        persona: personaOf(asked),
+      };
+      const body = await inSlices(
+        writing(capabilities, asked, request, wanted, await capabilities.search(request, options)),
+      );
       // An answer from a catalogue that changed between two slices is discarded.
       if (capabilities.revision === revision) return contentAnswer(body, conditions);
     }
@@ -48,7 +79,13 @@ function personaOf(asked: Asked): string | null {
 }
 
 /** The answer as JSON, written with pauses. */
-function* writing(capabilities: CapabilityRegistry, asked: Asked, query: string, wanted: ReadonlySet<string>, { hits, having }: CapabilityHits): Work<string> {
+function* writing(
+  capabilities: CapabilityRegistry,
+  asked: Asked,
+  query: string,
+  wanted: ReadonlySet<string>,
+  { hits, having }: CapabilityHits,
+): Work<string> {
   const personas = personasAsked(asked);
   const results: HitWire[] = [];
   for (const { tool, toolName, score, matches, corrections, usage, explanation } of hits) {
@@ -69,14 +106,30 @@ function* writing(capabilities: CapabilityRegistry, asked: Asked, query: string,
   const searched = keysFor(capabilities, asked.only(['persona'])).size;
   yield;
   const total = having.filter((tool) => wanted.has(keyOf(tool))).length;
-  const answer = { query, persona: personaOf(asked), count: results.length, total, searched, revision: capabilities.revision, truncated: hits.some((hit) => hit.truncated), results };
-  const facets = asked.one<boolean>('facets') === true ? { facets: yield* facetsOf(capabilities, asked, having) } : {};
+  const answer = {
+    query,
+    persona: personaOf(asked),
+    count: results.length,
+    total,
+    searched,
+    revision: capabilities.revision,
+    truncated: hits.some((hit) => hit.truncated),
+    results,
+  };
+  const facets =
+    asked.one<boolean>('facets') === true
+      ? { facets: yield* facetsOf(capabilities, asked, having) }
+      : {};
   return JSON.stringify({ ...answer, ...facets });
 }
 
 /** Returns the keys of the requested tools that the requesting personas may call. */
 function keysFor(capabilities: CapabilityRegistry, asked: Asked): ReadonlySet<string> {
-  return new Set(toolsOf(capabilities, wantedTools(asked)).filter(mayCall(capabilities, personasAsked(asked))).map(keyOf));
+  return new Set(
+    toolsOf(capabilities, wantedTools(asked))
+      .filter(mayCall(capabilities, personasAsked(asked)))
+      .map(keyOf),
+  );
 }
 
 /** Returns the key of a tool in one revision: its object may be another one after each refresh. */
@@ -85,24 +138,40 @@ function keyOf({ owner, name }: CapabilityTool): string {
 }
 
 /** Returns `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
-function* facetsOf(capabilities: CapabilityRegistry, asked: Asked, having: readonly CapabilityTool[]): Work<FacetsWire> {
+function* facetsOf(
+  capabilities: CapabilityRegistry,
+  asked: Asked,
+  having: readonly CapabilityTool[],
+): Work<FacetsWire> {
   const axes = new Set(FACET_AXES.map(({ key }) => key));
   yield;
   const inScope = keysFor(capabilities, asked.only(asked.names.filter((name) => !axes.has(name))));
   const chosen: { readonly axis: FacetAxis; readonly passing: ReadonlySet<string> }[] = [];
   for (const axis of FACET_AXES) {
     yield;
-    if (asked.all(axis.key) !== undefined) chosen.push({ axis, passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key]))).map(keyOf)) });
+    if (asked.all(axis.key) !== undefined)
+      chosen.push({
+        axis,
+        passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key]))).map(keyOf)),
+      });
   }
   const counter = new FacetCounter(FACET_AXES);
   for (const tool of having) {
     yield;
     const key = keyOf(tool);
-    if (inScope.has(key)) counter.add(chosen.flatMap(({ axis, passing }) => (passing.has(key) ? [] : [axis])), (axis) => axisValues(tool, axis));
+    if (inScope.has(key))
+      counter.add(
+        chosen.flatMap(({ axis, passing }) => (passing.has(key) ? [] : [axis])),
+        (axis) => axisValues(tool, axis),
+      );
   }
-  return Object.fromEntries(FACET_AXES.map((axis) => [axis.key, Object.fromEntries(counter.of(axis))]));
+  return Object.fromEntries(
+    FACET_AXES.map((axis) => [axis.key, Object.fromEntries(counter.of(axis))]),
+  );
 }
 
 function axisValues(tool: CapabilityTool, { field }: FacetAxis): readonly string[] {
-  return field === 'health' ? [healthLevelOf(toolHealthWire(tool.health).tool)] : valuesOn(valueOf(tool, field));
+  return field === 'health'
+    ? [healthLevelOf(toolHealthWire(tool.health).tool)]
+    : valuesOn(valueOf(tool, field));
 }

@@ -13,8 +13,14 @@ import { listSchema, openObject, type Route } from './route.js';
 
 export const toolsRoute: Route = {
   path: '/tools',
-  summary: 'The tools that meet all conditions, page by page: shared ones first, then by persona and name. With a persona also the shared ones that its own replace, which a search does not find.',
-  parameters: new Map([['persona', PERSONA], ...TOOL_FILTER_PARAMETERS, ...PAGE_PARAMETERS, ['fields', namesOf(LIST_FIELDS, 'Only these fields, separated by commas.')]]),
+  summary:
+    'The tools that meet all conditions, page by page: shared ones first, then by persona and name. With a persona also the shared ones that its own replace, which a search does not find.',
+  parameters: new Map([
+    ['persona', PERSONA],
+    ...TOOL_FILTER_PARAMETERS,
+    ...PAGE_PARAMETERS,
+    ['fields', namesOf(LIST_FIELDS, 'Only these fields, separated by commas.')],
+  ]),
   content: listSchema('tools', LIST_FIELDS),
   answer: ({ capabilities, tools, asked, query, path, conditions }) => {
     const { revision } = capabilities;
@@ -23,9 +29,18 @@ export const toolsRoute: Route = {
     const start = listStart({ name: 'tools', path, query, total: found.length, revision, page });
     const personas = personasAsked(asked);
     const fields = asked.all<readonly string[]>('fields');
-    if (fields === undefined) return piecesAnswer(start, page.items.map((tool) => tools.write(tool, personas)), LIST_END, conditions);
+    if (fields === undefined)
+      return piecesAnswer(
+        start,
+        page.items.map((tool) => tools.write(tool, personas)),
+        LIST_END,
+        conditions,
+      );
     const chosen = [...new Set(fields.flat())];
-    return contentAnswer(`${start}${page.items.map((tool) => tools.writeFields(tool, chosen, personas)).join(',')}${LIST_END}`, conditions);
+    return contentAnswer(
+      `${start}${page.items.map((tool) => tools.writeFields(tool, chosen, personas)).join(',')}${LIST_END}`,
+      conditions,
+    );
   },
 };
 
@@ -36,10 +51,21 @@ export const toolRoute: Route = {
   content: openObject([...LIST_FIELDS, ...DETAIL_FIELDS]),
   answer: ({ capabilities, tools, asked, name, conditions }) => {
     const persona = asked.one<string>('persona');
-    const tool = capabilities.tool(name, persona) ?? (persona === undefined ? onlyTool(capabilities, name) : undefined);
+    const tool =
+      capabilities.tool(name, persona) ??
+      (persona === undefined ? onlyTool(capabilities, name) : undefined);
     if (tool === undefined) {
-      const seen = capabilities.tools(persona === undefined ? {} : { personas: [persona] }).map((each) => each.name);
-      throw new ToolError('TOOL_NOT_FOUND', expectedGot(`the name of a tool${persona === undefined ? '' : ` of ${describeValue(persona)} or a shared one`}`, describeValue(name), nearTo(name, seen)));
+      const seen = capabilities
+        .tools(persona === undefined ? {} : { personas: [persona] })
+        .map((each) => each.name);
+      throw new ToolError(
+        'TOOL_NOT_FOUND',
+        expectedGot(
+          `the name of a tool${persona === undefined ? '' : ` of ${describeValue(persona)} or a shared one`}`,
+          describeValue(name),
+          nearTo(name, seen),
+        ),
+      );
     }
     return contentAnswer(tools.writeDetail(tool, personasAsked(asked)), conditions);
   },
@@ -48,6 +74,11 @@ export const toolRoute: Route = {
 /** Returns the only persona's tool of this name; if there are several, the client must name one. */
 function onlyTool(capabilities: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = capabilities.tools({ filter: { name } });
-  if (owned.length > 1) throw wrongParameter('persona', `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`, undefined);
+  if (owned.length > 1)
+    throw wrongParameter(
+      'persona',
+      `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`,
+      undefined,
+    );
   return owned[0];
 }

@@ -4,7 +4,13 @@ import { type FieldsOf } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { SelectedTool, Selection } from '../../selection/selection.js';
 import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
-import { highestLevel, renderTool, SCHEMA_LEVELS, type RenderedTool, type SchemaLevel } from '../../tool/render-tool.js';
+import {
+  highestLevel,
+  renderTool,
+  SCHEMA_LEVELS,
+  type RenderedTool,
+  type SchemaLevel,
+} from '../../tool/render-tool.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import { createNameCodec, type NameCodec } from './name-codec.js';
 
@@ -37,7 +43,9 @@ export interface ExportedTools {
 const EVERY_NAME = /(?:)/;
 
 /** The option that all exports have. */
-export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies FieldsOf<ExportOptions>;
+export const levelShape = {
+  level: z.enum(SCHEMA_LEVELS).optional(),
+} satisfies FieldsOf<ExportOptions>;
 
 /**
  * Returns the tools of an export in the given order, and their names there and back; a tool that is given twice counts once.
@@ -45,20 +53,33 @@ export const levelShape = { level: z.enum(SCHEMA_LEVELS).optional() } satisfies 
  * @throws ToolError `INVALID_ARGUMENT` for what can be no tools, `NOT_A_TOOL` for a member that is none, and
  * `DUPLICATE_TOOL` when two tools have one name.
  */
-export function exportTools(input: ExportInput, level: SchemaLevel | undefined, rule = EVERY_NAME, reserved: readonly string[] = []): ExportedTools {
+export function exportTools(
+  input: ExportInput,
+  level: SchemaLevel | undefined,
+  rule = EVERY_NAME,
+  reserved: readonly string[] = [],
+): ExportedTools {
   const byName = new Map<string, Omit<ExportedTool, 'name'>>();
   for (const member of membersOf(input)) {
     for (const tool of toolsOf(member, level)) {
       const { name } = tool.entry;
       const before = byName.get(name);
       if (before !== undefined && before.entry !== tool.entry) {
-        throw new ToolError('DUPLICATE_TOOL', `Expected tools with different names, got two named ${describeValue(name)}, which a model could not tell apart`, { details: { name } });
+        throw new ToolError(
+          'DUPLICATE_TOOL',
+          `Expected tools with different names, got two named ${describeValue(name)}, which a model could not tell apart`,
+          { details: { name } },
+        );
       }
       byName.set(name, before ?? tool);
     }
   }
   const codec = createNameCodec(byName.keys(), rule, reserved);
-  return { tools: [...byName.values()].map((tool) => ({ ...tool, name: codec.encode(tool.entry.name)! })), codec, restore: new Map() };
+  return {
+    tools: [...byName.values()].map((tool) => ({ ...tool, name: codec.encode(tool.entry.name)! })),
+    codec,
+    restore: new Map(),
+  };
 }
 
 function membersOf(input: unknown): Iterable<unknown> {
@@ -66,12 +87,16 @@ function membersOf(input: unknown): Iterable<unknown> {
     if (Symbol.iterator in input) return input as Iterable<unknown>;
     if ('tools' in input && Array.isArray(input.tools)) return input.tools as unknown[];
   }
-  throw new ToolError('INVALID_ARGUMENT', `Expected a registry, a selection or a list of tools to export, got ${describeValue(input)}`);
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    `Expected a registry, a selection or a list of tools to export, got ${describeValue(input)}`,
+  );
 }
 
 function toolsOf(member: unknown, level: SchemaLevel | undefined): Omit<ExportedTool, 'name'>[] {
   const selected = isSelected(member) ? member : undefined;
-  if (selected !== undefined && level === undefined) return [{ entry: selected.entry, level: selected.level, rendered: selected.rendered }];
+  if (selected !== undefined && level === undefined)
+    return [{ entry: selected.entry, level: selected.level, rendered: selected.rendered }];
   const given = selected?.entry ?? member;
   const entries = isEntry(given) ? [given] : findDefinitions(given).map(entryOf);
   return entries.map((entry) => {
@@ -81,9 +106,20 @@ function toolsOf(member: unknown, level: SchemaLevel | undefined): Omit<Exported
 }
 
 function isEntry(value: unknown): value is ToolEntry {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'definition') && isToolDefinition((value as ToolEntry).definition);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, 'definition') &&
+    isToolDefinition((value as ToolEntry).definition)
+  );
 }
 
 function isSelected(value: unknown): value is SelectedTool {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'rendered') && Object.hasOwn(value, 'entry') && isEntry((value as SelectedTool).entry);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, 'rendered') &&
+    Object.hasOwn(value, 'entry') &&
+    isEntry((value as SelectedTool).entry)
+  );
 }

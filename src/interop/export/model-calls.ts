@@ -56,7 +56,11 @@ interface CallFormat<Message> {
 }
 
 /** Gives a list the methods that lead back, out of sight of JSON and of loops over keys. */
-export function withMethods<Tool, Message>(tools: Tool[], exported: ExportedTools, { find, answer }: CallFormat<Message>): ModelTools<Tool, Message> {
+export function withMethods<Tool, Message>(
+  tools: Tool[],
+  exported: ExportedTools,
+  { find, answer }: CallFormat<Message>,
+): ModelTools<Tool, Message> {
   const { codec, restore } = exported;
   const methods: Omit<ModelTools<Tool, Message>, keyof Tool[]> = {
     tools,
@@ -67,11 +71,19 @@ export function withMethods<Tool, Message>(tools: Tool[], exported: ExportedTool
         const id = typeof call.id === 'string' && call.id !== '' ? call.id : newId();
         const written = typeof call.name === 'string' ? call.name : '';
         try {
-          if (seen.has(id)) throw new ToolError('INVALID_INPUT', `Expected a different id for every call, got ${describeValue(id)} twice. This one was not run; call it again.`);
+          if (seen.has(id))
+            throw new ToolError(
+              'INVALID_INPUT',
+              `Expected a different id for every call, got ${describeValue(id)} twice. This one was not run; call it again.`,
+            );
           seen.add(id);
           const name = codec.decode(written) ?? unknownName(written, exported);
           const input = parseArguments(call.input);
-          if (!isPlainObject(input)) throw new ToolError('INVALID_INPUT', `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? 'text that is none' : describeValue(call.input)}. Call it again.`);
+          if (!isPlainObject(input))
+            throw new ToolError(
+              'INVALID_INPUT',
+              `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? 'text that is none' : describeValue(call.input)}. Call it again.`,
+            );
           return { id, name, input: restore.get(name)?.(input) ?? input };
         } catch (error) {
           return { id, name: written, error: error as ToolError };
@@ -80,14 +92,24 @@ export function withMethods<Tool, Message>(tools: Tool[], exported: ExportedTool
     },
     toMessages: (results) => answer([...results].map((result) => answerTo(result, codec))),
   };
-  for (const [key, value] of Object.entries(methods)) Object.defineProperty(tools, key, { value, enumerable: false });
+  for (const [key, value] of Object.entries(methods))
+    Object.defineProperty(tools, key, { value, enumerable: false });
   return tools as ModelTools<Tool, Message>;
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
   const encoded = codec.encode(written); // The tool's own name, which models read in descriptions.
-  const similar = encoded === undefined ? suggestNames(written, tools.map(({ name }) => name)) : [encoded];
-  throw new ToolError('TOOL_NOT_FOUND', `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`);
+  const similar =
+    encoded === undefined
+      ? suggestNames(
+          written,
+          tools.map(({ name }) => name),
+        )
+      : [encoded];
+  throw new ToolError(
+    'TOOL_NOT_FOUND',
+    `Expected a tool that was offered, got ${describeValue(written)}${similar.length === 0 ? '' : `; did you mean ${similar.join(' or ')}?`}`,
+  );
 }
 
 /** Begins the ids that are made here, so that they are not told to a service that gave none. */
@@ -105,12 +127,18 @@ export function parseArguments(input: unknown): unknown {
 
 /** Returns the objects in a list, wherever it comes from; none where there is no list. */
 export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter((each): each is Record<string, unknown> => typeof each === 'object' && each !== null) : [];
+  return Array.isArray(value)
+    ? value.filter(
+        (each): each is Record<string, unknown> => typeof each === 'object' && each !== null,
+      )
+    : [];
 }
 
 /** Returns a field of something that may be no object. */
 export function fieldOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  return typeof value === 'object' && value !== null
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
 }
 
 /** The answer to one call, as the model is told it. */
@@ -128,8 +156,20 @@ export interface CallAnswer {
 
 /** Reads a result for a service. Pending calls are answered as failed: services refuse a conversation with a call that has no answer. */
 function answerTo(result: CallResult, codec: NameCodec): CallAnswer {
-  if ('error' in result) return { id: result.id, name: result.name, failed: true, text: result.error.message, content: [] };
+  if ('error' in result)
+    return {
+      id: result.id,
+      name: result.name,
+      failed: true,
+      text: result.error.message,
+      content: [],
+    };
   const { kind, text, content, data } = readOutcome(result);
-  const of = { id: result.callId, name: codec.encode(result.toolName) ?? result.toolName, text, content };
+  const of = {
+    id: result.callId,
+    name: codec.encode(result.toolName) ?? result.toolName,
+    text,
+    content,
+  };
   return kind === 'result' ? { ...of, failed: false, data: data! } : { ...of, failed: true };
 }

@@ -45,16 +45,25 @@ const DIGEST_DIGITS = 8;
  * @param rule matches the names that the target allows.
  * @param reserved names that mean something else to the target.
  */
-export function createNameCodec(names: Iterable<string>, rule: RegExp, reserved: Iterable<string> = []): NameCodec {
+export function createNameCodec(
+  names: Iterable<string>,
+  rule: RegExp,
+  reserved: Iterable<string> = [],
+): NameCodec {
   const all = [...new Set(names)].sort(compareText);
   const taken = new Set(reserved);
-  const encodings = new Map(all.filter((name) => rule.test(name) && !taken.has(name)).map((name) => [name, name]));
+  const encodings = new Map(
+    all.filter((name) => rule.test(name) && !taken.has(name)).map((name) => [name, name]),
+  );
   for (const name of encodings.keys()) taken.add(name);
 
-  const others = all.filter((name) => !encodings.has(name)).map((name) => ({ name, plain: plainly(name, rule) }));
+  const others = all
+    .filter((name) => !encodings.has(name))
+    .map((name) => ({ name, plain: plainly(name, rule) }));
   const wanted = new Map<string, number>();
   for (const { plain } of others) wanted.set(plain, (wanted.get(plain) ?? 0) + 1);
-  const isFree = (plain: string) => plain.length <= LONGEST && wanted.get(plain) === 1 && !taken.has(plain);
+  const isFree = (plain: string) =>
+    plain.length <= LONGEST && wanted.get(plain) === 1 && !taken.has(plain);
   const free = new Set(others.filter(({ plain }) => isFree(plain)));
   for (const { plain } of free) taken.add(plain);
   for (const other of others) {
@@ -64,7 +73,10 @@ export function createNameCodec(names: Iterable<string>, rule: RegExp, reserved:
   }
 
   const originals = new Map([...encodings].map(([name, encoded]) => [encoded, name]));
-  return Object.freeze({ encode: (name: string) => encodings.get(name), decode: (encoded: string) => originals.get(encoded) });
+  return Object.freeze({
+    encode: (name: string) => encodings.get(name),
+    decode: (encoded: string) => originals.get(encoded),
+  });
 }
 
 /** Returns the readable encoding; it may be too long, or that of another name too. */
@@ -84,14 +96,25 @@ function marked(name: string, plain: string, taken: ReadonlySet<string>): string
 }
 
 /** Renames parameters whose names the target refuses (`$filter`, `@type`), on every level; `restore` gives those of a call their own names back. */
-export function renameParameters<S extends JsonSchema>(schema: S, rule: RegExp): { readonly schema: S; readonly restore: (input: unknown) => unknown } {
+export function renameParameters<S extends JsonSchema>(
+  schema: S,
+  rule: RegExp,
+): { readonly schema: S; readonly restore: (input: unknown) => unknown } {
   const codecs = new Map<unknown, NameCodec>();
   const renamed = mapSchemas(schema, (each) => {
     const names = Object.keys(propertiesOf(each));
     if (names.every((name) => rule.test(name))) return each;
     const codec = createNameCodec(names, rule);
-    const properties = Object.fromEntries(Object.entries(propertiesOf(each)).map(([name, property]) => [codec.encode(name)!, property]));
-    const copy: JsonSchema = { ...each, properties, ...(each['required'] === undefined ? {} : { required: requiredOf(each).map((name) => codec.encode(name) ?? name) }) };
+    const properties = Object.fromEntries(
+      Object.entries(propertiesOf(each)).map(([name, property]) => [codec.encode(name)!, property]),
+    );
+    const copy: JsonSchema = {
+      ...each,
+      properties,
+      ...(each['required'] === undefined
+        ? {}
+        : { required: requiredOf(each).map((name) => codec.encode(name) ?? name) }),
+    };
     codecs.set(copy['properties'], codec);
     return copy;
   });
@@ -99,7 +122,11 @@ export function renameParameters<S extends JsonSchema>(schema: S, rule: RegExp):
   const restore = (input: unknown) =>
     alongSchema(input, renamed, (object, each) => {
       const codec = codecs.get(each['properties']);
-      return codec === undefined ? { ...object } : Object.fromEntries(Object.entries(object).map(([name, value]) => [codec.decode(name) ?? name, value]));
+      return codec === undefined
+        ? { ...object }
+        : Object.fromEntries(
+            Object.entries(object).map(([name, value]) => [codec.decode(name) ?? name, value]),
+          );
     });
   return { schema: structuredClone(renamed) as S, restore }; // The caller may change its copy; the way back must stay.
 }

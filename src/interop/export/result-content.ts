@@ -9,9 +9,16 @@ type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
  * @param shapeOf gives the shape of an image, audio or a file, of which files with images are images; `undefined` for what the
  * target cannot take, which is told in words: a service refuses the whole request otherwise.
  */
-function shaped<S extends Shape>(parts: readonly ContentPart[], words: (text: string) => S, shapeOf: (part: ServicePart) => S | undefined): string | S[] {
+function shaped<S extends Shape>(
+  parts: readonly ContentPart[],
+  words: (text: string) => S,
+  shapeOf: (part: ServicePart) => S | undefined,
+): string | S[] {
   const shapes = parts.map((part) => (isMedia(part) ? shapeOf(asService(part)) : undefined));
-  const inWords = (part: ContentPart) => (isMedia(part) ? `${describePart(part)} (not shown: models cannot read it here)` : describePart(part));
+  const inWords = (part: ContentPart) =>
+    isMedia(part)
+      ? `${describePart(part)} (not shown: models cannot read it here)`
+      : describePart(part);
   if (shapes.every((shape) => shape === undefined)) return parts.map(inWords).join('\n');
   return parts.map((part, at) => shapes[at] ?? words(inWords(part)));
 }
@@ -23,14 +30,30 @@ function isMedia(part: ContentPart): part is MediaPart {
 
 /** The images and the documents that model services take. */
 const IMAGES = /^image\/(?:jpeg|png|gif|webp)$/;
-const DOCUMENTS = /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
+const DOCUMENTS =
+  /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
 
 type ServicePart = MediaPart & { readonly kind: 'image' | 'audio' | 'document' | undefined };
 /** Returns a part as services know its kind: an image only if they take it, and a media type in small letters without parameters. */
 function asService(part: MediaPart): ServicePart {
-  const mediaType = part.mediaType.toLowerCase().replace(/\s*;.*$/, '').replace(/^image\/jpg$/, 'image/jpeg');
+  const mediaType = part.mediaType
+    .toLowerCase()
+    .replace(/\s*;.*$/, '')
+    .replace(/^image\/jpg$/, 'image/jpeg');
   const isReachable = part.url === undefined ? part.data !== '' : /^https?:/i.test(part.url);
-  return { ...part, mediaType, kind: !isReachable ? undefined : IMAGES.test(mediaType) ? 'image' : DOCUMENTS.test(mediaType) ? 'document' : mediaType.startsWith('audio/') ? 'audio' : undefined };
+  return {
+    ...part,
+    mediaType,
+    kind: !isReachable
+      ? undefined
+      : IMAGES.test(mediaType)
+        ? 'image'
+        : DOCUMENTS.test(mediaType)
+          ? 'document'
+          : mediaType.startsWith('audio/')
+            ? 'audio'
+            : undefined,
+  };
 }
 
 function addressOf({ mediaType, data, url }: MediaPart): string {
@@ -43,11 +66,18 @@ function nameOf({ name, mediaType }: MediaPart): string {
 
 /** Source: `ResponseFunctionCallOutputItemList` of OpenAI's responses API; the chat API takes text alone. */
 export function openAIContent(parts: readonly ContentPart[]): string | OpenAIContent[] {
-  return shaped<OpenAIContent>(parts, (text) => ({ type: 'input_text', text }), (part) => {
-    if (part.kind === 'image') return { type: 'input_image', image_url: addressOf(part), detail: 'auto' };
-    if (part.kind !== 'document') return undefined;
-    return part.url === undefined ? { type: 'input_file', filename: nameOf(part), file_data: addressOf(part) } : { type: 'input_file', file_url: part.url };
-  });
+  return shaped<OpenAIContent>(
+    parts,
+    (text) => ({ type: 'input_text', text }),
+    (part) => {
+      if (part.kind === 'image')
+        return { type: 'input_image', image_url: addressOf(part), detail: 'auto' };
+      if (part.kind !== 'document') return undefined;
+      return part.url === undefined
+        ? { type: 'input_file', filename: nameOf(part), file_data: addressOf(part) }
+        : { type: 'input_file', file_url: part.url };
+    },
+  );
 }
 
 type OpenAIContent =
@@ -58,40 +88,94 @@ type OpenAIContent =
 
 /** Source: `ToolResultBlockParam` of Anthropic's SDK. */
 export function anthropicContent(parts: readonly ContentPart[]): string | AnthropicContent[] {
-  return shaped<AnthropicContent>(parts, (text) => ({ type: 'text', text }), ({ kind, mediaType, data, url }) => {
-    const isPdf = mediaType === 'application/pdf' && kind === 'document';
-    if (url !== undefined) return kind === 'image' ? { type: 'image', source: { type: 'url', url } } : isPdf ? { type: 'document', source: { type: 'url', url } } : undefined;
-    if (kind === 'image') return { type: 'image', source: { type: 'base64', media_type: mediaType as AnthropicImage, data: data! } };
-    return isPdf ? { type: 'document', source: { type: 'base64', media_type: mediaType, data: data! } } : undefined;
-  });
+  return shaped<AnthropicContent>(
+    parts,
+    (text) => ({ type: 'text', text }),
+    ({ kind, mediaType, data, url }) => {
+      const isPdf = mediaType === 'application/pdf' && kind === 'document';
+      if (url !== undefined)
+        return kind === 'image'
+          ? { type: 'image', source: { type: 'url', url } }
+          : isPdf
+            ? { type: 'document', source: { type: 'url', url } }
+            : undefined;
+      if (kind === 'image')
+        return {
+          type: 'image',
+          source: { type: 'base64', media_type: mediaType as AnthropicImage, data: data! },
+        };
+      return isPdf
+        ? { type: 'document', source: { type: 'base64', media_type: mediaType, data: data! } }
+        : undefined;
+    },
+  );
 }
 
 type AnthropicImage = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
 type AnthropicContent =
   | { type: 'text'; text: string }
-  | { type: 'image'; source: { type: 'base64'; media_type: AnthropicImage; data: string } | { type: 'url'; url: string } }
-  | { type: 'document'; source: { type: 'base64'; media_type: 'application/pdf'; data: string } | { type: 'url'; url: string } };
+  | {
+      type: 'image';
+      source:
+        { type: 'base64'; media_type: AnthropicImage; data: string } | { type: 'url'; url: string };
+    }
+  | {
+      type: 'document';
+      source:
+        | { type: 'base64'; media_type: 'application/pdf'; data: string }
+        | { type: 'url'; url: string };
+    };
 
 /** The media that Gemini takes beside the words of a function response. */
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
 /** Returns what goes beside the words of a function response, which tell of every part. Source: `FunctionResponsePart` of Gemini's SDK, whose `fileData` is for Vertex AI alone. */
-export function geminiParts(parts: readonly ContentPart[]): { inlineData: { mimeType: string; data: string } }[] {
-  return parts.filter(isMedia).map(asService).flatMap(({ mediaType: mimeType, data = '' }) => (data !== '' && GEMINI_MEDIA.test(mimeType) ? [{ inlineData: { mimeType, data } }] : []));
+export function geminiParts(
+  parts: readonly ContentPart[],
+): { inlineData: { mimeType: string; data: string } }[] {
+  return parts
+    .filter(isMedia)
+    .map(asService)
+    .flatMap(({ mediaType: mimeType, data = '' }) =>
+      data !== '' && GEMINI_MEDIA.test(mimeType) ? [{ inlineData: { mimeType, data } }] : [],
+    );
 }
 
 /** Source: the standard content blocks of `@langchain/core`. */
 export function langChainContent(parts: readonly ContentPart[]): string | Shape[] {
-  return shaped<Shape>(parts, (text) => ({ type: 'text', text }), ({ kind, mediaType, data, url, name }) => kind && { type: kind === 'document' ? 'file' : kind, mimeType: mediaType, ...(data === undefined ? { url } : { data }), ...(name !== undefined && { metadata: { filename: name } }) });
+  return shaped<Shape>(
+    parts,
+    (text) => ({ type: 'text', text }),
+    ({ kind, mediaType, data, url, name }) =>
+      kind && {
+        type: kind === 'document' ? 'file' : kind,
+        mimeType: mediaType,
+        ...(data === undefined ? { url } : { data }),
+        ...(name !== undefined && { metadata: { filename: name } }),
+      },
+  );
 }
 
 /** Source: `ToolCallOutputContent` of `@openai/agents`. */
 export function openAIAgentsContent(parts: readonly ContentPart[]): string | Shape[] {
-  return shaped<Shape>(parts, (text) => ({ type: 'text', text }), (part) => {
-    const { kind, mediaType, data, url } = part;
-    if (kind === 'image') return { type: kind, image: data === undefined ? { url } : { data, mediaType } };
-    return kind === 'document' ? { type: 'file', file: data === undefined ? { url, filename: nameOf(part) } : { data, mediaType, filename: nameOf(part) } } : undefined;
-  });
+  return shaped<Shape>(
+    parts,
+    (text) => ({ type: 'text', text }),
+    (part) => {
+      const { kind, mediaType, data, url } = part;
+      if (kind === 'image')
+        return { type: kind, image: data === undefined ? { url } : { data, mediaType } };
+      return kind === 'document'
+        ? {
+            type: 'file',
+            file:
+              data === undefined
+                ? { url, filename: nameOf(part) }
+                : { data, mediaType, filename: nameOf(part) },
+          }
+        : undefined;
+    },
+  );
 }
 
 /** The answer of a tool with parts, as the AI SDK 6 takes it. Source: `ToolResultOutput` of `@ai-sdk/provider-utils`. */
@@ -103,10 +187,19 @@ type AISDKPart =
   | { type: 'image-url' | 'file-url'; url: string };
 
 export function aiSDKContent(parts: readonly ContentPart[]): AISDKContent {
-  const value = shaped<AISDKPart>(parts, (text) => ({ type: 'text', text }), ({ kind, mediaType, data, url, name }) => {
-    if (kind === 'image') return data === undefined ? { type: 'image-url', url: url! } : { type: 'image-data', data, mediaType };
-    if (kind === undefined || (data === undefined && kind === 'audio')) return undefined;
-    return data === undefined ? { type: 'file-url', url: url! } : { type: 'file-data', data, mediaType, ...(name !== undefined && { filename: name }) };
-  });
+  const value = shaped<AISDKPart>(
+    parts,
+    (text) => ({ type: 'text', text }),
+    ({ kind, mediaType, data, url, name }) => {
+      if (kind === 'image')
+        return data === undefined
+          ? { type: 'image-url', url: url! }
+          : { type: 'image-data', data, mediaType };
+      if (kind === undefined || (data === undefined && kind === 'audio')) return undefined;
+      return data === undefined
+        ? { type: 'file-url', url: url! }
+        : { type: 'file-data', data, mediaType, ...(name !== undefined && { filename: name }) };
+    },
+  );
   return typeof value === 'string' ? { type: 'text', value } : { type: 'content', value };
 }

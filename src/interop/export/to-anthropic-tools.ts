@@ -4,7 +4,14 @@ import { aFunction, checkOptions, type FieldsOf } from '../../core/options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { objectSchema, type ObjectSchema } from '../schema/object-schema.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
-import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import {
+  fieldOf,
+  objectsIn,
+  withMethods,
+  type CallAnswer,
+  type ModelTools,
+  type RawCall,
+} from './model-calls.js';
 import { ANTHROPIC_PARAMETER_RULE, FUNCTION_NAME_RULE, renameParameters } from './name-codec.js';
 import { anthropicContent } from './result-content.js';
 
@@ -20,12 +27,20 @@ export interface AnthropicTool {
 }
 
 /** The service's own search over the tools that are not loaded yet. */
-type AnthropicToolSearch = ({ type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' } | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }) & { cache_control?: CacheControl };
+type AnthropicToolSearch = (
+  | { type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' }
+  | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }
+) & { cache_control?: CacheControl };
 
 /** The answers to the calls of one message: the service wants them all in the next. */
 type AnthropicMessage = {
   role: 'user';
-  content: { type: 'tool_result'; tool_use_id: string; content: ReturnType<typeof anthropicContent>; is_error?: boolean }[];
+  content: {
+    type: 'tool_result';
+    tool_use_id: string;
+    content: ReturnType<typeof anthropicContent>;
+    is_error?: boolean;
+  }[];
 };
 
 interface AnthropicOptions extends ExportOptions {
@@ -42,9 +57,16 @@ interface AnthropicOptions extends ExportOptions {
 
 const schema = z.strictObject({
   ...levelShape,
-  deferLoading: z.union([z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()], 'true, false, a whole number or a function').default(false),
+  deferLoading: z
+    .union(
+      [z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()],
+      'true, false, a whole number or a function',
+    )
+    .default(false),
   toolSearch: z.enum(['bm25', 'regex']).default('bm25'),
-  cacheControl: z.union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h').default(false),
+  cacheControl: z
+    .union([z.boolean(), z.enum(['5m', '1h'])], 'true, false, 5m or 1h')
+    .default(false),
 } satisfies FieldsOf<AnthropicOptions>);
 
 const SEARCHES = {
@@ -60,23 +82,55 @@ const SEARCHES = {
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
-export function toAnthropicTools(input: ExportInput, options: AnthropicOptions = {}): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
-  const { level, deferLoading, toolSearch, cacheControl } = checkOptions(schema, options, 'options of the export to Anthropic');
-  const exported = exportTools(input, level, FUNCTION_NAME_RULE, Object.values(SEARCHES).map(({ name }) => name));
+export function toAnthropicTools(
+  input: ExportInput,
+  options: AnthropicOptions = {},
+): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
+  const { level, deferLoading, toolSearch, cacheControl } = checkOptions(
+    schema,
+    options,
+    'options of the export to Anthropic',
+  );
+  const exported = exportTools(
+    input,
+    level,
+    FUNCTION_NAME_RULE,
+    Object.values(SEARCHES).map(({ name }) => name),
+  );
   const isDeferred = deferral(deferLoading);
   const tools = exported.tools.map(({ entry, name, rendered }, place): AnthropicTool => {
     const renamed = renameParameters(objectSchema(rendered.inputSchema), ANTHROPIC_PARAMETER_RULE);
     exported.restore.set(entry.name, renamed.restore);
-    return { name, description: rendered.description, input_schema: renamed.schema, ...(isDeferred(entry, place) && { defer_loading: true }) };
+    return {
+      name,
+      description: rendered.description,
+      input_schema: renamed.schema,
+      ...(isDeferred(entry, place) && { defer_loading: true }),
+    };
   });
-  const list = [...(tools.some(({ defer_loading }) => defer_loading === true) ? [{ ...SEARCHES[toolSearch] }] : []), ...tools];
+  const list = [
+    ...(tools.some(({ defer_loading }) => defer_loading === true)
+      ? [{ ...SEARCHES[toolSearch] }]
+      : []),
+    ...tools,
+  ];
   // A mark on a deferred tool is refused.
-  const last = cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
-  if (last !== undefined) (last as AnthropicTool).cache_control = { type: 'ephemeral', ...(typeof cacheControl === 'string' && { ttl: cacheControl }) };
-  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, { find: callsIn, answer });
+  const last =
+    cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
+  if (last !== undefined)
+    (last as AnthropicTool).cache_control = {
+      type: 'ephemeral',
+      ...(typeof cacheControl === 'string' && { ttl: cacheControl }),
+    };
+  return withMethods<AnthropicTool | AnthropicToolSearch, AnthropicMessage>(list, exported, {
+    find: callsIn,
+    answer,
+  });
 }
 
-function deferral(deferLoading: NonNullable<AnthropicOptions['deferLoading']>): (entry: ToolEntry, place: number) => boolean {
+function deferral(
+  deferLoading: NonNullable<AnthropicOptions['deferLoading']>,
+): (entry: ToolEntry, place: number) => boolean {
   if (typeof deferLoading === 'function') return (entry) => deferLoading(entry);
   if (typeof deferLoading === 'number') return (_, place) => place >= deferLoading;
   return (entry) => deferLoading && entry.priority !== Priority.CRITICAL;
@@ -84,11 +138,18 @@ function deferral(deferLoading: NonNullable<AnthropicOptions['deferLoading']>): 
 
 /** Finds the calls of a message or its content. What the service runs itself (`server_tool_use`) is not ours. */
 function callsIn(response: unknown): RawCall[] {
-  const blocks = objectsIn(Array.isArray(response) ? response : fieldOf(response, 'content')).filter(({ type }) => type === 'tool_use');
+  const blocks = objectsIn(
+    Array.isArray(response) ? response : fieldOf(response, 'content'),
+  ).filter(({ type }) => type === 'tool_use');
   return blocks.map((block) => ({ id: block['id'], name: block['name'], input: block['input'] }));
 }
 
 function answer(answers: readonly CallAnswer[]): AnthropicMessage[] {
-  const content = answers.map(({ id, failed, text, content }) => ({ type: 'tool_result' as const, tool_use_id: id, content: failed ? text : anthropicContent(content), ...(failed && { is_error: true }) }));
+  const content = answers.map(({ id, failed, text, content }) => ({
+    type: 'tool_result' as const,
+    tool_use_id: id,
+    content: failed ? text : anthropicContent(content),
+    ...(failed && { is_error: true }),
+  }));
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }

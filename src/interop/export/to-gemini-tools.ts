@@ -5,7 +5,15 @@ import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { geminiParts } from './result-content.js';
 import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
-import { fieldOf, objectsIn, OWN_ID, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import {
+  fieldOf,
+  objectsIn,
+  OWN_ID,
+  withMethods,
+  type CallAnswer,
+  type ModelTools,
+  type RawCall,
+} from './model-calls.js';
 import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
 
 /** A tool of the Gemini API. */
@@ -24,7 +32,14 @@ type GeminiFunction = GeminiTool['functionDeclarations'][number];
 /** The answers to the calls of one message. */
 type GeminiMessage = {
   role: 'user';
-  parts: { functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: ReturnType<typeof geminiParts> } }[];
+  parts: {
+    functionResponse: {
+      id?: string;
+      name: string;
+      response: Record<string, unknown>;
+      parts?: ReturnType<typeof geminiParts>;
+    };
+  }[];
 };
 
 interface GeminiOptions extends ExportOptions {
@@ -35,9 +50,14 @@ interface GeminiOptions extends ExportOptions {
   readonly schema?: 'openapi' | 'json-schema';
 }
 
-type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & { readonly functionDeclarations: GeminiFunction[] };
+type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & {
+  readonly functionDeclarations: GeminiFunction[];
+};
 
-const optionsSchema = z.strictObject({ ...levelShape, schema: z.enum(['openapi', 'json-schema']).default('openapi') } satisfies FieldsOf<GeminiOptions>);
+const optionsSchema = z.strictObject({
+  ...levelShape,
+  schema: z.enum(['openapi', 'json-schema']).default('openapi'),
+} satisfies FieldsOf<GeminiOptions>);
 
 /**
  * Returns the tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
@@ -52,21 +72,45 @@ export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): 
   const { level, schema } = checkOptions(optionsSchema, options, 'options of the export to Gemini');
   const exported = exportTools(input, level, GEMINI_NAME_RULE);
   const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
-    const parameters = schema === 'openapi' ? geminiSchema(rendered.inputSchema) : objectSchema(rendered.inputSchema);
-    const renamed = parameters && renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
+    const parameters =
+      schema === 'openapi'
+        ? geminiSchema(rendered.inputSchema)
+        : objectSchema(rendered.inputSchema);
+    const renamed =
+      parameters &&
+      renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
     if (renamed !== undefined) exported.restore.set(entry.name, renamed.restore);
-    return { name, description: rendered.description, ...(renamed && { [schema === 'openapi' ? 'parameters' : 'parametersJsonSchema']: renamed.schema }) };
+    return {
+      name,
+      description: rendered.description,
+      ...(renamed && {
+        [schema === 'openapi' ? 'parameters' : 'parametersJsonSchema']: renamed.schema,
+      }),
+    };
   });
   const tools = functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
   const list = withMethods(tools, exported, { find: callsIn, answer });
-  return Object.defineProperty(list, 'functionDeclarations', { value: functionDeclarations, enumerable: false }) as GeminiTools;
+  return Object.defineProperty(list, 'functionDeclarations', {
+    value: functionDeclarations,
+    enumerable: false,
+  }) as GeminiTools;
 }
 
 /** Finds the calls of a response, one of its contents, or a list of calls or parts. */
 function callsIn(response: unknown): RawCall[] {
   const content = fieldOf(objectsIn(fieldOf(response, 'candidates'))[0], 'content') ?? response;
-  const members = objectsIn(Array.isArray(content) ? content : (fieldOf(content, 'parts') ?? fieldOf(content, 'functionCalls')));
-  const calls = members.flatMap((member) => ('functionCall' in member ? objectsIn([member['functionCall']]) : 'args' in member || 'name' in member ? [member] : []));
+  const members = objectsIn(
+    Array.isArray(content)
+      ? content
+      : (fieldOf(content, 'parts') ?? fieldOf(content, 'functionCalls')),
+  );
+  const calls = members.flatMap((member) =>
+    'functionCall' in member
+      ? objectsIn([member['functionCall']])
+      : 'args' in member || 'name' in member
+        ? [member]
+        : [],
+  );
   return calls.map((call) => ({ id: call['id'], name: call['name'], input: call['args'] }));
 }
 
@@ -76,7 +120,14 @@ function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
     const media = geminiParts(content);
     // The value itself, unless models read other words for it: of a part beside it, or of its two ends.
     const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
-    return { functionResponse: { ...(!id.startsWith(OWN_ID) && { id }), name, response: failed ? { error: text } : { output }, ...(media.length > 0 && { parts: media }) } };
+    return {
+      functionResponse: {
+        ...(!id.startsWith(OWN_ID) && { id }),
+        name,
+        response: failed ? { error: text } : { output },
+        ...(media.length > 0 && { parts: media }),
+      },
+    };
   });
   return parts.length === 0 ? [] : [{ role: 'user', parts }];
 }

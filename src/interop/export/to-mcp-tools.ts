@@ -35,7 +35,10 @@ const schema = z.strictObject(levelShape);
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
-export function toMcpTools(input: ExportInput, options: ExportOptions = {}): McpTool[] & { readonly tools: McpTool[] } {
+export function toMcpTools(
+  input: ExportInput,
+  options: ExportOptions = {},
+): McpTool[] & { readonly tools: McpTool[] } {
   const { level } = checkOptions(schema, options, 'options of the export to MCP');
   const tools = exportTools(input, level).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
@@ -46,13 +49,21 @@ export function toMcpTools(input: ExportInput, options: ExportOptions = {}): Mcp
       ...(title !== undefined && { title }),
       description: rendered.description,
       // Clients read a schema by the dialect that it names; models are told none.
-      inputSchema: structuredClone({ ...(entry.inputJsonSchema['$schema'] !== undefined && { $schema: entry.inputJsonSchema['$schema'] }), ...rendered.inputSchema, type: 'object' }),
+      inputSchema: structuredClone({
+        ...(entry.inputJsonSchema['$schema'] !== undefined && {
+          $schema: entry.inputJsonSchema['$schema'],
+        }),
+        ...rendered.inputSchema,
+        type: 'object',
+      }),
       ...(outputSchema && { outputSchema }),
       annotations,
       _meta: { 'tooldex/axes': axesOf(entry) },
     };
   });
-  return Object.defineProperty(tools, 'tools', { value: tools, enumerable: false }) as McpTool[] & { readonly tools: McpTool[] };
+  return Object.defineProperty(tools, 'tools', { value: tools, enumerable: false }) as McpTool[] & {
+    readonly tools: McpTool[];
+  };
 }
 
 function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
@@ -60,11 +71,25 @@ function outputOf({ outputSchema }: ToolEntry): McpSchema | undefined {
   return json?.['type'] === 'object' ? structuredClone({ ...json, type: 'object' }) : undefined;
 }
 
-const AXES = ['accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'sideEffects', 'allowParallel', 'requiresConsent'] as const;
+const AXES = [
+  'accessMode',
+  'dangerLevel',
+  'executionCategory',
+  'costTier',
+  'sideEffects',
+  'allowParallel',
+  'requiresConsent',
+] as const;
 
 function axesOf(entry: ToolEntry): Record<string, unknown> {
-  const declared = Object.fromEntries(AXES.map((axis): [string, unknown] => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]));
-  return { ...declared, requires_approval: requiresApproval(entry), [TOOL_FIELDS.idempotencyKey.wire]: entry.idempotencyKey ?? false };
+  const declared = Object.fromEntries(
+    AXES.map((axis): [string, unknown] => [TOOL_FIELDS[axis].wire, structuredClone(entry[axis])]),
+  );
+  return {
+    ...declared,
+    requires_approval: requiresApproval(entry),
+    [TOOL_FIELDS.idempotencyKey.wire]: entry.idempotencyKey ?? false,
+  };
 }
 
 /**
@@ -88,7 +113,11 @@ export type ToolAnnotations = {
 };
 
 /** The effects that stay within the machine. `write` alone does not say where it writes. */
-const CLOSED: ReadonlySet<SideEffect> = new Set([SideEffect.NONE, SideEffect.COMPUTE, SideEffect.FILESYSTEM]);
+const CLOSED: ReadonlySet<SideEffect> = new Set([
+  SideEffect.NONE,
+  SideEffect.COMPUTE,
+  SideEffect.FILESYSTEM,
+]);
 
 /**
  * Returns the hints that follow from a tool's axes, frozen; what is not known counts as the worse.
@@ -104,11 +133,14 @@ export function annotationsOf(entry: ToolEntry): Readonly<ToolAnnotations> {
   const { accessMode, dangerLevel, sideEffects, executionCategory, metadata } = entry;
   const reads = accessMode === AccessMode.READONLY;
   const readOnlyHint = reads && dangerRank(dangerLevel) < dangerRank(DangerLevel.HIGH);
-  const title = metadata !== undefined && Object.hasOwn(metadata, 'title') ? metadata['title'] : undefined;
+  const title =
+    metadata !== undefined && Object.hasOwn(metadata, 'title') ? metadata['title'] : undefined;
   return Object.freeze({
     ...(typeof title === 'string' && title.trim() !== '' ? { title } : {}),
     readOnlyHint,
-    destructiveHint: !readOnlyHint && (entry.dangerFor !== undefined || dangerRank(dangerLevel) > dangerRank(DangerLevel.LOW)),
+    destructiveHint:
+      !readOnlyHint &&
+      (entry.dangerFor !== undefined || dangerRank(dangerLevel) > dangerRank(DangerLevel.LOW)),
     idempotentHint: reads || entry.idempotencyKey === true,
     openWorldHint: executionCategory === ExecutionCategory.NETWORK || !staysLocal(sideEffects),
   });
@@ -120,7 +152,17 @@ function staysLocal(effects: readonly SideEffect[]): boolean {
 }
 
 /** The axes that hints can tell of. */
-export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'sideEffects' | 'requiresConsent' | 'allowParallel' | 'idempotencyKey' | 'reads' | 'sends'>;
+export type AnnotatedAxes = Pick<
+  ToolOptions,
+  | 'accessMode'
+  | 'dangerLevel'
+  | 'sideEffects'
+  | 'requiresConsent'
+  | 'allowParallel'
+  | 'idempotencyKey'
+  | 'reads'
+  | 'sends'
+>;
 
 /**
  * Returns what the hints of a foreign tool mean here, to be laid over the defaults of foreign tools: side effects `network` (and
@@ -141,16 +183,39 @@ export type AnnotatedAxes = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'si
  *
  * @param annotations anything; what is no plain object says nothing.
  */
-export function axesFromAnnotations(annotations: unknown, { trusted }: { readonly trusted: boolean }): AnnotatedAxes {
+export function axesFromAnnotations(
+  annotations: unknown,
+  { trusted }: { readonly trusted: boolean },
+): AnnotatedAxes {
   const readOnly = hintOf(annotations, 'readOnlyHint');
   const destructive = hintOf(annotations, 'destructiveHint');
-  const closed: AnnotatedAxes = trusted && hintOf(annotations, 'openWorldHint') === false ? { sends: 'nowhere' } : {};
-  if (destructive === true) return { accessMode: AccessMode.MIXED, dangerLevel: DangerLevel.HIGH, ...closed, ...repeatable(annotations, trusted) };
+  const closed: AnnotatedAxes =
+    trusted && hintOf(annotations, 'openWorldHint') === false ? { sends: 'nowhere' } : {};
+  if (destructive === true)
+    return {
+      accessMode: AccessMode.MIXED,
+      dangerLevel: DangerLevel.HIGH,
+      ...closed,
+      ...repeatable(annotations, trusted),
+    };
   if (!trusted) return readOnly === false ? { accessMode: AccessMode.MIXED } : {};
   if (readOnly === true) {
-    return { accessMode: AccessMode.READONLY, sideEffects: SideEffect.READ_EXTERNAL_SERVICE, requiresConsent: false, allowParallel: true, idempotencyKey: true, ...closed };
+    return {
+      accessMode: AccessMode.READONLY,
+      sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
+      requiresConsent: false,
+      allowParallel: true,
+      idempotencyKey: true,
+      ...closed,
+    };
   }
-  return { ...(destructive === false ? { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW } : {}), ...closed, ...repeatable(annotations, trusted) };
+  return {
+    ...(destructive === false
+      ? { accessMode: AccessMode.WRITE, dangerLevel: DangerLevel.LOW }
+      : {}),
+    ...closed,
+    ...repeatable(annotations, trusted),
+  };
 }
 
 function repeatable(annotations: unknown, trusted: boolean): AnnotatedAxes {
@@ -163,13 +228,35 @@ function hintOf(annotations: unknown, hint: keyof ToolAnnotations): boolean | un
   return typeof value === 'boolean' ? value : undefined;
 }
 
-const SHARED_FIELDS = ['name', 'version', 'category', 'priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier', 'allowParallel', 'requiresConsent', 'manual', 'digest'] as const;
+const SHARED_FIELDS = [
+  'name',
+  'version',
+  'category',
+  'priority',
+  'accessMode',
+  'dangerLevel',
+  'executionCategory',
+  'costTier',
+  'allowParallel',
+  'requiresConsent',
+  'manual',
+  'digest',
+] as const;
 
 /** The part of a tool's metadata that other frameworks are given: plain JSON, nothing of providers, auth or free metadata. Under `tooldex` is the tool's own name, which may differ from the one that models are given. */
-export type BridgeMetadata = { annotations: ToolAnnotations; tooldex: Pick<ToolEntry, (typeof SHARED_FIELDS)[number]> };
+export type BridgeMetadata = {
+  annotations: ToolAnnotations;
+  tooldex: Pick<ToolEntry, (typeof SHARED_FIELDS)[number]>;
+};
 
 /** Returns the metadata that goes along with a tool to another framework. */
 export function metadataOf(entry: ToolEntry): BridgeMetadata {
-  const shared = SHARED_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [field, entry[field]]);
-  return { annotations: { ...annotationsOf(entry) }, tooldex: Object.fromEntries(shared) as BridgeMetadata['tooldex'] };
+  const shared = SHARED_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [
+    field,
+    entry[field],
+  ]);
+  return {
+    annotations: { ...annotationsOf(entry) },
+    tooldex: Object.fromEntries(shared) as BridgeMetadata['tooldex'],
+  };
 }

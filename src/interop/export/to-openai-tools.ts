@@ -4,16 +4,43 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { mapSchemas, mapValues } from '../../tool/render-tool.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { noted, objectSchema, withoutKeys, type ObjectSchema } from '../schema/object-schema.js';
-import { alongSchema, alternativesOf, asSchema, dereference, propertiesOf, requiredOf, typesOf } from '../schema/walk-schema.js';
-import { exportTools, levelShape, type ExportedTool, type ExportedTools, type ExportInput, type ExportOptions } from './exported-tools.js';
-import { fieldOf, objectsIn, withMethods, type CallAnswer, type ModelTools, type RawCall } from './model-calls.js';
+import {
+  alongSchema,
+  alternativesOf,
+  asSchema,
+  dereference,
+  propertiesOf,
+  requiredOf,
+  typesOf,
+} from '../schema/walk-schema.js';
+import {
+  exportTools,
+  levelShape,
+  type ExportedTool,
+  type ExportedTools,
+  type ExportInput,
+  type ExportOptions,
+} from './exported-tools.js';
+import {
+  fieldOf,
+  objectsIn,
+  withMethods,
+  type CallAnswer,
+  type ModelTools,
+  type RawCall,
+} from './model-calls.js';
 import { FUNCTION_NAME_RULE } from './name-codec.js';
 import { openAIContent } from './result-content.js';
 
 /** A tool as OpenAI's Chat Completions API takes it. */
 export interface OpenAIChatTool {
   type: 'function';
-  function: { name: string; description: string; parameters: Record<string, unknown>; strict?: boolean };
+  function: {
+    name: string;
+    description: string;
+    parameters: Record<string, unknown>;
+    strict?: boolean;
+  };
 }
 
 /** A tool as OpenAI's Responses API takes it. */
@@ -23,7 +50,11 @@ export type OpenAIResponsesTool = { type: 'function' } & Required<OpenAIChatTool
 type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
 /** An answer to one call, in the responses API. */
-type OpenAIResponsesMessage = { type: 'function_call_output'; call_id: string; output: ReturnType<typeof openAIContent> };
+type OpenAIResponsesMessage = {
+  type: 'function_call_output';
+  call_id: string;
+  output: ReturnType<typeof openAIContent>;
+};
 
 interface OpenAIOptions extends ExportOptions {
   /** The interface for which the tools are written. @default 'chat' */
@@ -55,45 +86,100 @@ const schema = z.strictObject({
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
-export function toOpenAITools(input: ExportInput, options: OpenAIOptions & { readonly api: 'responses' }): ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage>;
-export function toOpenAITools(input: ExportInput, options?: OpenAIOptions & { readonly api?: 'chat' }): ModelTools<OpenAIChatTool, OpenAIChatMessage>;
-export function toOpenAITools(input: ExportInput, options: OpenAIOptions = {}): ModelTools<OpenAIChatTool, OpenAIChatMessage> | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
-  const { api, strict, maxDescription, level } = checkOptions(schema, options, 'options of the export to OpenAI');
+export function toOpenAITools(
+  input: ExportInput,
+  options: OpenAIOptions & { readonly api: 'responses' },
+): ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage>;
+export function toOpenAITools(
+  input: ExportInput,
+  options?: OpenAIOptions & { readonly api?: 'chat' },
+): ModelTools<OpenAIChatTool, OpenAIChatMessage>;
+export function toOpenAITools(
+  input: ExportInput,
+  options: OpenAIOptions = {},
+):
+  | ModelTools<OpenAIChatTool, OpenAIChatMessage>
+  | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
+  const { api, strict, maxDescription, level } = checkOptions(
+    schema,
+    options,
+    'options of the export to OpenAI',
+  );
   const exported = exportTools(input, level, FUNCTION_NAME_RULE);
-  const functions = exported.tools.map((tool) => ({ name: tool.name, description: limitText(tool.rendered.description, maxDescription), ...parametersOf(tool, strict, exported) }));
+  const functions = exported.tools.map((tool) => ({
+    name: tool.name,
+    description: limitText(tool.rendered.description, maxDescription),
+    ...parametersOf(tool, strict, exported),
+  }));
   if (api === 'responses') {
     const tools = functions.map((each): OpenAIResponsesTool => ({ type: 'function', ...each }));
-    return withMethods(tools, exported, { find: responsesCalls, answer: (answers) => answers.map((each): OpenAIResponsesMessage => ({ type: 'function_call_output', call_id: each.id, output: each.failed ? answerText(each) : openAIContent(each.content) })) });
+    return withMethods(tools, exported, {
+      find: responsesCalls,
+      answer: (answers) =>
+        answers.map((each): OpenAIResponsesMessage => ({
+          type: 'function_call_output',
+          call_id: each.id,
+          output: each.failed ? answerText(each) : openAIContent(each.content),
+        })),
+    });
   }
-  const tools = functions.map(({ strict: isStrict, ...each }): OpenAIChatTool => ({ type: 'function', function: isStrict ? { ...each, strict: true } : each }));
-  return withMethods(tools, exported, { find: chatCalls, answer: (answers) => answers.map((each): OpenAIChatMessage => ({ role: 'tool', tool_call_id: each.id, content: answerText(each) })) });
+  const tools = functions.map(({ strict: isStrict, ...each }): OpenAIChatTool => ({
+    type: 'function',
+    function: isStrict ? { ...each, strict: true } : each,
+  }));
+  return withMethods(tools, exported, {
+    find: chatCalls,
+    answer: (answers) =>
+      answers.map((each): OpenAIChatMessage => ({
+        role: 'tool',
+        tool_call_id: each.id,
+        content: answerText(each),
+      })),
+  });
 }
 
-function parametersOf({ entry, level, rendered }: ExportedTool, strict: boolean, { restore }: ExportedTools): { parameters: ObjectSchema; strict: boolean } {
+function parametersOf(
+  { entry, level, rendered }: ExportedTool,
+  strict: boolean,
+  { restore }: ExportedTools,
+): { parameters: ObjectSchema; strict: boolean } {
   const loose = objectSchema(rendered.inputSchema);
   // A stub hides the optional parameters, and a closed schema would forbid them.
   const closed = strict && level !== 'stub' ? strictSchema(loose) : undefined;
-  if (closed === undefined) return { parameters: mapSchemas(loose, withItems) as ObjectSchema, strict: false };
+  if (closed === undefined)
+    return { parameters: mapSchemas(loose, withItems) as ObjectSchema, strict: false };
   restore.set(entry.name, (input) => withoutNulls(input, loose));
   return { parameters: closed, strict: true };
 }
 
 /** The service refuses "array schema missing items", although a list without them is one of anything. */
 function withItems(each: JsonSchema): JsonSchema {
-  return typesOf(each).includes('array') && each['items'] === undefined ? { ...each, items: {} } : each;
+  return typesOf(each).includes('array') && each['items'] === undefined
+    ? { ...each, items: {} }
+    : each;
 }
 
 /** Finds the calls of a completion, its message, or a list of tool calls. */
 function chatCalls(response: unknown): RawCall[] {
   const message = fieldOf(objectsIn(fieldOf(response, 'choices'))[0], 'message') ?? response;
   const calls = objectsIn(Array.isArray(message) ? message : fieldOf(message, 'tool_calls'));
-  return calls.map((call) => ({ id: call['id'], name: fieldOf(call['function'], 'name'), input: fieldOf(call['function'], 'arguments') }));
+  return calls.map((call) => ({
+    id: call['id'],
+    name: fieldOf(call['function'], 'name'),
+    input: fieldOf(call['function'], 'arguments'),
+  }));
 }
 
 /** Finds the calls of a response or its output. */
 function responsesCalls(response: unknown): RawCall[] {
-  const items = objectsIn(Array.isArray(response) ? response : fieldOf(response, 'output')).filter(({ type }) => type === 'function_call');
-  return items.map((item) => ({ id: item['call_id'], name: item['name'], input: item['arguments'] }));
+  const items = objectsIn(Array.isArray(response) ? response : fieldOf(response, 'output')).filter(
+    ({ type }) => type === 'function_call',
+  );
+  return items.map((item) => ({
+    id: item['call_id'],
+    name: item['name'],
+    input: item['arguments'],
+  }));
 }
 
 function answerText({ failed, text }: CallAnswer): string {
@@ -102,16 +188,65 @@ function answerText({ failed, text }: CallAnswer): string {
 
 /** Returns a text of at most so many characters, none of them halved. */
 function limitText(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+  return text.length <= longest
+    ? text
+    : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** The keywords that strict mode takes. Source: "Supported schemas" in OpenAI's guide to structured outputs. */
-const KEPT: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'items', 'properties', 'required', 'anyOf', '$ref', 'multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'title']);
-const FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']);
+const KEPT: ReadonlySet<string> = new Set([
+  'type',
+  'enum',
+  'const',
+  'items',
+  'properties',
+  'required',
+  'anyOf',
+  '$ref',
+  'multipleOf',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minItems',
+  'maxItems',
+  'title',
+]);
+const FORMATS: ReadonlySet<unknown> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
 /** Keywords that leave open which keys or items there are: no strict schema says the same. */
-const OPEN: readonly string[] = ['patternProperties', 'prefixItems', 'allOf', 'definitions', '$dynamicRef', '$anchor', '$id'];
+const OPEN: readonly string[] = [
+  'patternProperties',
+  'prefixItems',
+  'allOf',
+  'definitions',
+  '$dynamicRef',
+  '$anchor',
+  '$id',
+];
 /** Keywords that are left out: what only narrows is written into the description, and the tool checks it itself. */
-const SILENT: ReadonlySet<string> = new Set(['description', '$defs', '$schema', '$comment', 'additionalProperties', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'oneOf', 'unevaluatedProperties']);
+const SILENT: ReadonlySet<string> = new Set([
+  'description',
+  '$defs',
+  '$schema',
+  '$comment',
+  'additionalProperties',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'oneOf',
+  'unevaluatedProperties',
+]);
 const MOST_LEVELS = 5;
 
 /** Thrown and caught in this file only: a schema that has no strict form is an answer, not a mistake. */
@@ -127,23 +262,38 @@ export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
   const budget = { values: 1_000 };
   const convert = (value: unknown, level: number): JsonSchema => {
     const node = asSchema(value);
-    if (level > MOST_LEVELS || OPEN.some((keyword) => node[keyword] !== undefined)) throw new NoStrictForm();
+    if (level > MOST_LEVELS || OPEN.some((keyword) => node[keyword] !== undefined))
+      throw new NoStrictForm();
     const said = Object.entries(node).filter(([, each]) => each !== undefined);
-    const isKept = ([keyword, each]: [string, unknown]) => KEPT.has(keyword) || (keyword === 'format' && FORMATS.has(each)) || (keyword === 'pattern' && typeof each === 'string' && !each.includes('(?'));
+    const isKept = ([keyword, each]: [string, unknown]) =>
+      KEPT.has(keyword) ||
+      (keyword === 'format' && FORMATS.has(each)) ||
+      (keyword === 'pattern' && typeof each === 'string' && !each.includes('(?'));
     const kept: Record<string, unknown> = Object.fromEntries(said.filter(isKept));
     const notes = said.filter((each) => !isKept(each) && !SILENT.has(each[0]));
     const description = noted(node['description'], notes);
     if (description !== undefined) kept['description'] = description;
-    if (Array.isArray(node['enum']) && (budget.values -= node['enum'].length) < 0) throw new NoStrictForm();
+    if (Array.isArray(node['enum']) && (budget.values -= node['enum'].length) < 0)
+      throw new NoStrictForm();
 
     const alternatives = alternativesOf(node);
     if (alternatives.length > 0) {
       if (node['anyOf'] !== undefined && node['oneOf'] !== undefined) throw new NoStrictForm();
-      if (['type', 'properties', 'items', 'enum', 'const', '$ref'].some((keyword) => node[keyword] !== undefined)) throw new NoStrictForm();
+      if (
+        ['type', 'properties', 'items', 'enum', 'const', '$ref'].some(
+          (keyword) => node[keyword] !== undefined,
+        )
+      )
+        throw new NoStrictForm();
       return { ...kept, anyOf: alternatives.map((each) => convert(each, level)) };
     }
     if (node['$ref'] !== undefined) {
-      if (typeof node['$ref'] !== 'string' || !/^#(?:\/\$defs\/[^/]+)?$/.test(node['$ref']) || dereference(node, schema) === undefined) throw new NoStrictForm();
+      if (
+        typeof node['$ref'] !== 'string' ||
+        !/^#(?:\/\$defs\/[^/]+)?$/.test(node['$ref']) ||
+        dereference(node, schema) === undefined
+      )
+        throw new NoStrictForm();
       return { $ref: node['$ref'], ...(description === undefined ? {} : { description }) };
     }
     const types = typesOf(node);
@@ -158,19 +308,29 @@ export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
 
   const closed = (node: JsonSchema, level: number): JsonSchema => {
     const properties = propertiesOf(node);
-    const isOpen = node['additionalProperties'] !== undefined && node['additionalProperties'] !== false;
-    const saysNothing = Object.keys(properties).length === 0 && node['additionalProperties'] === undefined && level > 0;
+    const isOpen =
+      node['additionalProperties'] !== undefined && node['additionalProperties'] !== false;
+    const saysNothing =
+      Object.keys(properties).length === 0 &&
+      node['additionalProperties'] === undefined &&
+      level > 0;
     if (isOpen || saysNothing) throw new NoStrictForm();
     const required = requiredOf(node);
     return {
-      properties: mapValues(properties, ([name, property]) => (required.includes(name) ? convert(property, level + 1) : nullable(convert(property, level + 1)))),
+      properties: mapValues(properties, ([name, property]) =>
+        required.includes(name)
+          ? convert(property, level + 1)
+          : nullable(convert(property, level + 1)),
+      ),
       required: Object.keys(properties),
       additionalProperties: false,
     };
   };
 
   try {
-    const definitions = isPlainObject(schema['$defs']) ? { $defs: mapValues(schema['$defs'], ([, each]) => convert(each, 1)) } : {};
+    const definitions = isPlainObject(schema['$defs'])
+      ? { $defs: mapValues(schema['$defs'], ([, each]) => convert(each, 1)) }
+      : {};
     return structuredClone({ ...convert(schema, 0), ...definitions }) as ObjectSchema;
   } catch (error) {
     if (error instanceof NoStrictForm) return undefined;
@@ -180,7 +340,11 @@ export function strictSchema(schema: ObjectSchema): ObjectSchema | undefined {
 
 /** Adds a type: strict mode wants one beside `enum` and `const`. */
 function withValueType(schema: Record<string, unknown>): JsonSchema {
-  const values = Array.isArray(schema['enum']) ? (schema['enum'] as unknown[]) : Object.hasOwn(schema, 'const') ? [schema['const']] : [];
+  const values = Array.isArray(schema['enum'])
+    ? (schema['enum'] as unknown[])
+    : Object.hasOwn(schema, 'const')
+      ? [schema['const']]
+      : [];
   const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))];
   if (types.length === 0 || types.includes('object')) throw new NoStrictForm();
   return { ...schema, type: types.length === 1 ? types[0] : types };
@@ -189,10 +353,23 @@ function withValueType(schema: Record<string, unknown>): JsonSchema {
 function nullable(schema: JsonSchema): JsonSchema {
   const { anyOf, const: constant, enum: values, type, description, ...rest } = schema;
   const described = description === undefined ? {} : { description };
-  if (Array.isArray(anyOf)) return acceptsNull(schema, schema) ? schema : { ...schema, anyOf: [...(anyOf as unknown[]), { type: 'null' }] };
-  if (type === undefined) return { ...described, anyOf: [withoutKeys(schema, ['description']), { type: 'null' }] };
-  const allowed = Array.isArray(values) ? (values as unknown[]) : Object.hasOwn(schema, 'const') ? [constant] : undefined;
-  return { type: [...new Set([...typesOf(schema), 'null'])], ...(allowed === undefined ? {} : { enum: [...new Set([...allowed, null])] }), ...described, ...rest };
+  if (Array.isArray(anyOf))
+    return acceptsNull(schema, schema)
+      ? schema
+      : { ...schema, anyOf: [...(anyOf as unknown[]), { type: 'null' }] };
+  if (type === undefined)
+    return { ...described, anyOf: [withoutKeys(schema, ['description']), { type: 'null' }] };
+  const allowed = Array.isArray(values)
+    ? (values as unknown[])
+    : Object.hasOwn(schema, 'const')
+      ? [constant]
+      : undefined;
+  return {
+    type: [...new Set([...typesOf(schema), 'null'])],
+    ...(allowed === undefined ? {} : { enum: [...new Set([...allowed, null])] }),
+    ...described,
+    ...rest,
+  };
 }
 
 /** Takes out the nulls that stand for a missing optional parameter; nulls that the tool itself allows stay. */
@@ -200,8 +377,14 @@ export function withoutNulls(input: unknown, schema: ObjectSchema): unknown {
   return alongSchema(input, schema, (object, node) => {
     const properties = propertiesOf(node);
     const required = requiredOf(node);
-    const isPlaceholder = (name: string, value: unknown) => value === null && Object.hasOwn(properties, name) && !required.includes(name) && !acceptsNull(properties[name]!, schema);
-    return Object.fromEntries(Object.entries(object).filter(([name, value]) => !isPlaceholder(name, value)));
+    const isPlaceholder = (name: string, value: unknown) =>
+      value === null &&
+      Object.hasOwn(properties, name) &&
+      !required.includes(name) &&
+      !acceptsNull(properties[name]!, schema);
+    return Object.fromEntries(
+      Object.entries(object).filter(([name, value]) => !isPlaceholder(name, value)),
+    );
   });
 }
 
@@ -211,7 +394,8 @@ function acceptsNull(schema: JsonSchema, root: JsonSchema, depth = 0): boolean {
   if (Array.isArray(node['enum'])) return node['enum'].includes(null);
   if (Object.hasOwn(node, 'const')) return node['const'] === null;
   const alternatives = alternativesOf(node);
-  if (alternatives.length > 0) return alternatives.some((each) => acceptsNull(each, root, depth + 1));
+  if (alternatives.length > 0)
+    return alternatives.some((each) => acceptsNull(each, root, depth + 1));
   const types = typesOf(node);
   return types.length === 0 || types.includes('null');
 }

@@ -2,9 +2,20 @@ import { randomUUID } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/tool-options.js';
-import { isStandardSchema, type JsonSchema, type StandardIssue, type ToolSchema } from '../../tool/tool-schema.js';
+import {
+  isStandardSchema,
+  type JsonSchema,
+  type StandardIssue,
+  type ToolSchema,
+} from '../../tool/tool-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
-import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
+import {
+  importTools,
+  refusedTool,
+  standardSchema,
+  type ForeignTool,
+  type ImportOptions,
+} from './import-tools.js';
 
 interface ForeignAISDKTool {
   readonly type?: string | undefined;
@@ -31,15 +42,34 @@ interface ForeignAISDKTool {
  * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why:
  * those that a provider runs (`type: 'provider'`) cannot be run elsewhere.
  */
-export function fromAISDKTools(tools: Readonly<Record<string, ForeignAISDKTool>>, options: ImportOptions = {}): readonly ToolDefinition[] {
-  if (!isPlainObject(tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a tool set of the AI SDK, got ${describeValue(tools)}`);
+export function fromAISDKTools(
+  tools: Readonly<Record<string, ForeignAISDKTool>>,
+  options: ImportOptions = {},
+): readonly ToolDefinition[] {
+  if (!isPlainObject(tools))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      `Expected a tool set of the AI SDK, got ${describeValue(tools)}`,
+    );
   return importTools(Object.entries(tools), readTool, options);
 }
 
 function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
-  if (typeof tool !== 'object' || tool === null) throw refusedTool(name, 'a tool of the AI SDK', describeValue(tool), 'Make it with tool() of the AI SDK.');
+  if (typeof tool !== 'object' || tool === null)
+    throw refusedTool(
+      name,
+      'a tool of the AI SDK',
+      describeValue(tool),
+      'Make it with tool() of the AI SDK.',
+    );
   const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
-  if (type === 'provider' || type === 'provider-defined') throw refusedTool(name, 'a tool with a function', 'one that its provider runs', 'Leave it with the AI SDK.');
+  if (type === 'provider' || type === 'provider-defined')
+    throw refusedTool(
+      name,
+      'a tool with a function',
+      'one that its provider runs',
+      'Leave it with the AI SDK.',
+    );
   return {
     title,
     description,
@@ -57,13 +87,23 @@ function executeOf(tool: { readonly execute: Run }): Execute {
   return (input, context) => {
     const { callId = randomUUID(), signal, context: own } = context;
     // Version 6 calls it `experimental_context`, version 7 `context`.
-    const result = tool.execute(input, { toolCallId: callId, messages: [], ...(signal && { abortSignal: signal }), ...(own !== undefined && { experimental_context: own, context: own }) });
-    return typeof result === 'object' && result !== null && Symbol.asyncIterator in result ? lastOf(result as AsyncIterable<unknown>, context) : result;
+    const result = tool.execute(input, {
+      toolCallId: callId,
+      messages: [],
+      ...(signal && { abortSignal: signal }),
+      ...(own !== undefined && { experimental_context: own, context: own }),
+    });
+    return typeof result === 'object' && result !== null && Symbol.asyncIterator in result
+      ? lastOf(result as AsyncIterable<unknown>, context)
+      : result;
   };
 }
 
 /** Returns the last value of a stream; those before are told as progress. */
-async function lastOf(values: AsyncIterable<unknown>, { signal, reportProgress }: ToolContext): Promise<unknown> {
+async function lastOf(
+  values: AsyncIterable<unknown>,
+  { signal, reportProgress }: ToolContext,
+): Promise<unknown> {
   let last: { readonly value: unknown } | undefined;
   for await (const value of values) {
     if (last !== undefined) reportProgress?.(last.value);
@@ -77,14 +117,26 @@ async function lastOf(values: AsyncIterable<unknown>, { signal, reportProgress }
 export const AI_SDK_SCHEMA = Symbol.for('vercel.ai.schema');
 
 /** The AI SDK's own form of a check. */
-export type Validation = { readonly success: true; readonly value: unknown } | { readonly success: false; readonly error: Error };
+export type Validation =
+  | { readonly success: true; readonly value: unknown }
+  | { readonly success: false; readonly error: Error };
 
 /** Reads a schema: zod and other Standard Schemas are taken as they are, and what `jsonSchema` and `zodSchema` made is asked to validate, if it can. */
 function readSchema(schema: unknown, name: string): ToolSchema {
-  if (schema === undefined || schema === null) return { type: 'object', properties: {}, additionalProperties: false };
+  if (schema === undefined || schema === null)
+    return { type: 'object', properties: {}, additionalProperties: false };
   if (typeof schema === 'object' && AI_SDK_SCHEMA in schema && schema[AI_SDK_SCHEMA] === true) {
-    const { jsonSchema: json, validate } = schema as { readonly jsonSchema?: unknown; readonly validate?: (value: unknown) => unknown };
-    if (typeof json !== 'object' || json === null || 'then' in json) throw refusedTool(name, 'a JSON Schema', 'something else, or a promise of one', 'Await it first.');
+    const { jsonSchema: json, validate } = schema as {
+      readonly jsonSchema?: unknown;
+      readonly validate?: (value: unknown) => unknown;
+    };
+    if (typeof json !== 'object' || json === null || 'then' in json)
+      throw refusedTool(
+        name,
+        'a JSON Schema',
+        'something else, or a promise of one',
+        'Await it first.',
+      );
     if (validate === undefined) return json as JsonSchema;
     return standardSchema('ai', json as JsonSchema, async (value) => {
       const result = (await validate(value)) as Validation;
@@ -92,15 +144,29 @@ function readSchema(schema: unknown, name: string): ToolSchema {
     });
   }
   if (isStandardSchema(schema)) {
-    if (schema['~standard'].vendor === 'zod' && !('_zod' in schema)) throw refusedTool(name, 'a schema of zod 4', 'one of zod 3', 'Wrap it in zodSchema() of the AI SDK.');
+    if (schema['~standard'].vendor === 'zod' && !('_zod' in schema))
+      throw refusedTool(
+        name,
+        'a schema of zod 4',
+        'one of zod 3',
+        'Wrap it in zodSchema() of the AI SDK.',
+      );
     return schema;
   }
   if (typeof schema === 'function') return readSchema((schema as () => unknown)(), name);
-  throw refusedTool(name, 'a schema of the AI SDK', describeValue(schema), 'Wrap it in jsonSchema() of the AI SDK.');
+  throw refusedTool(
+    name,
+    'a schema of the AI SDK',
+    describeValue(schema),
+    'Wrap it in jsonSchema() of the AI SDK.',
+  );
 }
 
 /** Returns the list that an error of zod carries; the message of any other may repeat the whole input. */
 function issuesOf(error: unknown): readonly StandardIssue[] {
-  const issues: unknown = typeof error === 'object' && error !== null ? (error as { issues?: unknown }).issues : undefined;
+  const issues: unknown =
+    typeof error === 'object' && error !== null
+      ? (error as { issues?: unknown }).issues
+      : undefined;
   return Array.isArray(issues) ? (issues as StandardIssue[]) : [{ message: 'Change the input.' }];
 }

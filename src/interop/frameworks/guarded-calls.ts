@@ -4,7 +4,16 @@ import { LIMITS } from '../../core/limits.js';
 import { aFunction, withMethods, type FieldsOf } from '../../core/options.js';
 import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
-import { type CallContext, type CheckedCall, type Confirm, type PendingApproval, type Policy, POLICY_MODES, type ToolCall, type ToolOutcome } from '../../safety/calls.js';
+import {
+  type CallContext,
+  type CheckedCall,
+  type Confirm,
+  type PendingApproval,
+  type Policy,
+  POLICY_MODES,
+  type ToolCall,
+  type ToolOutcome,
+} from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -53,7 +62,15 @@ const name = z.string().optional();
 const names = z.array(z.string()).optional();
 
 export const frameworkSchema = z.strictObject({
-  ...{ principal: name, scopes: names, flags: names, persona: name, conversationId: name, mode: z.enum(POLICY_MODES).optional(), userText: z.union([z.string(), z.array(z.string())]).optional() },
+  ...{
+    principal: name,
+    scopes: names,
+    flags: names,
+    persona: name,
+    conversationId: name,
+    mode: z.enum(POLICY_MODES).optional(),
+    userText: z.union([z.string(), z.array(z.string())]).optional(),
+  },
   ...levelShape,
   executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
@@ -73,11 +90,28 @@ type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
  * Returns what puts a call into its frame: who calls, and the context that the framework has for the call, or else the one of
  * the options. Neither is taken from the call, which a model wrote.
  */
-export function framing({ principal, scopes, flags, persona, conversationId, mode, userText, context, caller }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
-  const own: CallFrame = Object.fromEntries(Object.entries({ principal, scopes, flags, persona, conversationId, mode, userText }).filter(([, value]) => value !== undefined));
+export function framing({
+  principal,
+  scopes,
+  flags,
+  persona,
+  conversationId,
+  mode,
+  userText,
+  context,
+  caller,
+}: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
+  const own: CallFrame = Object.fromEntries(
+    Object.entries({ principal, scopes, flags, persona, conversationId, mode, userText }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
   return async (call, given) => {
     const used = given ?? context;
-    return { ...call, frame: { ...own, ...(await caller?.(used)), ...(used !== undefined && { context: used }) } };
+    return {
+      ...call,
+      frame: { ...own, ...(await caller?.(used)), ...(used !== undefined && { context: used }) },
+    };
   };
 }
 
@@ -116,23 +150,55 @@ export class GuardedCalls {
   async needsApproval({ frame, ...call }: FramedCall, owner: object): Promise<boolean> {
     const result = await this.#executor.check(call, { ...frame, ...this.#policy });
     if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
-    this.#checked.set(owner, (this.#checked.get(owner) ?? new Map<string, CheckedBefore>()).set(call.id, { call, result }));
+    this.#checked.set(
+      owner,
+      (this.#checked.get(owner) ?? new Map<string, CheckedBefore>()).set(call.id, { call, result }),
+    );
     return false;
   }
 
   /** Makes a call. */
-  async run(entry: ToolEntry, { frame, ...call }: FramedCall, { owner, approved = false, signal, confirm, onProgress }: RunOptions): Promise<ToolOutcome> {
+  async run(
+    entry: ToolEntry,
+    { frame, ...call }: FramedCall,
+    { owner, approved = false, signal, confirm, onProgress }: RunOptions,
+  ): Promise<ToolOutcome> {
     const taken = owner && this.#take(owner, call);
     const checked = approved ? undefined : taken;
     if (checked !== undefined && checked.status !== 'checked') return checked;
     // A call that was not approved stays pending: it was not denied.
-    const asked: Confirm | undefined = approved ? (pending) => isOf(pending, entry, call) || 'later' : confirm;
-    const stop = onProgress && this.#executor.on?.((event) => event.type === 'call-progress' && event.callId === call.id && event.toolName === entry.name && onProgress(event.progress));
+    const asked: Confirm | undefined = approved
+      ? (pending) => isOf(pending, entry, call) || 'later'
+      : confirm;
+    const stop =
+      onProgress &&
+      this.#executor.on?.(
+        (event) =>
+          event.type === 'call-progress' &&
+          event.callId === call.id &&
+          event.toolName === entry.name &&
+          onProgress(event.progress),
+      );
     try {
-      const outcome = await this.#executor.execute(checked ?? call, { ...frame, ...this.#policy, ...(signal && { signal }), ...(asked && { confirm: asked }) });
-      if (!approved || outcome.status !== 'approval_required' || outcome.pending.definitionDigest === entry.digest) return outcome;
+      const outcome = await this.#executor.execute(checked ?? call, {
+        ...frame,
+        ...this.#policy,
+        ...(signal && { signal }),
+        ...(asked && { confirm: asked }),
+      });
+      if (
+        !approved ||
+        outcome.status !== 'approval_required' ||
+        outcome.pending.definitionDigest === entry.digest
+      )
+        return outcome;
       const { status: _status, pending: _pending, ...facts } = outcome;
-      return { ...facts, status: 'error', code: 'TOOL_CHANGED', message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.` };
+      return {
+        ...facts,
+        status: 'error',
+        code: 'TOOL_CHANGED',
+        message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.`,
+      };
     } finally {
       stop?.();
     }
@@ -144,13 +210,20 @@ export class GuardedCalls {
     this.#checked.get(owner)?.delete(call.id);
     if (before === undefined || before.call.name !== call.name) return undefined;
     const { result } = before;
-    return isSameInput(result.status === 'checked' ? result.input : before.call.input, call.input) ? result : undefined;
+    return isSameInput(result.status === 'checked' ? result.input : before.call.input, call.input)
+      ? result
+      : undefined;
   }
 }
 
 /** Compares what is pending with what was approved. A tool that was replaced meanwhile has another digest. */
 function isOf(pending: PendingApproval, entry: ToolEntry, call: ToolCall): boolean {
-  return pending.callId === call.id && pending.toolName === entry.name && pending.definitionDigest === entry.digest && isSameInput(pending.input, call.input ?? {});
+  return (
+    pending.callId === call.id &&
+    pending.toolName === entry.name &&
+    pending.definitionDigest === entry.digest &&
+    isSameInput(pending.input, call.input ?? {})
+  );
 }
 
 /** Compares two inputs as JSON; what is none equals nothing but itself. */
@@ -173,8 +246,16 @@ export function resultOf(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);
   if (kind === 'result') return data!;
   const { status } = outcome;
-  const details = { ...(status === 'error' && outcome.details), status, ...(pending && { pending }) };
-  throw new ToolError(code ?? (status === 'approval_required' ? 'INVALID_APPROVAL' : 'NOT_EXECUTABLE'), message, { details });
+  const details = {
+    ...(status === 'error' && outcome.details),
+    status,
+    ...(pending && { pending }),
+  };
+  throw new ToolError(
+    code ?? (status === 'approval_required' ? 'INVALID_APPROVAL' : 'NOT_EXECUTABLE'),
+    message,
+    { details },
+  );
 }
 
 /** A call that users were asked about. */
@@ -204,11 +285,29 @@ export class AskedCalls {
   /** Remembers that a user is asked about a call. */
   async remember(toolName: string, call: FramedCall): Promise<void> {
     const { identity } = await this.#store.now();
-    const [key, input, lifetime] = [this.#key(toolName, call), digestOf(call.input ?? {}), { ttlMs: LIMITS.timerMs, identity }];
-    if ((await this.#store.compareAndSet(key, undefined, JSON.stringify({ input, identity, ran: [] } satisfies AskedCall), lifetime)) === true) return;
+    const [key, input, lifetime] = [
+      this.#key(toolName, call),
+      digestOf(call.input ?? {}),
+      { ttlMs: LIMITS.timerMs, identity },
+    ];
+    if (
+      (await this.#store.compareAndSet(
+        key,
+        undefined,
+        JSON.stringify({ input, identity, ran: [] } satisfies AskedCall),
+        lifetime,
+      )) === true
+    )
+      return;
     const before = await this.find(toolName, call);
     // An earlier question keeps its identity: an approval from before a restart may have run.
-    if (before !== undefined && before.input !== input) await this.#store.compareAndSet(key, JSON.stringify(before), JSON.stringify({ ...before, input: null } satisfies AskedCall), lifetime);
+    if (before !== undefined && before.input !== input)
+      await this.#store.compareAndSet(
+        key,
+        JSON.stringify(before),
+        JSON.stringify({ ...before, input: null } satisfies AskedCall),
+        lifetime,
+      );
   }
 
   /** Returns what users were asked about under the id of a call. */
@@ -224,17 +323,37 @@ export class AskedCalls {
    * @param approval tells it from others of this call.
    * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
    */
-  async redeem(toolName: string, call: FramedCall, asked: AskedCall | undefined, approval: string): Promise<void> {
+  async redeem(
+    toolName: string,
+    call: FramedCall,
+    asked: AskedCall | undefined,
+    approval: string,
+  ): Promise<void> {
     const { identity } = asked ?? (await this.#store.now());
     const ran = asked?.ran ?? [];
     const next: AskedCall = { input: null, ...asked, identity, ran: [...ran, digestOf(approval)] };
     try {
-      if (!ran.includes(digestOf(approval)) && (await this.#store.compareAndSet(this.#key(toolName, call), asked && JSON.stringify(asked), JSON.stringify(next), { ttlMs: LIMITS.timerMs, identity })) === true) return;
+      if (
+        !ran.includes(digestOf(approval)) &&
+        (await this.#store.compareAndSet(
+          this.#key(toolName, call),
+          asked && JSON.stringify(asked),
+          JSON.stringify(next),
+          { ttlMs: LIMITS.timerMs, identity },
+        )) === true
+      )
+        return;
     } catch (error) {
       if (!isRestarted(error)) throw error;
-      throw new ToolError('INVALID_APPROVAL', 'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.');
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.',
+      );
     }
-    throw new ToolError('INVALID_APPROVAL', 'Expected an approval that was not used, got one that has run its call already. Ask again.');
+    throw new ToolError(
+      'INVALID_APPROVAL',
+      'Expected an approval that was not used, got one that has run its call already. Ask again.',
+    );
   }
 
   #key(toolName: string, { id, frame: { conversationId } }: FramedCall): string {
@@ -244,5 +363,8 @@ export class AskedCalls {
 
 /** Returns the error for an approval of a call that no user is known to have been asked about. */
 export function notAsked(): ToolError {
-  return new ToolError('INVALID_APPROVAL', 'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.');
+  return new ToolError(
+    'INVALID_APPROVAL',
+    'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.',
+  );
 }

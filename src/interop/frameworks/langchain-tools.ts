@@ -16,8 +16,20 @@ import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { langChainContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { framing, frameworkSchema, GuardedCalls, resultOf, type FrameworkOptions } from './guarded-calls.js';
-import { importTools, refusedTool, standardSchema, type ForeignTool, type ImportOptions } from './import-tools.js';
+import {
+  framing,
+  frameworkSchema,
+  GuardedCalls,
+  resultOf,
+  type FrameworkOptions,
+} from './guarded-calls.js';
+import {
+  importTools,
+  refusedTool,
+  standardSchema,
+  type ForeignTool,
+  type ImportOptions,
+} from './import-tools.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy' | 'store'> & {
   /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
@@ -48,7 +60,9 @@ export interface LangChainTool {
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
-const optionsSchema = frameworkSchema.omit({ policy: true, store: true }).extend({ confirm: aFunction<Confirm>().optional() });
+const optionsSchema = frameworkSchema
+  .omit({ policy: true, store: true })
+  .extend({ confirm: aFunction<Confirm>().optional() });
 
 /**
  * Makes structured tools of LangChain, by the names that models can be given (`a.b` becomes `a__b`).
@@ -65,8 +79,15 @@ const optionsSchema = frameworkSchema.omit({ policy: true, store: true }).extend
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` with every wrong option or
  * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
-export async function toLangChainTools(input: ExportInput, options: LangChainOptions): Promise<LangChainTool[]> {
-  const { executor, confirm, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to LangChain');
+export async function toLangChainTools(
+  input: ExportInput,
+  options: LangChainOptions,
+): Promise<LangChainTool[]> {
+  const { executor, confirm, level, ...rest } = checkOptions(
+    optionsSchema,
+    options,
+    'options of the export to LangChain',
+  );
   const { tools } = exportTools(input, level, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
   const calls = new GuardedCalls(executor);
@@ -74,7 +95,13 @@ export async function toLangChainTools(input: ExportInput, options: LangChainOpt
   return tools.map((tool) => toTool(langChain, tool, calls, frame, confirm));
 }
 
-function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: ExportedTool, calls: GuardedCalls, frame: ReturnType<typeof framing>, confirm: Confirm | undefined): LangChainTool {
+function toTool(
+  { DynamicStructuredTool, ToolMessage }: LangChain,
+  tool: ExportedTool,
+  calls: GuardedCalls,
+  frame: ReturnType<typeof framing>,
+  confirm: Confirm | undefined,
+): LangChainTool {
   const { entry, name } = tool;
   const made = new DynamicStructuredTool<Record<string, unknown>>({
     name,
@@ -84,9 +111,18 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
     verboseParsingErrors: true, // Otherwise the model is told that something is wrong, and not what.
     func: async (input, runManager, config) => {
       // A `toolCall` is there when a model's call is invoked.
-      const { toolCall, signal, context, configurable } = (config ?? {}) as { readonly toolCall?: { readonly id?: string }; readonly signal?: AbortSignal; readonly context?: unknown; readonly configurable?: unknown };
-      const onProgress = (progress: unknown) => void runManager?.handleToolEvent?.(progress).catch(() => undefined);
-      const call = await frame({ id: toolCall?.id ?? randomUUID(), name: entry.name, input }, context ?? ownConfigurable(configurable));
+      const { toolCall, signal, context, configurable } = (config ?? {}) as {
+        readonly toolCall?: { readonly id?: string };
+        readonly signal?: AbortSignal;
+        readonly context?: unknown;
+        readonly configurable?: unknown;
+      };
+      const onProgress = (progress: unknown) =>
+        void runManager?.handleToolEvent?.(progress).catch(() => undefined);
+      const call = await frame(
+        { id: toolCall?.id ?? randomUUID(), name: entry.name, input },
+        context ?? ownConfigurable(configurable),
+      );
       const outcome = await calls.run(entry, call, { signal, confirm, onProgress });
       // What cancels a run must not become an answer in it.
       signal?.throwIfAborted();
@@ -94,7 +130,14 @@ function toTool({ DynamicStructuredTool, ToolMessage }: LangChain, tool: Exporte
       // Made here: LangChain would take lists of objects for parts of a message, and failures would end the agent's run.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
-      return kind === 'result' ? new ToolMessage({ ...facts, content: langChainContent(content), status: 'success', artifact: data }) : new ToolMessage({ ...facts, content: text, status: 'error' });
+      return kind === 'result'
+        ? new ToolMessage({
+            ...facts,
+            content: langChainContent(content),
+            status: 'success',
+            artifact: data,
+          })
+        : new ToolMessage({ ...facts, content: text, status: 'error' });
     },
   });
   return made as unknown as LangChainTool;
@@ -117,7 +160,9 @@ function ownConfigurable(configurable: unknown): unknown {
  */
 function shownSchema({ level, rendered }: ExportedTool): Record<string, unknown> {
   const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
-  return level === 'full' && additionalProperties !== undefined ? { ...open, additionalProperties } : open;
+  return level === 'full' && additionalProperties !== undefined
+    ? { ...open, additionalProperties }
+    : open;
 }
 
 interface ForeignLangChainTool {
@@ -139,26 +184,55 @@ interface ForeignLangChainTool {
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
  * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run elsewhere.
  */
-export async function fromLangChainTools(tools: Iterable<ForeignLangChainTool>, options: ImportOptions = {}): Promise<readonly ToolDefinition[]> {
-  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools)) throw new ToolError('INVALID_ARGUMENT', `Expected a list of tools of LangChain, got ${describeValue(tools)}. Call fromLangChainTools([tool, …]).`);
+export async function fromLangChainTools(
+  tools: Iterable<ForeignLangChainTool>,
+  options: ImportOptions = {},
+): Promise<readonly ToolDefinition[]> {
+  if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools))
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      `Expected a list of tools of LangChain, got ${describeValue(tools)}. Call fromLangChainTools([tool, …]).`,
+    );
   const langChain = await importLangChain();
-  const named = Array.from(tools, (tool) => [typeof tool?.name === 'string' ? tool.name : '', tool] as const);
+  const named = Array.from(
+    tools,
+    (tool) => [typeof tool?.name === 'string' ? tool.name : '', tool] as const,
+  );
   return importTools(named, (name, tool) => readTool(langChain, name, tool), options);
 }
 
 function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool): ForeignTool {
-  if (typeof tool?.invoke !== 'function') throw refusedTool(name, 'a tool that can be invoked', 'one without invoke, which its provider runs', 'Leave it with LangChain.');
+  if (typeof tool?.invoke !== 'function')
+    throw refusedTool(
+      name,
+      'a tool that can be invoked',
+      'one without invoke, which its provider runs',
+      'Leave it with LangChain.',
+    );
   const { description, metadata } = tool;
-  return { description, metadata, inputSchema: checkedSchema(langChain, tool), execute: executeOf(langChain, tool as Invocable) };
+  return {
+    description,
+    metadata,
+    inputSchema: checkedSchema(langChain, tool),
+    execute: executeOf(langChain, tool as Invocable),
+  };
 }
 
 /** Checks as the tool's own schema does, and hands the input on as it came: what it converts, LangChain converts. */
-function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLangChainTool): ToolSchema {
+function checkedSchema(
+  { toJsonSchema }: LangChain,
+  { name, schema }: ForeignLangChainTool,
+): ToolSchema {
   let json: JsonSchema;
   try {
     json = toJsonSchema(schema as Parameters<LangChain['toJsonSchema']>[0]);
   } catch {
-    throw refusedTool(name, 'a schema that JSON Schema can express', 'another', 'Give the tool a JSON Schema.');
+    throw refusedTool(
+      name,
+      'a schema that JSON Schema can express',
+      'another',
+      'Give the tool a JSON Schema.',
+    );
   }
   if (!isStandardSchema(schema)) return json;
   return standardSchema(schema['~standard'].vendor, json, async (value) => {
@@ -167,28 +241,48 @@ function checkedSchema({ toJsonSchema }: LangChain, { name, schema }: ForeignLan
   });
 }
 
-type Invocable = ForeignLangChainTool & { invoke(input: unknown, config: object): Promise<unknown> };
+type Invocable = ForeignLangChainTool & {
+  invoke(input: unknown, config: object): Promise<unknown>;
+};
 
 function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute {
   return async (input, { signal, reportProgress, context }) => {
-    const callbacks = reportProgress === undefined ? [] : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
-    const result = await tool.invoke(input, { ...(signal && { signal }), ...(context !== undefined && { context }), callbacks });
-    if (!isDirectToolOutput(result)) return tool.returnDirect === true ? halt('the answer of this tool ends the run', result) : result;
+    const callbacks =
+      reportProgress === undefined
+        ? []
+        : [{ handleToolEvent: (event: unknown) => reportProgress(event) }];
+    const result = await tool.invoke(input, {
+      ...(signal && { signal }),
+      ...(context !== undefined && { context }),
+      callbacks,
+    });
+    if (!isDirectToolOutput(result))
+      return tool.returnDirect === true
+        ? halt('the answer of this tool ends the run', result)
+        : result;
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
-    if (content === undefined) return fail('Expected a result, got a command that only LangGraph can carry out. Call this tool there.');
-    return status === 'error' ? fail(typeof content === 'string' ? content : JSON.stringify(content)) : content;
+    if (content === undefined)
+      return fail(
+        'Expected a result, got a command that only LangGraph can carry out. Call this tool there.',
+      );
+    return status === 'error'
+      ? fail(typeof content === 'string' ? content : JSON.stringify(content))
+      : content;
   };
 }
 
 /** The part of LangChain that is used. */
-type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> & Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> & Pick<typeof Schemas, 'toJsonSchema'>;
+type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> &
+  Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> &
+  Pick<typeof Schemas, 'toJsonSchema'>;
 
 async function importLangChain(): Promise<LangChain> {
   const missing = missingPackage('@langchain/core');
-  const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] = await Promise.all([
-    import('@langchain/core/tools').catch(missing),
-    import('@langchain/core/messages/tool').catch(missing),
-    import('@langchain/core/utils/json_schema').catch(missing),
-  ]);
+  const [{ DynamicStructuredTool }, { ToolMessage, isDirectToolOutput }, { toJsonSchema }] =
+    await Promise.all([
+      import('@langchain/core/tools').catch(missing),
+      import('@langchain/core/messages/tool').catch(missing),
+      import('@langchain/core/utils/json_schema').catch(missing),
+    ]);
   return { DynamicStructuredTool, ToolMessage, isDirectToolOutput, toJsonSchema };
 }

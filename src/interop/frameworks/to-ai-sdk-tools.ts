@@ -5,7 +5,13 @@ import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
-import type { InputOf, JsonSchema, SchemaInput, StandardSchema, ToolSchema } from '../../tool/tool-schema.js';
+import type {
+  InputOf,
+  JsonSchema,
+  SchemaInput,
+  StandardSchema,
+  ToolSchema,
+} from '../../tool/tool-schema.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { fieldOf, objectsIn } from '../export/model-calls.js';
@@ -14,7 +20,18 @@ import { aiSDKContent } from '../export/result-content.js';
 import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
-import { AskedCalls, framing, frameworkSchema, GuardedCalls, isSameInput, notAsked, resultOf, type CallExecutor, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
+import {
+  AskedCalls,
+  framing,
+  frameworkSchema,
+  GuardedCalls,
+  isSameInput,
+  notAsked,
+  resultOf,
+  type CallExecutor,
+  type FramedCall,
+  type FrameworkOptions,
+} from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
@@ -44,7 +61,8 @@ interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
 }
 
 /** JSON as the AI SDK's types have it. */
-type OpenJson = null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
+type OpenJson =
+  null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
 type ModelOutput = ReturnType<typeof aiSDKContent> | { type: 'json'; value: OpenJson };
 
 /** A tool as the AI SDK takes it. */
@@ -57,31 +75,77 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
   contextSchema?: AISDKSchema<Context | undefined>;
   /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
-  needsApproval?: (input: Input, options: Omit<AISDKCallOptions<Context>, 'abortSignal'>) => Promise<boolean>;
-  execute?: (input: Input, options: AISDKCallOptions<Context>) => Promise<Output> | AsyncIterable<Output>;
+  needsApproval?: (
+    input: Input,
+    options: Omit<AISDKCallOptions<Context>, 'abortSignal'>,
+  ) => Promise<boolean>;
+  execute?: (
+    input: Input,
+    options: AISDKCallOptions<Context>,
+  ) => Promise<Output> | AsyncIterable<Output>;
   /** Gives the model the parts of a result beside its value, and of a long one its two ends and its size. */
-  toModelOutput?: (result: { readonly toolCallId: string; readonly input?: unknown; readonly output: unknown }) => ModelOutput;
+  toModelOutput?: (result: {
+    readonly toolCallId: string;
+    readonly input?: unknown;
+    readonly output: unknown;
+  }) => ModelOutput;
 }
 
 /**
  * The tools of a list of definitions under the names that models are given, with the types of their inputs and outputs, as
  * `InferUITools` reads them. With an executor they have `execute`; manual ones to the types alone.
  */
-export type AISDKToolSet<Tools extends readonly ToolDefinition[], Executor = never, Progress = false, Context = unknown> = {
-  [Tool in Tools[number] as NameAtModel<Tool['name']>]: Tool extends ToolDefinition<infer In, infer Out, string, infer Result> ? TypedTool<SchemaInput<In>, OutputOf<Out, Result> | (Progress extends false ? never : { readonly progress: unknown }), Executor, Context> : never;
+export type AISDKToolSet<
+  Tools extends readonly ToolDefinition[],
+  Executor = never,
+  Progress = false,
+  Context = unknown,
+> = {
+  [Tool in Tools[number] as NameAtModel<Tool['name']>]: Tool extends ToolDefinition<
+    infer In,
+    infer Out,
+    string,
+    infer Result
+  >
+    ? TypedTool<
+        SchemaInput<In>,
+        OutputOf<Out, Result> | (Progress extends false ? never : { readonly progress: unknown }),
+        Executor,
+        Context
+      >
+    : never;
 };
 
 /** The AI SDK takes its types from the members that a tool must have. */
-type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Context> & ([Executor] extends [never] ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>> : Required<Pick<AISDKTool<Input, Output, Context>, 'execute'>>);
+type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Context> &
+  ([Executor] extends [never]
+    ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>>
+    : Required<Pick<AISDKTool<Input, Output, Context>, 'execute'>>);
 
-type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}` ? NameAtModel<`${Before}__${After}`> : Name;
+type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}`
+  ? NameAtModel<`${Before}__${After}`>
+  : Name;
 
 /** The answer of a tool, as JSON has it: by its output schema, or else by what its work returns. */
-type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out ? JsonOf<Result> : Out extends StandardSchema ? JsonOf<InputOf<Out>> : unknown;
-type JsonOf<Value> = [Value] extends [never] ? unknown : Value extends undefined | void ? null : InJson<Value>;
-type InJson<Value> = Value extends { toJSON(...key: never): infer Shown } ? Shown : Value extends object ? { [Key in keyof Value]: InJson<Value[Key]> } : Value;
+type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out
+  ? JsonOf<Result>
+  : Out extends StandardSchema
+    ? JsonOf<InputOf<Out>>
+    : unknown;
+type JsonOf<Value> = [Value] extends [never]
+  ? unknown
+  : Value extends undefined | void
+    ? null
+    : InJson<Value>;
+type InJson<Value> = Value extends { toJSON(...key: never): infer Shown }
+  ? Shown
+  : Value extends object
+    ? { [Key in keyof Value]: InJson<Value[Key]> }
+    : Value;
 
-const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progress: z.boolean().default(false) });
+const optionsSchema = frameworkSchema
+  .partial({ executor: true })
+  .extend({ progress: z.boolean().default(false) });
 
 /**
  * Makes a tool set of the AI SDK 6 or 7, by the names that models can be given (`a.b` becomes `a__b`).
@@ -100,13 +164,28 @@ const optionsSchema = frameworkSchema.partial({ executor: true }).extend({ progr
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
-export function toAISDKTools<const Tools extends readonly ToolDefinition[], Executor extends CallExecutor = never, Progress extends boolean = false, Context = unknown>(
+export function toAISDKTools<
+  const Tools extends readonly ToolDefinition[],
+  Executor extends CallExecutor = never,
+  Progress extends boolean = false,
+  Context = unknown,
+>(
   definitions: Tools,
   options?: AISDKOptions<Context> & { readonly executor?: Executor; readonly progress?: Progress },
 ): AISDKToolSet<Tools, Executor, Progress, Context>;
-export function toAISDKTools<Context = unknown>(input: ExportInput, options?: AISDKOptions<Context>): Record<string, AISDKTool<unknown, unknown, Context>>;
-export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Record<string, AISDKTool> {
-  const { executor, policy, progress, store, level, ...rest } = checkOptions(optionsSchema, options, 'options of the export to the AI SDK');
+export function toAISDKTools<Context = unknown>(
+  input: ExportInput,
+  options?: AISDKOptions<Context>,
+): Record<string, AISDKTool<unknown, unknown, Context>>;
+export function toAISDKTools(
+  input: ExportInput,
+  options: AISDKOptions = {},
+): Record<string, AISDKTool> {
+  const { executor, policy, progress, store, level, ...rest } = checkOptions(
+    optionsSchema,
+    options,
+    'options of the export to the AI SDK',
+  );
   const frame = framing(rest);
   const asked = new AskedCalls(store ?? new MemoryStateStore(), 'ai-sdk');
   const calls = executor && new GuardedCalls(executor, policy);
@@ -116,11 +195,17 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
     const { entry, name } = exported;
     const inputs = new CheckedInputs(entry);
     const read = new ReadResults();
-    const callOf = (given: unknown, { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions): Promise<FramedCall> => frame({ id: toolCallId, name: entry.name, input: inputs.checked(given) }, of6 ?? of7);
+    const callOf = (
+      given: unknown,
+      { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions,
+    ): Promise<FramedCall> =>
+      frame({ id: toolCallId, name: entry.name, input: inputs.checked(given) }, of6 ?? of7);
     const tool = (tools[name] = described(exported, inputs));
     if (entry.manual) continue;
     if (calls === undefined) {
-      if (policy !== undefined) tool.needsApproval = async (given, options) => needsApproval(entry, await callOf(given, options), policy);
+      if (policy !== undefined)
+        tool.needsApproval = async (given, options) =>
+          needsApproval(entry, await callOf(given, options), policy);
       continue;
     }
     tool.needsApproval = async (given, options) => {
@@ -131,7 +216,11 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
       await asked.remember(name, call);
       return true;
     };
-    const run = async (given: unknown, options: AISDKCallOptions, onProgress?: (progress: unknown) => void): Promise<unknown> => {
+    const run = async (
+      given: unknown,
+      options: AISDKCallOptions,
+      onProgress?: (progress: unknown) => void,
+    ): Promise<unknown> => {
       const call = await callOf(given, options);
       const approvalId = approvalIn(options.messages, name, call.id, given);
       if (approvalId !== undefined) {
@@ -140,13 +229,21 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
         if (question === undefined && store !== undefined) throw notAsked();
         await asked.redeem(name, call, question, approvalId);
       }
-      const outcome = await calls.run(entry, call, { owner: ownerOf(call), approved: approvalId !== undefined, signal: options.abortSignal, onProgress });
+      const outcome = await calls.run(entry, call, {
+        owner: ownerOf(call),
+        approved: approvalId !== undefined,
+        signal: options.abortSignal,
+        onProgress,
+      });
       const output = resultOf(outcome);
       read.keep(call.id, given, output, outcome);
       return output;
     };
-    tool.toModelOutput = ({ toolCallId, input, output }) => read.take(toolCallId, input, output) ?? modelOutput(output, entry.maxResultBytes);
-    tool.execute = progress ? (given, options) => withProgress((onProgress) => run(given, options, onProgress)) : (given, options) => run(given, options);
+    tool.toModelOutput = ({ toolCallId, input, output }) =>
+      read.take(toolCallId, input, output) ?? modelOutput(output, entry.maxResultBytes);
+    tool.execute = progress
+      ? (given, options) => withProgress((onProgress) => run(given, options, onProgress))
+      : (given, options) => run(given, options);
   }
   return tools;
 }
@@ -158,13 +255,25 @@ export function toAISDKTools(input: ExportInput, options: AISDKOptions = {}): Re
  * its value, which is an object of one call alone, or else to its input; it is given once, and is kept no longer than that object.
  */
 class ReadResults {
-  readonly #kept = new WeakMap<object, { readonly callId: string; readonly output: unknown; readonly shown: ModelOutput | undefined }>();
+  readonly #kept = new WeakMap<
+    object,
+    { readonly callId: string; readonly output: unknown; readonly shown: ModelOutput | undefined }
+  >();
 
   keep(callId: string, input: unknown, output: unknown, outcome: ToolOutcome): void {
     const key = [output, input].find(isObject);
-    if (key === undefined || outcome.status !== 'ok' || (outcome.content === undefined && outcome.maxResultBytes === undefined)) return;
+    if (
+      key === undefined ||
+      outcome.status !== 'ok' ||
+      (outcome.content === undefined && outcome.maxResultBytes === undefined)
+    )
+      return;
     // An input that is there already does not tell two calls apart.
-    this.#kept.set(key, { callId, output, shown: this.#kept.has(key) ? undefined : aiSDKContent(readOutcome(outcome).content) });
+    this.#kept.set(key, {
+      callId,
+      output,
+      shown: this.#kept.has(key) ? undefined : aiSDKContent(readOutcome(outcome).content),
+    });
   }
 
   take(callId: string, input: unknown, output: unknown): ModelOutput | undefined {
@@ -179,7 +288,9 @@ class ReadResults {
 function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput {
   const { text, data } = plainValue(output);
   const shown = boundText(text, maxBytes);
-  return typeof data === 'string' || shown !== text ? { type: 'text', value: shown } : { type: 'json', value: data as OpenJson };
+  return typeof data === 'string' || shown !== text
+    ? { type: 'text', value: shown }
+    : { type: 'json', value: data as OpenJson };
 }
 
 function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AISDKTool {
@@ -189,7 +300,9 @@ function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AI
     ...(title !== undefined && { title }),
     description: rendered.description,
     inputSchema: schemaOf(objectSchema(rendered.inputSchema), (value) => inputs.check(value)),
-    ...(entry.outputSchema !== undefined && { outputSchema: schemaOf(structuredClone(jsonSchemaOf(entry.outputSchema, 'output'))) }),
+    ...(entry.outputSchema !== undefined && {
+      outputSchema: schemaOf(structuredClone(jsonSchemaOf(entry.outputSchema, 'output'))),
+    }),
     metadata,
   };
 }
@@ -200,12 +313,20 @@ function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AI
  * @param validate gives the value as it came, or an error for the model. What a schema converts is converted by the executor:
  * the AI SDK compares what was approved with what its schema gives, and would refuse. @default everything is accepted
  */
-function schemaOf(jsonSchema: JsonSchema, validate?: (value: unknown) => Promise<Validation>): AISDKSchema {
+function schemaOf(
+  jsonSchema: JsonSchema,
+  validate?: (value: unknown) => Promise<Validation>,
+): AISDKSchema {
   const standard = standardSchema('tooldex', jsonSchema, async (value) => {
     const result = await validate?.(value);
     return result?.success === false ? { issues: [{ message: result.error.message }] } : { value };
   });
-  return { [AI_SDK_SCHEMA]: true, jsonSchema, ...(validate && { validate }), ...standard } as AISDKSchema;
+  return {
+    [AI_SDK_SCHEMA]: true,
+    jsonSchema,
+    ...(validate && { validate }),
+    ...standard,
+  } as AISDKSchema;
 }
 
 /**
@@ -246,7 +367,11 @@ function isObject(value: unknown): value is object {
 }
 
 /** Decides by a policy alone, for tool sets without an executor. What is not clearly allowed or denied needs approval: nothing else would stop it. */
-async function needsApproval(entry: ToolEntry, { frame, ...call }: FramedCall, policy: Policy): Promise<boolean> {
+async function needsApproval(
+  entry: ToolEntry,
+  { frame, ...call }: FramedCall,
+  policy: Policy,
+): Promise<boolean> {
   try {
     const input = await checkInput(entry, call.input);
     if (!input.ok) return false;
@@ -264,16 +389,41 @@ async function needsApproval(entry: ToolEntry, { frame, ...call }: FramedCall, p
  * must be in the messages before. Here the arguments must also be those that the model asked for, in the one call of this id
  * that has no result yet: of two calls with one id the AI SDK shows the user one and may run the other.
  */
-function approvalIn(messages: unknown, toolName: string, toolCallId: string, input: unknown): string | undefined {
+function approvalIn(
+  messages: unknown,
+  toolName: string,
+  toolCallId: string,
+  input: unknown,
+): string | undefined {
   if (!Array.isArray(messages)) return undefined;
   const before: readonly unknown[] = messages.slice(0, -1);
-  const answered = before.findLastIndex((message) => partsOf(message, 'tool').some((part) => part['type'] === 'tool-result' && part['toolCallId'] === toolCallId));
-  const open = before.slice(answered + 1).flatMap((message) => partsOf(message, 'assistant')).filter((part) => part['toolCallId'] === toolCallId);
+  const answered = before.findLastIndex((message) =>
+    partsOf(message, 'tool').some(
+      (part) => part['type'] === 'tool-result' && part['toolCallId'] === toolCallId,
+    ),
+  );
+  const open = before
+    .slice(answered + 1)
+    .flatMap((message) => partsOf(message, 'assistant'))
+    .filter((part) => part['toolCallId'] === toolCallId);
   const [call, ...others] = open.filter((part) => part['type'] === 'tool-call');
-  if (call === undefined || others.length > 0 || call['toolName'] !== toolName || !isSameInput(call['input'], input)) return undefined;
-  const questions = new Set(open.filter((part) => part['type'] === 'tool-approval-request').map((part) => part['approvalId']));
-  const answers = partsOf(messages.at(-1), 'tool').filter((part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']));
-  if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true)) return undefined;
+  if (
+    call === undefined ||
+    others.length > 0 ||
+    call['toolName'] !== toolName ||
+    !isSameInput(call['input'], input)
+  )
+    return undefined;
+  const questions = new Set(
+    open
+      .filter((part) => part['type'] === 'tool-approval-request')
+      .map((part) => part['approvalId']),
+  );
+  const answers = partsOf(messages.at(-1), 'tool').filter(
+    (part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']),
+  );
+  if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true))
+    return undefined;
   const id = answers[0]!['approvalId'];
   return typeof id === 'string' ? id : undefined;
 }
@@ -283,7 +433,9 @@ function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {
 }
 
 /** Yields what a call reports while it runs, each as `{ progress }`, and at the end its answer. */
-async function* withProgress(run: (onProgress: (progress: unknown) => void) => Promise<unknown>): AsyncGenerator<unknown, void> {
+async function* withProgress(
+  run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
+): AsyncGenerator<unknown, void> {
   const reported: unknown[] = [];
   let running = true;
   let wake = (): void => undefined;

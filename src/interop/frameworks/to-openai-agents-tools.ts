@@ -10,20 +10,44 @@ import { parseArguments } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { openAIAgentsContent } from '../export/result-content.js';
 import { objectSchema } from '../schema/object-schema.js';
-import { AskedCalls, framing, frameworkSchema, GuardedCalls, notAsked, type AskedCall, type FramedCall, type FrameworkOptions } from './guarded-calls.js';
+import {
+  AskedCalls,
+  framing,
+  frameworkSchema,
+  GuardedCalls,
+  notAsked,
+  type AskedCall,
+  type FramedCall,
+  type FrameworkOptions,
+} from './guarded-calls.js';
 
 /** The part of the run's context that is used: the program's own, and the calls that a user approved. */
-type AgentsRunContext = { readonly context?: unknown; isToolApproved(call: { toolName: string; callId: string }): boolean | undefined };
+type AgentsRunContext = {
+  readonly context?: unknown;
+  isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
+};
 
 /** A function tool of @openai/agents. */
 export interface OpenAIAgentsTool {
   type: 'function';
   name: string;
   description: string;
-  parameters: { type: 'object'; properties: Record<string, never>; required: string[]; additionalProperties: true };
+  parameters: {
+    type: 'object';
+    properties: Record<string, never>;
+    required: string[];
+    additionalProperties: true;
+  };
   strict: false;
   deferLoading: false;
-  invoke: (context: AgentsRunContext, input: string, details?: { readonly toolCall?: { readonly callId: string } | undefined; readonly signal?: AbortSignal | undefined }) => Promise<string | readonly object[]>;
+  invoke: (
+    context: AgentsRunContext,
+    input: string,
+    details?: {
+      readonly toolCall?: { readonly callId: string } | undefined;
+      readonly signal?: AbortSignal | undefined;
+    },
+  ) => Promise<string | readonly object[]>;
   needsApproval: (context: AgentsRunContext, input: unknown, callId?: string) => Promise<boolean>;
   isEnabled: () => Promise<boolean>;
 }
@@ -39,23 +63,50 @@ export interface OpenAIAgentsTool {
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
-export function toOpenAIAgentsTools(input: ExportInput, options: FrameworkOptions): OpenAIAgentsTool[] {
-  const { executor, policy, store = new MemoryStateStore(), level, ...rest } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
+export function toOpenAIAgentsTools(
+  input: ExportInput,
+  options: FrameworkOptions,
+): OpenAIAgentsTool[] {
+  const {
+    executor,
+    policy,
+    store = new MemoryStateStore(),
+    level,
+    ...rest
+  } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
   const calls = new GuardedCalls(executor, policy);
   const asked = new AskedCalls(store, 'openai-agents');
   const frame = framing(rest);
-  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) => toTool(tool, calls, asked, frame));
+  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) =>
+    toTool(tool, calls, asked, frame),
+  );
 }
 
-function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, asked: AskedCalls, frame: ReturnType<typeof framing>): OpenAIAgentsTool {
+function toTool(
+  { entry, name, rendered }: ExportedTool,
+  calls: GuardedCalls,
+  asked: AskedCalls,
+  frame: ReturnType<typeof framing>,
+): OpenAIAgentsTool {
   // A run without a context of its own has an empty object.
-  const callOf = ({ context }: AgentsRunContext, input: unknown, id: string = randomUUID()): Promise<FramedCall> =>
-    frame({ id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input }, isPlainObject(context) && Reflect.ownKeys(context).length === 0 ? undefined : context);
+  const callOf = (
+    { context }: AgentsRunContext,
+    input: unknown,
+    id: string = randomUUID(),
+  ): Promise<FramedCall> =>
+    frame(
+      { id, name: entry.name, input: typeof input === 'string' ? parseArguments(input) : input },
+      isPlainObject(context) && Reflect.ownKeys(context).length === 0 ? undefined : context,
+    );
   return {
     type: 'function',
     name,
     description: rendered.description,
-    parameters: { required: [], additionalProperties: true, ...objectSchema(rendered.inputSchema) } as OpenAIAgentsTool['parameters'],
+    parameters: {
+      required: [],
+      additionalProperties: true,
+      ...objectSchema(rendered.inputSchema),
+    } as OpenAIAgentsTool['parameters'],
     strict: false,
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
@@ -63,12 +114,14 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
       const call = await callOf(context, input, callId);
       if (!(await calls.needsApproval(call, context))) return false;
       // A question that was answered is not asked again: its call may have run.
-      if (context.isToolApproved({ toolName: name, callId: call.id }) !== true) await asked.remember(name, call);
+      if (context.isToolApproved({ toolName: name, callId: call.id }) !== true)
+        await asked.remember(name, call);
       return true;
     },
     invoke: async (context, input, { toolCall, signal } = {}) => {
       const call = await callOf(context, input, toolCall?.callId);
-      const isApproved = (callId: string) => context.isToolApproved({ toolName: name, callId }) === true;
+      const isApproved = (callId: string) =>
+        context.isToolApproved({ toolName: name, callId }) === true;
       const approved = toolCall !== undefined && isApproved(toolCall.callId);
       if (approved) {
         try {
@@ -94,6 +147,14 @@ function toTool({ entry, name, rendered }: ExportedTool, calls: GuardedCalls, as
 /** @throws ToolError `INVALID_APPROVAL` unless the call's input is all that was asked about under its id. */
 function assertAsked(question: AskedCall | undefined, call: ToolCall): void {
   if (question === undefined) throw notAsked();
-  if (question.input === null) throw new ToolError('INVALID_APPROVAL', 'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.');
-  if (question.input !== digestOf(call.input ?? {})) throw new ToolError('INVALID_APPROVAL', 'Expected the input that was asked about, got another. Nothing was run; call again with a new id.');
+  if (question.input === null)
+    throw new ToolError(
+      'INVALID_APPROVAL',
+      'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.',
+    );
+  if (question.input !== digestOf(call.input ?? {}))
+    throw new ToolError(
+      'INVALID_APPROVAL',
+      'Expected the input that was asked about, got another. Nothing was run; call again with a new id.',
+    );
 }

@@ -25,9 +25,17 @@ export function objectSchema(schema: JsonSchema): ObjectSchema {
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
   const { properties, required, notes } = fold(schema, { root: schema, left: MOST_PARTS });
   const kept = structuredClone(withoutKeys(rest, COMBINING));
-  if (notes.length > 0) kept['description'] = [schema['description'], ...notes].filter((each) => typeof each === 'string').join('\n');
+  if (notes.length > 0)
+    kept['description'] = [schema['description'], ...notes]
+      .filter((each) => typeof each === 'string')
+      .join('\n');
   const unique = [...new Set(required)];
-  return { type: 'object', properties: structuredClone(properties), ...(unique.length === 0 ? {} : { required: unique }), ...kept };
+  return {
+    type: 'object',
+    properties: structuredClone(properties),
+    ...(unique.length === 0 ? {} : { required: unique }),
+    ...kept,
+  };
 }
 
 interface Folded {
@@ -44,7 +52,9 @@ function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: numb
   if (node === undefined) return { properties: {}, required: [], notes: [] };
   const own: Folded = { properties: propertiesOf(node), required: requiredOf(node), notes: [] };
   const all = schemasUnder(node, 'allOf').map((each) => fold(each, place));
-  const alternatives = [schemasUnder(node, 'anyOf'), schemasUnder(node, 'oneOf')].filter((each) => each.length > 0).map((each) => either(each.map((one) => fold(one, place))));
+  const alternatives = [schemasUnder(node, 'anyOf'), schemasUnder(node, 'oneOf')]
+    .filter((each) => each.length > 0)
+    .map((each) => either(each.map((one) => fold(one, place))));
   return [own, ...all, ...alternatives].reduce((before, next) => ({
     properties: merged(before.properties, next.properties, 'allOf'),
     required: [...before.required, ...next.required],
@@ -53,20 +63,37 @@ function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: numb
 }
 
 function either(branches: readonly Folded[]): Folded {
-  const shared = branches[0]!.required.filter((name) => branches.every(({ required }) => required.includes(name)));
+  const shared = branches[0]!.required.filter((name) =>
+    branches.every(({ required }) => required.includes(name)),
+  );
   const sets = branches.map(({ required }) => required.filter((name) => !shared.includes(name)));
-  const note = sets.filter((set) => set.length > 0).map((set) => set.map((name) => JSON.stringify(name)).join(' and '));
+  const note = sets
+    .filter((set) => set.length > 0)
+    .map((set) => set.map((name) => JSON.stringify(name)).join(' and '));
   return {
-    properties: branches.map(({ properties }) => properties).reduce((before, next) => merged(before, next, 'anyOf')),
+    properties: branches
+      .map(({ properties }) => properties)
+      .reduce((before, next) => merged(before, next, 'anyOf')),
     required: shared,
-    notes: [...branches.flatMap(({ notes }) => notes), ...(note.length === sets.length ? [`Give one of these: ${[...new Set(note)].join('; or ')}.`] : [])],
+    notes: [
+      ...branches.flatMap(({ notes }) => notes),
+      ...(note.length === sets.length
+        ? [`Give one of these: ${[...new Set(note)].join('; or ')}.`]
+        : []),
+    ],
   };
 }
 
 /** Returns the properties of both; where they differ, both schemas or either of them hold. */
-function merged(a: Folded['properties'], b: Folded['properties'], how: 'allOf' | 'anyOf'): Folded['properties'] {
+function merged(
+  a: Folded['properties'],
+  b: Folded['properties'],
+  how: 'allOf' | 'anyOf',
+): Folded['properties'] {
   const others = Object.entries(b).filter(([name]) => !Object.hasOwn(a, name));
-  const both = mapValues(a, ([name, schema]) => (Object.hasOwn(b, name) ? joined(asSchema(schema), b[name]!, how) : asSchema(schema)));
+  const both = mapValues(a, ([name, schema]) =>
+    Object.hasOwn(b, name) ? joined(asSchema(schema), b[name]!, how) : asSchema(schema),
+  );
   return Object.fromEntries([...Object.entries(both), ...others]);
 }
 
@@ -75,24 +102,45 @@ function joined(a: JsonSchema, b: JsonSchema, how: 'allOf' | 'anyOf'): JsonSchem
   if (Object.keys(b).length === 0) return how === 'allOf' ? a : b;
   if (Object.keys(a).length === 0) return how === 'allOf' ? b : a;
   const before = Array.isArray(a[how]) && Object.keys(a).length === 1 ? schemasUnder(a, how) : [a];
-  return before.some((each) => canonicalJson(each) === canonicalJson(b)) ? a : { [how]: [...before, b] };
+  return before.some((each) => canonicalJson(each) === canonicalJson(b))
+    ? a
+    : { [how]: [...before, b] };
 }
 
 /** Returns a copy without some keys. */
-export function withoutKeys(value: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
+export function withoutKeys(
+  value: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }
 
 /** Appends to a description what could not be said in the target's own words. */
-export function noted(description: unknown, notes: readonly (readonly [keyword: string, value: unknown])[]): string | undefined {
+export function noted(
+  description: unknown,
+  notes: readonly (readonly [keyword: string, value: unknown])[],
+): string | undefined {
   const text = notes.map(([keyword, value]) => `${keyword}: ${shortJson(value)}`).join('; ');
   const before = typeof description === 'string' ? description : '';
-  return text === '' ? (before === '' ? undefined : before) : before === '' ? text : `${before} (${text})`;
+  return text === ''
+    ? before === ''
+      ? undefined
+      : before
+    : before === ''
+      ? text
+      : `${before} (${text})`;
 }
 
 const NOTE_LENGTH = 200;
 
 function shortJson(value: unknown): string {
-  const text = typeof value === 'string' ? value : isPlainObject(value) || Array.isArray(value) ? canonicalJson(value) : String(value);
-  return text.length <= NOTE_LENGTH ? text : `${text.slice(0, NOTE_LENGTH - 1)}…`.replace(/[\ud800-\udbff](?=…$)/, '');
+  const text =
+    typeof value === 'string'
+      ? value
+      : isPlainObject(value) || Array.isArray(value)
+        ? canonicalJson(value)
+        : String(value);
+  return text.length <= NOTE_LENGTH
+    ? text
+    : `${text.slice(0, NOTE_LENGTH - 1)}…`.replace(/[\ud800-\udbff](?=…$)/, '');
 }

@@ -1,4 +1,10 @@
-import type { CallToolRequest, Client, ElicitResult, InputRequiredResult, RequestOptions } from '@modelcontextprotocol/client';
+import type {
+  CallToolRequest,
+  Client,
+  ElicitResult,
+  InputRequiredResult,
+  RequestOptions,
+} from '@modelcontextprotocol/client';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { onAbort } from '../../core/listeners.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -18,9 +24,20 @@ import type { ToolContext } from '../../tool/tool-options.js';
  */
 export type OnElicit = (
   server: string,
-  request: { readonly message: string; readonly requestedSchema?: Readonly<Record<string, unknown>>; readonly [field: string]: unknown },
-  about: { readonly call?: { readonly id: string; readonly toolName: string }; readonly principal?: string; readonly signal: AbortSignal },
-) => Promise<{ readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>> }>;
+  request: {
+    readonly message: string;
+    readonly requestedSchema?: Readonly<Record<string, unknown>>;
+    readonly [field: string]: unknown;
+  },
+  about: {
+    readonly call?: { readonly id: string; readonly toolName: string };
+    readonly principal?: string;
+    readonly signal: AbortSignal;
+  },
+) => Promise<{
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+}>;
 
 /** Rounds of questions in one call; the SDK's own number. */
 const MOST_ROUNDS = 10;
@@ -45,23 +62,39 @@ export class Elicitation {
   }
 
   /** Makes a call, and makes it again with the answers as often as the server answers with questions (protocol 2026-07-28). */
-  async call(client: Client, params: CallParams, options: RequestOptions & { readonly signal: AbortSignal }, context: ToolContext): Promise<unknown> {
+  async call(
+    client: Client,
+    params: CallParams,
+    options: RequestOptions & { readonly signal: AbortSignal },
+    context: ToolContext,
+  ): Promise<unknown> {
     this.#calls.add(context);
     try {
       let next = params;
       for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-        const result = (await client.callTool(next, { ...options, allowInputRequired: true })) as { readonly resultType?: unknown };
+        const result = (await client.callTool(next, { ...options, allowInputRequired: true })) as {
+          readonly resultType?: unknown;
+        };
         if (result.resultType !== 'input_required') return result;
         const { inputRequests = {}, requestState } = result as InputRequiredResult;
         const asked = Object.entries(inputRequests);
         if (asked.length === 0) await pauseFor(PACE_MS, this.#clock, options.signal);
-        const answers = await Promise.all(asked.map(async ([key, { method, params: form }]) => {
-          if (method !== 'elicitation/create') throw new Error(`Expected a question to the user, got ${method}.`);
-          return [key, await this.#ask(form, [context], options.signal)] as const;
-        }));
-        next = { ...params, ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }), ...(requestState !== undefined && { requestState }) };
+        const answers = await Promise.all(
+          asked.map(async ([key, { method, params: form }]) => {
+            if (method !== 'elicitation/create')
+              throw new Error(`Expected a question to the user, got ${method}.`);
+            return [key, await this.#ask(form, [context], options.signal)] as const;
+          }),
+        );
+        next = {
+          ...params,
+          ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }),
+          ...(requestState !== undefined && { requestState }),
+        };
       }
-      throw new Error(`Expected an answer after ${MOST_ROUNDS} rounds of questions, got another question.`);
+      throw new Error(
+        `Expected an answer after ${MOST_ROUNDS} rounds of questions, got another question.`,
+      );
     } finally {
       this.#calls.delete(context);
     }
@@ -75,20 +108,40 @@ export class Elicitation {
     return this.#ask(params as ElicitParams, calls, signal);
   }
 
-  async #ask(params: ElicitParams, calls: readonly ToolContext[], signal: AbortSignal): Promise<ElicitResult> {
+  async #ask(
+    params: ElicitParams,
+    calls: readonly ToolContext[],
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
     const [first] = calls;
     const { callId: id, toolName, principal } = first ?? {};
-    const call = calls.length === 1 && id !== undefined && toolName !== undefined ? { id, toolName } : undefined;
+    const call =
+      calls.length === 1 && id !== undefined && toolName !== undefined
+        ? { id, toolName }
+        : undefined;
     const controller = new AbortController();
-    const stops = [signal, ...(calls.length === 1 ? [first!.signal] : [])].map((each) => onAbort(each, () => controller.abort(each!.reason)));
+    const stops = [signal, ...(calls.length === 1 ? [first!.signal] : [])].map((each) =>
+      onAbort(each, () => controller.abort(each!.reason)),
+    );
     const goOns = calls.map((each) => pauseLimits(each.signal));
     try {
-      const about = Object.freeze({ ...(call && { call: Object.freeze(call) }), ...(principal !== undefined && { principal }), signal: controller.signal });
-      const answered = (async () => this.#onElicit(this.#server, params, about))().catch((cause: unknown) => {
-        // The server is told what is thrown here; a failure of the program may name its hosts, paths and credentials.
-        throw new Error('The question could not be answered: the program that answers failed.', { cause });
+      const about = Object.freeze({
+        ...(call && { call: Object.freeze(call) }),
+        ...(principal !== undefined && { principal }),
+        signal: controller.signal,
       });
-      return withDefaults(checkedAnswer(await untilAborted(answered, controller.signal, toolName ?? 'the question')), params.requestedSchema);
+      const answered = (async () => this.#onElicit(this.#server, params, about))().catch(
+        (cause: unknown) => {
+          // The server is told what is thrown here; a failure of the program may name its hosts, paths and credentials.
+          throw new Error('The question could not be answered: the program that answers failed.', {
+            cause,
+          });
+        },
+      );
+      return withDefaults(
+        checkedAnswer(await untilAborted(answered, controller.signal, toolName ?? 'the question')),
+        params.requestedSchema,
+      );
     } finally {
       for (const goOn of goOns) goOn();
       for (const stop of stops) stop();
@@ -96,15 +149,29 @@ export class Elicitation {
   }
 }
 
-function checkedAnswer(answer: Awaited<ReturnType<OnElicit>> | undefined): Awaited<ReturnType<OnElicit>> {
-  if (isPlainObject(answer) && ['accept', 'decline', 'cancel'].includes(answer.action)) return answer;
-  throw new Error("Expected onElicit to return { action: 'accept', 'decline' or 'cancel', content }, got another value.");
+function checkedAnswer(
+  answer: Awaited<ReturnType<OnElicit>> | undefined,
+): Awaited<ReturnType<OnElicit>> {
+  if (isPlainObject(answer) && ['accept', 'decline', 'cancel'].includes(answer.action))
+    return answer;
+  throw new Error(
+    "Expected onElicit to return { action: 'accept', 'decline' or 'cancel', content }, got another value.",
+  );
 }
 
 /** Fills in what the form says of fields that the user left out. */
-function withDefaults({ action, content = {} }: Awaited<ReturnType<OnElicit>>, schema: ElicitParams['requestedSchema']): ElicitResult {
+function withDefaults(
+  { action, content = {} }: Awaited<ReturnType<OnElicit>>,
+  schema: ElicitParams['requestedSchema'],
+): ElicitResult {
   if (action !== 'accept') return { action };
   const fields = isPlainObject(schema?.['properties']) ? Object.entries(schema['properties']) : [];
-  const defaults = fields.flatMap(([name, field]) => (isPlainObject(field) && field['default'] !== undefined && (!Object.hasOwn(content, name) || content[name] === undefined) ? [[name, field['default']] as const] : []));
+  const defaults = fields.flatMap(([name, field]) =>
+    isPlainObject(field) &&
+    field['default'] !== undefined &&
+    (!Object.hasOwn(content, name) || content[name] === undefined)
+      ? [[name, field['default']] as const]
+      : [],
+  );
   return { action, content: { ...content, ...Object.fromEntries(defaults) } } as ElicitResult;
 }

@@ -7,14 +7,33 @@ import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import { expandTransport, hidingSecrets, type Environment } from '../settings/transport-settings.js';
+import {
+  expandTransport,
+  hidingSecrets,
+  type Environment,
+} from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
-import { ConnectionLostError, inAnySession, isMethodNotFound, keepWhole, labelOf, readAllPages, SessionExpiredError, unavailable } from './server-answers.js';
+import {
+  ConnectionLostError,
+  inAnySession,
+  isMethodNotFound,
+  keepWhole,
+  labelOf,
+  readAllPages,
+  SessionExpiredError,
+  unavailable,
+} from './server-answers.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { homedir } from 'node:os';
-import { createTransport, listenToStderr, withEnvFile, type Credentials, type McpPackages } from './transports.js';
+import {
+  createTransport,
+  listenToStderr,
+  withEnvFile,
+  type Credentials,
+  type McpPackages,
+} from './transports.js';
 
 /** The protocol that a server speaks: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
@@ -73,9 +92,16 @@ interface Session {
 }
 
 /** Makes requests in a session. */
-type Work<T> = (session: Session, options: RequestOptions & { readonly signal: AbortSignal }) => Promise<T>;
+type Work<T> = (
+  session: Session,
+  options: RequestOptions & { readonly signal: AbortSignal },
+) => Promise<T>;
 
-type State = { readonly kind: 'idle' } | { readonly kind: 'opening'; readonly session: Promise<Session> } | { readonly kind: 'open'; readonly session: Session } | { readonly kind: 'closed' };
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'opening'; readonly session: Promise<Session> }
+  | { readonly kind: 'open'; readonly session: Session }
+  | { readonly kind: 'closed' };
 
 /** The limit of opening and of listing, however long calls may take. */
 const SETUP_TIMEOUT_MS = 30_000;
@@ -85,7 +111,13 @@ const GOODBYE_TIMEOUT_MS = 1_000;
 /** The SDK's own limit of 60 s would cut calls off whose tools have more; deadlines are set here and by executors. */
 const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
 /** The SDK wants a schema for results; what came is looked at elsewhere. */
-const ANYTHING = Object.freeze({ '~standard': Object.freeze({ version: 1 as const, vendor: 'tooldex', validate: (value: unknown) => ({ value }) }) });
+const ANYTHING = Object.freeze({
+  '~standard': Object.freeze({
+    version: 1 as const,
+    vendor: 'tooldex',
+    validate: (value: unknown) => ({ value }),
+  }),
+});
 
 /**
  * The connection to one server: opened when it is first needed, and again after it was lost.
@@ -112,11 +144,27 @@ export class McpConnection {
   /** Lists the server's tools. @throws ListingError, ToolError, or whatever the transport throws. */
   async listTools(): Promise<RawListing> {
     return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
-      inAnySession(() => this.#use(signal, async ({ client, number }, options) => {
-        const capabilities: Readonly<Record<string, unknown>> = { ...client.getServerCapabilities() };
-        const tools = await readAllPages((cursor) => client.request({ method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) }, ANYTHING, options), { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted }).catch((error: unknown) => (capabilities['tools'] === undefined && isMethodNotFound(error) ? [] : Promise.reject(error as Error)));
-        return { tools, era: client.getProtocolEra() ?? 'legacy', session: number, capabilities };
-      })),
+      inAnySession(() =>
+        this.#use(signal, async ({ client, number }, options) => {
+          const capabilities: Readonly<Record<string, unknown>> = {
+            ...client.getServerCapabilities(),
+          };
+          const tools = await readAllPages(
+            (cursor) =>
+              client.request(
+                { method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) },
+                ANYTHING,
+                options,
+              ),
+            { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted },
+          ).catch((error: unknown) =>
+            capabilities['tools'] === undefined && isMethodNotFound(error)
+              ? []
+              : Promise.reject(error as Error),
+          );
+          return { tools, era: client.getProtocolEra() ?? 'legacy', session: number, capabilities };
+        }),
+      ),
     );
   }
 
@@ -133,19 +181,36 @@ export class McpConnection {
    * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
    * @throws whatever the SDK throws; see `callFailure`.
    */
-  async callTool({ session, tool, inputSchema, arguments: input, context, onProgress }: CallRequest): Promise<unknown> {
+  async callTool({
+    session,
+    tool,
+    inputSchema,
+    arguments: input,
+    context,
+    onProgress,
+  }: CallRequest): Promise<unknown> {
     return this.#use(context.signal, ({ client, number, elicitation }, options) => {
       if (number !== session) throw new SessionExpiredError();
       const request = { name: tool, arguments: input as Record<string, unknown> };
       // Handing the definition over keeps the SDK from compiling the server's output schema, which may be made to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
-      const all = { ...options, toolDefinition, ...(onProgress === undefined ? {} : { onprogress: onProgress }) };
-      return elicitation === undefined ? client.callTool(request, all) : elicitation.call(client, request, all, context);
+      const all = {
+        ...options,
+        toolDefinition,
+        ...(onProgress === undefined ? {} : { onprogress: onProgress }),
+      };
+      return elicitation === undefined
+        ? client.callTool(request, all)
+        : elicitation.call(client, request, all, context);
     });
   }
 
   /** Makes other requests than calls in the session in which they were offered. @throws as `callTool`. */
-  async askIn<T>(session: number, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
+  async askIn<T>(
+    session: number,
+    { signal }: ToolContext,
+    work: (ask: Ask) => Promise<T>,
+  ): Promise<T> {
     return this.#use(signal, ({ client, number }, options) => {
       if (number !== session) throw new SessionExpiredError();
       return work((method, params) => client.request({ method, params }, ANYTHING, options));
@@ -155,14 +220,17 @@ export class McpConnection {
   /** Resolves when the server answers. */
   async ping(signal?: AbortSignal): Promise<void> {
     const sdk = await this.#options.packages.client();
-    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) => inAnySession(() => this.#use(stop, ({ client }, options) => pingOf(client, options, sdk))));
+    await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) =>
+      inAnySession(() => this.#use(stop, ({ client }, options) => pingOf(client, options, sdk))),
+    );
   }
 
   /** Makes sure that a session is open. @returns its number. */
   async open(signal?: AbortSignal): Promise<number> {
     const session = await this.#session(signal);
     // That a stream has ended is heard before it is looked at: this process may have been busy since.
-    if (session.isStateless()) for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+    if (session.isStateless())
+      for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return session.number;
   }
 
@@ -218,7 +286,10 @@ export class McpConnection {
   async #request<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     // One of our own: the SDK sends the reason of the signal to the server, and the caller's may say too much.
     const controller = new AbortController();
-    const stops = [onAbort(signal, () => controller.abort('the caller gave up')), onAbort(session.gone.signal, () => controller.abort(session.gone.signal.reason))];
+    const stops = [
+      onAbort(signal, () => controller.abort('the caller gave up')),
+      onAbort(session.gone.signal, () => controller.abort(session.gone.signal.reason)),
+    ];
     const { signal: gone } = session.gone;
     try {
       if (gone.aborted) throw gone.reason;
@@ -232,7 +303,8 @@ export class McpConnection {
 
   /** Returns the open session, or a new one; whoever asks meanwhile shares it, and giving up ends only one's own wait. */
   async #session(signal: AbortSignal | undefined): Promise<Session> {
-    if (this.#state.kind === 'closed') throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
+    if (this.#state.kind === 'closed')
+      throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
     if (this.#state.kind === 'open') return this.#state.session;
     const opening = this.#state.kind === 'opening' ? this.#state.session : this.#startOpening();
     return new Promise((resolve, reject) => {
@@ -243,13 +315,16 @@ export class McpConnection {
   }
 
   #startOpening(): Promise<Session> {
-    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) => this.#withScopes(() => this.#open(signal)));
+    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) =>
+      this.#withScopes(() => this.#open(signal)),
+    );
     this.#state = { kind: 'opening', session };
     const settle = (next: State) => {
       if (this.#state.kind === 'opening' && this.#state.session === session) this.#state = next;
     };
     session.then(
-      (opened) => settle(opened.gone.signal.aborted ? { kind: 'idle' } : { kind: 'open', session: opened }),
+      (opened) =>
+        settle(opened.gone.signal.aborted ? { kind: 'idle' } : { kind: 'open', session: opened }),
       () => settle({ kind: 'idle' }),
     );
     return session;
@@ -260,7 +335,12 @@ export class McpConnection {
     if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
     const { SdkError, SdkErrorCode } = await this.#options.packages.client();
     return this.#openOnce(signal).catch(async (error: unknown) => {
-      if (signal.aborted || !(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed) throw error;
+      if (
+        signal.aborted ||
+        !(error instanceof SdkError) ||
+        error.code !== SdkErrorCode.EraNegotiationFailed
+      )
+        throw error;
       this.#isOld = true;
       return this.#openOnce(signal).catch((again: unknown) => {
         this.#isOld = false;
@@ -274,7 +354,12 @@ export class McpConnection {
     const { Client } = await packages.client();
     const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
     const settings = await withEnvFile(expandTransport(this.#server.transport, variables));
-    const transport = await createTransport(settings, packages, () => this.#drop(session), this.#options);
+    const transport = await createTransport(
+      settings,
+      packages,
+      () => this.#drop(session),
+      this.#options,
+    );
     this.#hide = hidingSecrets(this.#server.transport, settings, variables);
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
@@ -282,13 +367,31 @@ export class McpConnection {
       capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },
       inputRequired: { autoFulfill: false }, // Which of the calls asks is known here only.
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
-      versionNegotiation: (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http' ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } } : { mode: 'legacy' },
+      versionNegotiation:
+        (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
+          ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } }
+          : { mode: 'legacy' },
     });
-    const elicitation = onElicit === undefined ? undefined : new Elicitation(this.#server.name, onElicit, this.#options.clock);
-    if (elicitation !== undefined) client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => elicitation.answer(params, mcpReq.signal));
+    const elicitation =
+      onElicit === undefined
+        ? undefined
+        : new Elicitation(this.#server.name, onElicit, this.#options.clock);
+    if (elicitation !== undefined)
+      client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
+        elicitation.answer(params, mcpReq.signal),
+      );
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
     const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
-    const session: Session = { number: ++this.#sessions, client, transport, elicitation, gone: new AbortController(), isStateless, tellsChanges: false, isWatched: false };
+    const session: Session = {
+      number: ++this.#sessions,
+      client,
+      transport,
+      elicitation,
+      gone: new AbortController(),
+      isStateless,
+      tellsChanges: false,
+      isWatched: false,
+    };
     const stop = onAbort(signal, () => this.#end(session));
     try {
       await client.connect(transport, NO_LIMIT);
@@ -312,7 +415,11 @@ export class McpConnection {
     if (session.gone.signal.aborted) return;
     const { clock, packages } = this.#options;
     const sdk = await packages.client();
-    const answered = await withDeadline((signal) => this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)), { clock, timeoutMs: PING_TIMEOUT_MS });
+    const answered = await withDeadline(
+      (signal) =>
+        this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)),
+      { clock, timeoutMs: PING_TIMEOUT_MS },
+    );
     if (answered.kind !== 'returned') this.#drop(session);
     else this.#options.onDoubt(); // It may be another process that answers.
   }
@@ -332,7 +439,8 @@ export class McpConnection {
   }
 
   #drop(session: Session): void {
-    if (this.#state.kind === 'open' && this.#state.session === session) this.#state = { kind: 'idle' };
+    if (this.#state.kind === 'open' && this.#state.session === session)
+      this.#state = { kind: 'idle' };
     this.#end(session);
   }
 
@@ -340,9 +448,11 @@ export class McpConnection {
   #end({ client, transport, gone }: Session): void {
     if (gone.signal.aborted) return;
     gone.abort(new ConnectionLostError('the connection was lost'));
-    const closing: Promise<unknown> = Promise.allSettled([transport.close(), client.close()]).then(() => {
-      this.#closing = this.#closing.filter((other) => other !== closing);
-    });
+    const closing: Promise<unknown> = Promise.allSettled([transport.close(), client.close()]).then(
+      () => {
+        this.#closing = this.#closing.filter((other) => other !== closing);
+      },
+    );
     this.#closing.push(closing);
   }
 
@@ -350,24 +460,40 @@ export class McpConnection {
   async #sayGoodbye({ transport }: Session): Promise<void> {
     if (!('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
-    await withDeadline(() => terminateSession.call(transport), { clock: this.#options.clock, timeoutMs: GOODBYE_TIMEOUT_MS });
+    await withDeadline(() => terminateSession.call(transport), {
+      clock: this.#options.clock,
+      timeoutMs: GOODBYE_TIMEOUT_MS,
+    });
   }
 
   #setupMs(): number {
     return Math.min(this.#server.timeoutMs, SETUP_TIMEOUT_MS);
   }
 
-  async #inTime<T>(what: string, timeoutMs: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #inTime<T>(
+    what: string,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const settled = await withDeadline(work, { clock: this.#options.clock, timeoutMs, signal });
     if (settled.kind === 'returned') return settled.value;
     if (settled.kind === 'threw') throw settled.error;
     if (settled.kind === 'aborted') throw abortError(signal!);
-    throw new ToolError('TIMEOUT', expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'), { details: { timeoutMs } });
+    throw new ToolError(
+      'TIMEOUT',
+      expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'),
+      { details: { timeoutMs } },
+    );
   }
 }
 
 /** Sends a ping. The 2026 protocol has none; asking for what the server can do is as cheap. A server that answers with an error is there, too. */
-async function pingOf(client: Client, options: RequestOptions, { ProtocolError }: typeof McpClient): Promise<void> {
+async function pingOf(
+  client: Client,
+  options: RequestOptions,
+  { ProtocolError }: typeof McpClient,
+): Promise<void> {
   try {
     await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
   } catch (error) {

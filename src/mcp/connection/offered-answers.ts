@@ -8,23 +8,52 @@ export type Ask = (method: string, params: Readonly<Record<string, unknown>>) =>
 export type Input = Readonly<Record<string, unknown>>;
 
 const text = (words: string) => ({ type: 'text', text: words });
-const METHODS: Readonly<Record<Exclude<ListName, 'tools'>, string>> = { resources: 'resources/list', resourceTemplates: 'resources/templates/list', prompts: 'prompts/list' };
+const METHODS: Readonly<Record<Exclude<ListName, 'tools'>, string>> = {
+  resources: 'resources/list',
+  resourceTemplates: 'resources/templates/list',
+  prompts: 'prompts/list',
+};
 
 /** Reads a list of the server until `take` returns true. One that the server does not have is empty. */
-async function read(list: keyof typeof METHODS, ask: Ask, take: (item: Input) => boolean): Promise<void> {
-  const reading = readPages((cursor) => ask(METHODS[list], cursor === undefined ? {} : { cursor }), list, (item) => isPlainObject(item) && take(item));
-  await reading.catch((error: unknown) => (isMethodNotFound(error) ? undefined : Promise.reject(error as Error)));
+async function read(
+  list: keyof typeof METHODS,
+  ask: Ask,
+  take: (item: Input) => boolean,
+): Promise<void> {
+  const reading = readPages(
+    (cursor) => ask(METHODS[list], cursor === undefined ? {} : { cursor }),
+    list,
+    (item) => isPlainObject(item) && take(item),
+  );
+  await reading.catch((error: unknown) =>
+    isMethodNotFound(error) ? undefined : Promise.reject(error as Error),
+  );
 }
 
 /** Entries that one answer lists; a model asks for others by a text that they contain. */
 const MOST_LISTED = 1_000;
 /** Characters of one field. */
 const LONGEST = 2_048;
-const SHOWN = ['uri', 'uriTemplate', 'name', 'title', 'description', 'mimeType', 'size', 'required', 'arguments'];
+const SHOWN = [
+  'uri',
+  'uriTemplate',
+  'name',
+  'title',
+  'description',
+  'mimeType',
+  'size',
+  'required',
+  'arguments',
+];
 
 /** Lists the resources of a server that contain a text, and the templates by which the URIs of others are made. */
 export async function listResources(input: Input, ask: Ask): Promise<unknown> {
-  return { structuredContent: { resources: await listed('resources', input, ask), resourceTemplates: await listed('resourceTemplates', input, ask) } };
+  return {
+    structuredContent: {
+      resources: await listed('resources', input, ask),
+      resourceTemplates: await listed('resourceTemplates', input, ask),
+    },
+  };
 }
 
 /** Lists the prompts of a server that contain a text. */
@@ -32,19 +61,35 @@ export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
   return { structuredContent: { prompts: await listed('prompts', input, ask) } };
 }
 
-async function listed(list: keyof typeof METHODS, { contains }: Input, ask: Ask): Promise<readonly object[]> {
+async function listed(
+  list: keyof typeof METHODS,
+  { contains }: Input,
+  ask: Ask,
+): Promise<readonly object[]> {
   const entries: object[] = [];
   const wanted = typeof contains === 'string' ? contains.toLowerCase() : '';
   await read(list, ask, (item) => {
-    const has = ['uri', 'uriTemplate', 'name', 'title', 'description'].some((field) => typeof item[field] === 'string' && item[field].toLowerCase().includes(wanted));
+    const has = ['uri', 'uriTemplate', 'name', 'title', 'description'].some(
+      (field) => typeof item[field] === 'string' && item[field].toLowerCase().includes(wanted),
+    );
     return has && entries.push(shown(item)) >= MOST_LISTED;
   });
   return entries;
 }
 
 function shown(item: Input): object {
-  const valueOf = (value: unknown) => (typeof value === 'string' ? cleanText(value, LONGEST).text : Array.isArray(value) ? value.filter(isPlainObject).map(shown) : value);
-  return Object.fromEntries(SHOWN.filter((field) => item[field] !== undefined).map((field) => [field, valueOf(item[field])]));
+  const valueOf = (value: unknown) =>
+    typeof value === 'string'
+      ? cleanText(value, LONGEST).text
+      : Array.isArray(value)
+        ? value.filter(isPlainObject).map(shown)
+        : value;
+  return Object.fromEntries(
+    SHOWN.filter((field) => item[field] !== undefined).map((field) => [
+      field,
+      valueOf(item[field]),
+    ]),
+  );
 }
 
 /** Reads a resource that the server lists, or whose URI a template of it makes. */
@@ -52,9 +97,26 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   let isListed = false;
   if (typeof uri === 'string' && uri.length <= LONGEST) {
     await read('resources', ask, (item) => (isListed = item['uri'] === uri));
-    if (!isListed) await read('resourceTemplates', ask, ({ uriTemplate }) => (isListed = typeof uriTemplate === 'string' && isMadeBy(uriTemplate, uri)));
+    if (!isListed)
+      await read(
+        'resourceTemplates',
+        ask,
+        ({ uriTemplate }) =>
+          (isListed = typeof uriTemplate === 'string' && isMadeBy(uriTemplate, uri)),
+      );
   }
-  if (!isListed) return { isError: true, content: [text(expectedGot('a URI that the server lists, or one made by a template that it lists', describeValue(uri)))] };
+  if (!isListed)
+    return {
+      isError: true,
+      content: [
+        text(
+          expectedGot(
+            'a URI that the server lists, or one made by a template that it lists',
+            describeValue(uri),
+          ),
+        ),
+      ],
+    };
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
   return { content: contents.map((content) => blockOf(content, contents.length > 1)) };
 }
@@ -64,17 +126,38 @@ function blockOf(content: Input, isOneOfSeveral: boolean): object {
   const { uri, text: words, blob, mimeType } = content;
   if (typeof words === 'string') return text(isOneOfSeveral ? `${String(uri)}:\n${words}` : words);
   const [type] = typeof mimeType === 'string' ? mimeType.split('/') : [];
-  return type === 'image' || type === 'audio' ? { type, data: blob, mimeType } : { type: 'resource', resource: content };
+  return type === 'image' || type === 'audio'
+    ? { type, data: blob, mimeType }
+    : { type: 'resource', resource: content };
 }
 
 /** Gets a prompt that the server lists, its messages one after the other. */
 export async function getPrompt({ name, arguments: values }: Input, ask: Ask): Promise<unknown> {
   let isListed = false;
   await read('prompts', ask, (item) => (isListed = item['name'] === name));
-  if (!isListed) return { isError: true, content: [text(expectedGot('the name of a prompt that the server lists', describeValue(name)))] };
-  const messages = listIn(await ask('prompts/get', { name, ...(values !== undefined && { arguments: values }) }), 'messages');
-  const said = (role: unknown, block: Input) => (block['type'] === 'text' && messages.length > 1 ? { ...block, text: `${String(role)}: ${String(block['text'])}` } : block);
-  return { content: messages.flatMap(({ role, content }) => [content].flat().filter(isPlainObject).map((block) => said(role, block))) };
+  if (!isListed)
+    return {
+      isError: true,
+      content: [
+        text(expectedGot('the name of a prompt that the server lists', describeValue(name))),
+      ],
+    };
+  const messages = listIn(
+    await ask('prompts/get', { name, ...(values !== undefined && { arguments: values }) }),
+    'messages',
+  );
+  const said = (role: unknown, block: Input) =>
+    block['type'] === 'text' && messages.length > 1
+      ? { ...block, text: `${String(role)}: ${String(block['text'])}` }
+      : block;
+  return {
+    content: messages.flatMap(({ role, content }) =>
+      [content]
+        .flat()
+        .filter(isPlainObject)
+        .map((block) => said(role, block)),
+    ),
+  };
 }
 
 function listIn(result: unknown, field: string): readonly Input[] {

@@ -20,7 +20,9 @@ export class SessionExpiredError extends Error {
 
 /** Makes an attempt once more if its session had ended before anything was done in it. */
 export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
-  return attempt().catch((error: unknown) => (error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error)));
+  return attempt().catch((error: unknown) =>
+    error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error),
+  );
 }
 
 /** The error of calls whose session has ended; its name is shown to users. */
@@ -40,36 +42,74 @@ export function labelOf(server: string): string {
  * Faults on the way are thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
  * the server, an error that is no ToolError where it may have; of a server that ended with its last words. Texts of the server are shortened and cleaned of secrets.
  */
-export function callFailure(error: unknown, server: string, sdk: typeof McpClient, lastWords = ''): ToolResult<never> {
+export function callFailure(
+  error: unknown,
+  server: string,
+  sdk: typeof McpClient,
+  lastWords = '',
+): ToolResult<never> {
   const label = labelOf(server);
   if (isToolError(error)) throw error;
   if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
-  if (error instanceof SessionExpiredError) throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
-  if (error instanceof sdk.ProtocolError) return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
-  if (error instanceof sdk.InsufficientScopeError) throw unavailable(`${label} to take the call`, 'a token without the scopes that it asks for', error);
-  if (error instanceof sdk.SdkHttpError && error.status < 500) throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
+  if (error instanceof SessionExpiredError)
+    throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
+  if (error instanceof sdk.ProtocolError)
+    return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
+  if (error instanceof sdk.InsufficientScopeError)
+    throw unavailable(
+      `${label} to take the call`,
+      'a token without the scopes that it asks for',
+      error,
+    );
+  if (error instanceof sdk.SdkHttpError && error.status < 500)
+    throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
   if (error instanceof sdk.SdkError) {
-    if (error.code === sdk.SdkErrorCode.UnsupportedResultType) return fail(`${label} asks for something in the middle of the call, which this program does not answer; call it another way`);
-    if (error.code === sdk.SdkErrorCode.InvalidResult) throw new ToolError('INVALID_RESULT', expectedGot(`${label} to answer a call as the protocol says`, 'another answer'), { cause: error });
-    if (error.code === sdk.SdkErrorCode.NotConnected) throw unavailable(`a connection to ${label}`, 'none', error);
+    if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
+      return fail(
+        `${label} asks for something in the middle of the call, which this program does not answer; call it another way`,
+      );
+    if (error.code === sdk.SdkErrorCode.InvalidResult)
+      throw new ToolError(
+        'INVALID_RESULT',
+        expectedGot(`${label} to answer a call as the protocol says`, 'another answer'),
+        { cause: error },
+      );
+    if (error.code === sdk.SdkErrorCode.NotConnected)
+      throw unavailable(`a connection to ${label}`, 'none', error);
   }
-  if (codesOf(error).some((code) => NEVER_SENT.has(code))) throw unavailable(`${label} to be there`, describeFailure(error), error);
-  throw new Error(`Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known${error instanceof ConnectionLostError ? lastWords : ''}`, { cause: error });
+  if (codesOf(error).some((code) => NEVER_SENT.has(code)))
+    throw unavailable(`${label} to be there`, describeFailure(error), error);
+  throw new Error(
+    `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known${error instanceof ConnectionLostError ? lastWords : ''}`,
+    { cause: error },
+  );
 }
 
 /** Makes the error for a call that was not sent, or was turned away: another provider may be asked. */
 export function unavailable(expected: string, got: string, cause?: unknown): ToolError {
-  return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got), cause === undefined ? {} : { cause });
+  return new ToolError(
+    'PROVIDER_UNAVAILABLE',
+    expectedGot(expected, got),
+    cause === undefined ? {} : { cause },
+  );
 }
 
 /** Says why a server could not be opened or listed, in a line without secrets and without texts of the server. */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
-  if (error instanceof ConnectionLostError) return 'the connection was lost before it answered; messages above 16 MiB end it too';
-  const known = codesOf(error).map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
+  if (error instanceof ConnectionLostError)
+    return 'the connection was lost before it answered; messages above 16 MiB end it too';
+  const known = codesOf(error)
+    .map((code) => KNOWN_REASONS.get(code))
+    .find((reason) => reason !== undefined);
   if (known !== undefined) return known;
-  const status: unknown = typeof error === 'object' && error !== null ? (error as { status?: unknown }).status : undefined;
-  return typeof status === 'number' ? `${describeFailure(error)}, HTTP status ${status}` : describeFailure(error);
+  const status: unknown =
+    typeof error === 'object' && error !== null
+      ? (error as { status?: unknown }).status
+      : undefined;
+  return typeof status === 'number'
+    ? `${describeFailure(error)}, HTTP status ${status}`
+    : describeFailure(error);
 }
 
 const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
@@ -81,13 +121,24 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Codes of a connection that never came to be. */
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 
 /** Returns the codes of an error and of what caused it, the first cause first: the SDK wraps what the network says. */
 function codesOf(error: unknown): readonly string[] {
   const codes: string[] = [];
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; depth += 1) {
-    const { code, cause, data } = at as { code?: unknown; cause?: unknown; data?: { cause?: unknown } };
+    const { code, cause, data } = at as {
+      code?: unknown;
+      cause?: unknown;
+      data?: { cause?: unknown };
+    };
     if (typeof code === 'string') codes.unshift(code);
     at = cause ?? data?.cause;
   }
@@ -104,21 +155,54 @@ const MAX_FAILURE_LENGTH = 8_192;
  * is a part and no value. `isError` makes it the tool's failure, with the text, or else the structured content, as its message.
  */
 export function callResult(result: unknown): ToolResult {
-  const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as { content?: unknown; structuredContent?: Json; isError?: unknown };
-  const blocks = (Array.isArray(content) ? content.filter(isPlainObject) : []).map((block) => ({ part: partOfBlock(block), text: block['type'] === 'text' ? block['text'] : undefined }));
-  const texts = blocks.flatMap(({ part, text }) => (typeof text === 'string' && isForModel(part) ? [text] : []));
-  if (isError === true) return fail(failureText(texts.join('\n').trim() === '' && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : texts));
+  const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
+    content?: unknown;
+    structuredContent?: Json;
+    isError?: unknown;
+  };
+  const blocks = (Array.isArray(content) ? content.filter(isPlainObject) : []).map((block) => ({
+    part: partOfBlock(block),
+    text: block['type'] === 'text' ? block['text'] : undefined,
+  }));
+  const texts = blocks.flatMap(({ part, text }) =>
+    typeof text === 'string' && isForModel(part) ? [text] : [],
+  );
+  if (isError === true)
+    return fail(
+      failureText(
+        texts.join('\n').trim() === '' && structuredContent !== undefined
+          ? [JSON.stringify(structuredContent)]
+          : texts,
+      ),
+    );
   const value = structuredContent ?? (texts.length === 0 ? null : texts.join('\n'));
-  const isValue = (part: ContentPart, text: unknown) => (structuredContent === undefined ? typeof text === 'string' && part.audience === undefined : isJsonOf(structuredContent, text));
-  const parts = (blocks.every(({ part, text }) => isValue(part, text)) ? [] : blocks.filter(({ part, text }) => structuredContent === undefined || !isValue(part, text))).map(({ part }) => part);
+  const isValue = (part: ContentPart, text: unknown) =>
+    structuredContent === undefined
+      ? typeof text === 'string' && part.audience === undefined
+      : isJsonOf(structuredContent, text);
+  const parts = (
+    blocks.every(({ part, text }) => isValue(part, text))
+      ? []
+      : blocks.filter(({ part, text }) => structuredContent === undefined || !isValue(part, text))
+  ).map(({ part }) => part);
   if (parts.length === 0) return ok(value);
   const more = parts.length - MOST_PARTS + 1;
-  return ok(value, { content: more <= 1 ? parts : [...parts.slice(0, MOST_PARTS - 1), textPart(`[${more} more parts, left out: a result has at most ${MOST_PARTS}]`)] });
+  return ok(value, {
+    content:
+      more <= 1
+        ? parts
+        : [
+            ...parts.slice(0, MOST_PARTS - 1),
+            textPart(`[${more} more parts, left out: a result has at most ${MOST_PARTS}]`),
+          ],
+  });
 }
 
 function isJsonOf(value: Json, text: unknown): boolean {
   try {
-    return typeof text === 'string' && canonicalJson(JSON.parse(text) as Json) === canonicalJson(value);
+    return (
+      typeof text === 'string' && canonicalJson(JSON.parse(text) as Json) === canonicalJson(value)
+    );
   } catch {
     return false;
   }
@@ -174,7 +258,15 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
   if (!('result' in message) || !isPlainObject(message.result)) return message;
   const { result } = message;
   const lists = LISTS.filter((list) => Array.isArray(result[list]));
-  return lists.length === 0 ? message : { ...message, result: Object.assign({ ...result }, ...lists.map((list) => ({ [list]: [], [rawKey(list)]: result[list] }))) as typeof result };
+  return lists.length === 0
+    ? message
+    : {
+        ...message,
+        result: Object.assign(
+          { ...result },
+          ...lists.map((list) => ({ [list]: [], [rawKey(list)]: result[list] })),
+        ) as typeof result,
+      };
 }
 
 /**
@@ -183,31 +275,52 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
  * @param fetchPage asks for a page, and gives the result as it came.
  * @throws ListingError when there is no end to the pages, or a page is none.
  */
-export async function readAllPages(fetchPage: (cursor: string | undefined) => Promise<unknown>, { maxTools, isWanted }: { readonly maxTools: number; readonly isWanted: (tool: unknown) => boolean }): Promise<readonly unknown[]> {
+export async function readAllPages(
+  fetchPage: (cursor: string | undefined) => Promise<unknown>,
+  {
+    maxTools,
+    isWanted,
+  }: { readonly maxTools: number; readonly isWanted: (tool: unknown) => boolean },
+): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
   await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
-  if (tools.length > maxTools) throw new ListingError(expectedGot(`at most ${maxTools} tools`, 'more', 'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".'));
+  if (tools.length > maxTools)
+    throw new ListingError(
+      expectedGot(
+        `at most ${maxTools} tools`,
+        'more',
+        'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".',
+      ),
+    );
   return tools;
 }
 
 /** Reads the entries of a list as the server sent them, page by page, until `take` returns true. @throws ListingError as `readAllPages`. */
-export async function readPages(fetchPage: (cursor: string | undefined) => Promise<unknown>, list: ListName, take: (entry: unknown) => boolean): Promise<void> {
+export async function readPages(
+  fetchPage: (cursor: string | undefined) => Promise<unknown>,
+  list: ListName,
+  take: (entry: unknown) => boolean,
+): Promise<void> {
   const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 1; page <= MAX_PAGES; page++) {
     const result = await fetchPage(cursor);
     const entries = isPlainObject(result) ? result[rawKey(list)] : undefined;
-    if (!Array.isArray(entries)) throw new ListingError(expectedGot(`a page with a list of ${list}`, 'none'));
+    if (!Array.isArray(entries))
+      throw new ListingError(expectedGot(`a page with a list of ${list}`, 'none'));
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
     // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
     if (next === undefined || next === null || next === '') return;
-    if (typeof next !== 'string') throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
+    if (typeof next !== 'string')
+      throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
     if (seen.has(next)) return;
     seen.add(next);
     cursor = next;
   }
-  throw new ListingError(expectedGot(`the listing to end within ${MAX_PAGES} pages`, 'more', 'The server never stops.'));
+  throw new ListingError(
+    expectedGot(`the listing to end within ${MAX_PAGES} pages`, 'more', 'The server never stops.'),
+  );
 }
 
 /** Returns true for the answer of a server that does not know a request. */

@@ -21,8 +21,12 @@ export interface McpPackages {
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  client: () => import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
-  stdio: () => import('@modelcontextprotocol/client/stdio').catch(missingPackage('@modelcontextprotocol/client')),
+  client: () =>
+    import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
+  stdio: () =>
+    import('@modelcontextprotocol/client/stdio').catch(
+      missingPackage('@modelcontextprotocol/client'),
+    ),
   ws: () => import('ws').catch(missingPackage('ws')),
 });
 
@@ -31,7 +35,10 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
  *
  * @throws ToolError `MISSING_PACKAGE` saying what to install.
  */
-export async function checkTransports(settings: Pick<McpSettings, 'servers'>, packages: McpPackages = MCP_PACKAGES): Promise<void> {
+export async function checkTransports(
+  settings: Pick<McpSettings, 'servers'>,
+  packages: McpPackages = MCP_PACKAGES,
+): Promise<void> {
   const kinds = new Set(settings.servers.map(({ transport }) => transport.kind));
   if (kinds.size > 0) await packages.client();
   if (kinds.has('stdio')) await packages.stdio();
@@ -54,15 +61,28 @@ export interface Credentials {
  *
  * @param onTooLarge told when a message over HTTP is too large; over the others that ends the connection.
  */
-export async function createTransport(settings: McpTransportSettings, packages: McpPackages, onTooLarge: () => void, { login, ownHeaders }: Credentials = {}): Promise<Transport> {
+export async function createTransport(
+  settings: McpTransportSettings,
+  packages: McpPackages,
+  onTooLarge: () => void,
+  { login, ownHeaders }: Credentials = {},
+): Promise<Transport> {
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
     // The SDK asks a subclass which protocol it speaks; of its own class it would start another process for that.
     class InPlaceTransport extends StdioClientTransport {}
-    return new InPlaceTransport({ command, args: [...args], env: { ...env }, stderr: 'pipe', maxBufferSize: MAX_MESSAGE_BYTES, ...(cwd === undefined ? {} : { cwd }) });
+    return new InPlaceTransport({
+      command,
+      args: [...args],
+      env: { ...env },
+      stderr: 'pipe',
+      maxBufferSize: MAX_MESSAGE_BYTES,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
   }
-  const { parseJSONRPCMessage, SSEClientTransport, StreamableHTTPClientTransport } = await packages.client();
+  const { parseJSONRPCMessage, SSEClientTransport, StreamableHTTPClientTransport } =
+    await packages.client();
   const { kind, url, headers } = settings;
   const bounded = boundedFetch(onTooLarge);
   const send: typeof bounded = async (input, init) => {
@@ -70,7 +90,11 @@ export async function createTransport(settings: McpTransportSettings, packages: 
     (await ownHeaders?.())?.forEach((value, name) => all.set(name, value));
     return bounded(input, { ...init, headers: all });
   };
-  const options = { requestInit: { headers: { ...headers } }, fetch: login?.watch(send) ?? send, ...(login && { authProvider: login }) };
+  const options = {
+    requestInit: { headers: { ...headers } },
+    fetch: login?.watch(send) ?? send,
+    ...(login && { authProvider: login }),
+  };
   switch (kind) {
     case 'http':
       return new StreamableHTTPClientTransport(new URL(url), options);
@@ -78,7 +102,12 @@ export async function createTransport(settings: McpTransportSettings, packages: 
       // Deprecated in the SDK because the protocol has replaced it; servers that speak nothing else are still around.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
-      return webSocketTransport(url, { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) }, await packages.ws(), parseJSONRPCMessage);
+      return webSocketTransport(
+        url,
+        { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) },
+        await packages.ws(),
+        parseJSONRPCMessage,
+      );
   }
 }
 
@@ -86,10 +115,19 @@ export async function createTransport(settings: McpTransportSettings, packages: 
 export async function withEnvFile(settings: McpTransportSettings): Promise<McpTransportSettings> {
   if (settings.kind !== 'stdio' || settings.envFile === undefined) return settings;
   try {
-    const variables = parseEnv(await readFile(resolve(settings.cwd ?? '.', settings.envFile), 'utf8'));
+    const variables = parseEnv(
+      await readFile(resolve(settings.cwd ?? '.', settings.envFile), 'utf8'),
+    );
     return { ...settings, env: { ...(variables as Record<string, string>), ...settings.env } };
   } catch (error) {
-    throw new ToolError('INVALID_ARGUMENT', expectedGot(`the file of variables ${JSON.stringify(settings.envFile)} to be read`, (error as NodeJS.ErrnoException).code ?? 'another failure'), { cause: error });
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `the file of variables ${JSON.stringify(settings.envFile)} to be read`,
+        (error as NodeJS.ErrnoException).code ?? 'another failure',
+      ),
+      { cause: error },
+    );
   }
 }
 
@@ -113,7 +151,9 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
   });
   return () => {
     // The first line may be the end of one, which could be that of a secret.
-    const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said).split('\n').map((line) => line.trimEnd());
+    const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said)
+      .split('\n')
+      .map((line) => line.trimEnd());
     const safe = lines.map((line) => (line === '' ? '' : publicMessage(hide(line))));
     return cleanText(safe.join('\n'), KEPT).text.slice(-SHOWN);
   };
@@ -133,16 +173,21 @@ const CARRIAGE_RETURN = 0x0d;
  *
  * @param onTooLarge told of such a message: the SDK would let the call wait whose answer it was.
  */
-export function boundedFetch(onTooLarge: () => void = () => undefined): (input: string | URL, init?: RequestInit) => Promise<Response> {
+export function boundedFetch(
+  onTooLarge: () => void = () => undefined,
+): (input: string | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (response.body === null) return response;
-    const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
+    const isStream =
+      response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
     const isTooLarge = isStream ? countEvents() : countAll();
     const bound = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
         if (!isTooLarge(chunk)) return controller.enqueue(chunk);
-        controller.error(new Error(expectedGot(`messages of at most ${MAX_MESSAGE_BYTES} bytes`, 'a larger one')));
+        controller.error(
+          new Error(expectedGot(`messages of at most ${MAX_MESSAGE_BYTES} bytes`, 'a larger one')),
+        );
         onTooLarge();
       },
     });
@@ -177,7 +222,15 @@ function countEvents(): (chunk: Uint8Array) => boolean {
 
 /** The part of the package `ws` that is used. */
 interface WsModule {
-  readonly WebSocket: new (url: string, protocol: string, options: { readonly headers: Readonly<Record<string, string>>; readonly maxPayload: number; readonly followRedirects: false }) => WsSocket;
+  readonly WebSocket: new (
+    url: string,
+    protocol: string,
+    options: {
+      readonly headers: Readonly<Record<string, string>>;
+      readonly maxPayload: number;
+      readonly followRedirects: false;
+    },
+  ) => WsSocket;
 }
 
 interface WsSocket {
@@ -196,7 +249,12 @@ interface WsSocket {
  *
  * @param parse turns what was parsed into a message, or throws.
  */
-function webSocketTransport(url: string, headers: Readonly<Record<string, string>>, { WebSocket }: WsModule, parse: (value: unknown) => JSONRPCMessage): Transport {
+function webSocketTransport(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { WebSocket }: WsModule,
+  parse: (value: unknown) => JSONRPCMessage,
+): Transport {
   let socket: WsSocket | undefined;
   const receive = (text: string) => {
     let message: JSONRPCMessage;
@@ -209,7 +267,11 @@ function webSocketTransport(url: string, headers: Readonly<Record<string, string
   };
   const transport: Transport = {
     start: () => {
-      const opened = (socket = new WebSocket(url, 'mcp', { headers, maxPayload: MAX_MESSAGE_BYTES, followRedirects: false }));
+      const opened = (socket = new WebSocket(url, 'mcp', {
+        headers,
+        maxPayload: MAX_MESSAGE_BYTES,
+        followRedirects: false,
+      }));
       return new Promise((resolve, reject) => {
         opened.on('open', () => resolve());
         opened.on('error', (error) => {

@@ -8,9 +8,25 @@ import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { fail, type ToolResult } from '../../tool/outcome.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { McpConnection, type CallRequest, type McpConnectionOptions, type RawListing } from '../connection/mcp-connection.js';
-import { callFailure, callResult, describeConnectionFailure, inAnySession, labelOf, unavailable } from '../connection/server-answers.js';
-import { headersOf, PrincipalConnections, type HeadersFor } from '../connection/principal-connections.js';
+import {
+  McpConnection,
+  type CallRequest,
+  type McpConnectionOptions,
+  type RawListing,
+} from '../connection/mcp-connection.js';
+import {
+  callFailure,
+  callResult,
+  describeConnectionFailure,
+  inAnySession,
+  labelOf,
+  unavailable,
+} from '../connection/server-answers.js';
+import {
+  headersOf,
+  PrincipalConnections,
+  type HeadersFor,
+} from '../connection/principal-connections.js';
 import { boundedFetch, type Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import { ServerLogin } from '../login/server-login.js';
@@ -22,9 +38,18 @@ import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-o
 import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
-import { buildTable, changeOf, EMPTY_TABLE, type ToolTable, type UnmatchedName } from './tool-table.js';
+import {
+  buildTable,
+  changeOf,
+  EMPTY_TABLE,
+  type ToolTable,
+  type UnmatchedName,
+} from './tool-table.js';
 
-export interface DiscoveredServerOptions extends Omit<McpConnectionOptions, keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'> {
+export interface DiscoveredServerOptions extends Omit<
+  McpConnectionOptions,
+  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'
+> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pins: PinGuard | undefined;
@@ -61,7 +86,9 @@ export class DiscoveredServer {
   readonly #ofPrincipals: PrincipalConnections;
   readonly #login: ServerLogin | undefined;
   #table: ToolTable = EMPTY_TABLE;
-  #listing: (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number }) | undefined;
+  #listing:
+    | (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number })
+    | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
   /** The patterns of the settings that no tool of the last listing has matched. */
@@ -82,9 +109,18 @@ export class DiscoveredServer {
     const { headers } = options;
     this.#login = loginAt(server, options);
     const connect = (principal?: string, login?: ServerLogin) =>
-      new McpConnection(server, { ...options, login, ...(headers && { ownHeaders: () => headersOf(headers, server.name, principal) }), isWanted: (tool) => this.#isWanted(tool), onToolsChanged: () => this.#heardOfChange(), onDoubt: () => void (this.#doubted = true) });
+      new McpConnection(server, {
+        ...options,
+        login,
+        ...(headers && { ownHeaders: () => headersOf(headers, server.name, principal) }),
+        isWanted: (tool) => this.#isWanted(tool),
+        onToolsChanged: () => this.#heardOfChange(),
+        onDoubt: () => void (this.#doubted = true),
+      });
     this.#connection = connect(undefined, this.#login);
-    this.#ofPrincipals = new PrincipalConnections(server.name, options.clock, (principal) => connect(principal));
+    this.#ofPrincipals = new PrincipalConnections(server.name, options.clock, (principal) =>
+      connect(principal),
+    );
   }
 
   /** The usable tools, by their names at the server. */
@@ -103,30 +139,63 @@ export class DiscoveredServer {
   }
 
   get findings(): readonly McpFinding[] {
-    if (this.#failure === undefined && this.#listing === undefined && this.#running !== undefined) return Object.freeze([findingOf('unanswered', this.server.name, expectedGot(`${labelOf(this.server.name)} to list its tools by now`, 'no answer yet', 'It is asked still, and its tools follow.'))]);
+    if (this.#failure === undefined && this.#listing === undefined && this.#running !== undefined)
+      return Object.freeze([
+        findingOf(
+          'unanswered',
+          this.server.name,
+          expectedGot(
+            `${labelOf(this.server.name)} to list its tools by now`,
+            'no answer yet',
+            'It is asked still, and its tools follow.',
+          ),
+        ),
+      ]);
     if (this.#failure === undefined) return this.#table.findings;
-    const kept = this.#table.tools.size === 0 ? '' : `; the ${this.#table.tools.size} tools listed last stay in use`;
-    const unreachable = findingOf('unreachable', this.server.name, `Expected ${labelOf(this.server.name)} to list its tools, got a failure: ${this.#failure.reason}${kept}`);
+    const kept =
+      this.#table.tools.size === 0
+        ? ''
+        : `; the ${this.#table.tools.size} tools listed last stay in use`;
+    const unreachable = findingOf(
+      'unreachable',
+      this.server.name,
+      `Expected ${labelOf(this.server.name)} to list its tools, got a failure: ${this.#failure.reason}${kept}`,
+    );
     return Object.freeze([unreachable, ...this.#table.findings]);
   }
 
   get status(): McpServerStatus {
     const { clock } = this.#options;
     const { stderr } = this.#connection;
-    const facts = { server: this.server.name, tools: this.#table.tools.size, findings: this.findings, lastDiscoveredAt: this.#listing?.date ?? null, era: this.#listing?.era ?? null, ...(stderr === '' ? {} : { stderr }) };
+    const facts = {
+      server: this.server.name,
+      tools: this.#table.tools.size,
+      findings: this.findings,
+      lastDiscoveredAt: this.#listing?.date ?? null,
+      era: this.#listing?.era ?? null,
+      ...(stderr === '' ? {} : { stderr }),
+    };
     if (this.#closed) return Object.freeze({ ...facts, state: 'closed' });
     if (this.#failure !== undefined) {
       const { reason, failures, until, nextAttemptAt } = this.#failure;
-      return Object.freeze({ ...facts, state: clock.elapsed() < until ? 'backing-off' : 'failed', reason, failures, nextAttemptAt });
+      return Object.freeze({
+        ...facts,
+        state: clock.elapsed() < until ? 'backing-off' : 'failed',
+        reason,
+        failures,
+        nextAttemptAt,
+      });
     }
-    if (this.#listing !== undefined) return Object.freeze({ ...facts, state: this.#isFresh() ? 'ready' : 'stale' });
+    if (this.#listing !== undefined)
+      return Object.freeze({ ...facts, state: this.#isFresh() ? 'ready' : 'stale' });
     return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
   }
 
   /** The tools that the server lists and the settings allow, as it sent them; or the reason why they are not known. */
   get rawListing(): ServerListing {
     const server = this.server.name;
-    if (this.#failure !== undefined || this.#listing === undefined) return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });
+    if (this.#failure !== undefined || this.#listing === undefined)
+      return Object.freeze({ server, error: this.#failure?.reason ?? 'it was not asked yet' });
     return Object.freeze({ server, tools: this.#listing.tools });
   }
 
@@ -146,7 +215,10 @@ export class DiscoveredServer {
         return this.ask(true);
       }));
     }
-    const isLeftAlone = this.#failure === undefined ? this.#isFresh() : this.#options.clock.elapsed() < this.#failure.until;
+    const isLeftAlone =
+      this.#failure === undefined
+        ? this.#isFresh()
+        : this.#options.clock.elapsed() < this.#failure.until;
     if (force || !isLeftAlone) return this.#run(() => this.#list());
     return this.#options.pins === undefined ? Promise.resolve() : this.#run(() => this.#rebuild());
   }
@@ -158,7 +230,12 @@ export class DiscoveredServer {
    * @throws ToolError `TOOL_CHANGED` for a tool that is no longer the one that was judged, `TOOL_UNAVAILABLE` for other tools, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
-  async callTool(toolName: string, input: unknown, context: ToolContext, by: JudgedBy = context.definitionDigest): Promise<unknown> {
+  async callTool(
+    toolName: string,
+    input: unknown,
+    context: ToolContext,
+    by: JudgedBy = context.definitionDigest,
+  ): Promise<unknown> {
     const { signal, reportProgress } = context;
     const { judged } = this.#options;
     const sdk = await this.#options.packages.client();
@@ -167,11 +244,23 @@ export class DiscoveredServer {
       const definition = this.#callable(toolName);
       judged.assertCurrent(toolName, definition, by, input);
       const offered = this.offered.get(toolName);
-      if (offered !== undefined) return this.#asPrincipal(session, context, async (connection, own) => callResult(await connection.askIn(own, context, (ask) => offered.answer(input, ask))));
+      if (offered !== undefined)
+        return this.#asPrincipal(session, context, async (connection, own) =>
+          callResult(await connection.askIn(own, context, (ask) => offered.answer(input, ask))),
+        );
       // Without a listener the server need not tell.
-      const onProgress: CallRequest['onProgress'] = reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
-      const request = { tool: toolName, inputSchema: definition.inputSchema, arguments: input, context, onProgress };
-      const answer = await this.#asPrincipal(session, context, (connection, own) => connection.callTool({ ...request, session: own }));
+      const onProgress: CallRequest['onProgress'] =
+        reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
+      const request = {
+        tool: toolName,
+        inputSchema: definition.inputSchema,
+        arguments: input,
+        context,
+        onProgress,
+      };
+      const answer = await this.#asPrincipal(session, context, (connection, own) =>
+        connection.callTool({ ...request, session: own }),
+      );
       return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
     };
     try {
@@ -183,7 +272,9 @@ export class DiscoveredServer {
   }
 
   #withoutSecrets<T>(result: ToolResult<T>): ToolResult<T> {
-    return result.status === 'error' ? fail(this.#connection.hideSecrets(result.message), result.details) : result;
+    return result.status === 'error'
+      ? fail(this.#connection.hideSecrets(result.message), result.details)
+      : result;
   }
 
   /**
@@ -197,7 +288,8 @@ export class DiscoveredServer {
   join(declared: ToolDefinition, isDefault: boolean): ToolDefinition | undefined {
     const toolName = this.#meantBy(declared, isDefault);
     const served = toolName === undefined ? undefined : this.#table.tools.get(toolName);
-    if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared))) return undefined;
+    if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared)))
+      return undefined;
     return this.#options.judged.join(declared, toolName!, served);
   }
 
@@ -210,7 +302,13 @@ export class DiscoveredServer {
   /** The login at the server. @throws ToolError `INVALID_ARGUMENT` for one that is reached otherwise. */
   get login(): ServerLogin {
     if (this.#login !== undefined) return this.#login;
-    throw new ToolError('INVALID_ARGUMENT', expectedGot('a server that is reached over HTTP, without a token in its headers', labelOf(this.server.name)));
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        'a server that is reached over HTTP, without a token in its headers',
+        labelOf(this.server.name),
+      ),
+    );
   }
 
   /** Ends the connection and the process behind it. Its tools are gone. */
@@ -225,33 +323,72 @@ export class DiscoveredServer {
   /** Returns the session for a call, in which the server has listed its tools. */
   async #listedSession(signal: AbortSignal | undefined): Promise<number> {
     if (this.#listing === undefined) await this.ask(false);
-    if (this.#listing === undefined) throw unavailable(`${labelOf(this.server.name)} to list its tools`, `a failure: ${this.#failure?.reason ?? 'it is closed'}`);
+    if (this.#listing === undefined)
+      throw unavailable(
+        `${labelOf(this.server.name)} to list its tools`,
+        `a failure: ${this.#failure?.reason ?? 'it is closed'}`,
+      );
     const session = await this.#connection.open(signal).catch((error: unknown) => {
       // Settings that cannot work are no outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
-      throw unavailable(`${labelOf(this.server.name)} to be there`, `a failure: ${describeConnectionFailure(error)}${this.#lastWords()}`, error);
+      throw unavailable(
+        `${labelOf(this.server.name)} to be there`,
+        `a failure: ${describeConnectionFailure(error)}${this.#lastWords()}`,
+        error,
+      );
     });
     // After a restart it may be another program, of which the listing before says nothing.
     // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
-    const isOutdated = () => this.#listing!.session !== session || this.#changed || this.#doubted || this.#running !== undefined;
+    const isOutdated = () =>
+      this.#listing!.session !== session ||
+      this.#changed ||
+      this.#doubted ||
+      this.#running !== undefined;
     let listings = 0;
-    for (; listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind)); listings++) await this.ask(true);
-    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined)) throw unavailable(`${labelOf(this.server.name)} to list its tools after they may have changed`, `a failure: ${this.#failure?.reason ?? 'it was lost once more'}`);
+    for (
+      ;
+      listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind));
+      listings++
+    )
+      await this.ask(true);
+    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined))
+      throw unavailable(
+        `${labelOf(this.server.name)} to list its tools after they may have changed`,
+        `a failure: ${this.#failure?.reason ?? 'it was lost once more'}`,
+      );
     return session;
   }
 
   /** Works on the connection with the credentials of the call's principal, or on the common one where it has none of its own. */
-  async #asPrincipal<T>(session: number, { principal, signal }: ToolContext, work: (connection: McpConnection, session: number) => Promise<T>): Promise<T> {
+  async #asPrincipal<T>(
+    session: number,
+    { principal, signal }: ToolContext,
+    work: (connection: McpConnection, session: number) => Promise<T>,
+  ): Promise<T> {
     const { headers } = this.#options;
-    const hasOwn = headers !== undefined && principal !== undefined && this.server.transport.kind !== 'stdio' && (await headersOf(headers, this.server.name, principal)) !== undefined;
-    return hasOwn ? this.#ofPrincipals.use(principal, async (connection) => work(connection, await connection.open(signal))) : work(this.#connection, session);
+    const hasOwn =
+      headers !== undefined &&
+      principal !== undefined &&
+      this.server.transport.kind !== 'stdio' &&
+      (await headersOf(headers, this.server.name, principal)) !== undefined;
+    return hasOwn
+      ? this.#ofPrincipals.use(principal, async (connection) =>
+          work(connection, await connection.open(signal)),
+        )
+      : work(this.#connection, session);
   }
 
-  #meantBy({ name, execute, manual, providers = [] }: ToolDefinition, isDefault: boolean): string | undefined {
+  #meantBy(
+    { name, execute, manual, providers = [] }: ToolDefinition,
+    isDefault: boolean,
+  ): string | undefined {
     if (execute !== undefined || manual === true) return undefined;
     if (providers.length === 0) return this.#table.toolNames.get(name);
     const { server, tool } = providers.find((each) => each.name === 'mcp')?.config ?? {};
-    return typeof tool === 'string' && (server === undefined ? isDefault : server === this.server.name) ? tool : undefined;
+    return typeof tool === 'string' &&
+      (server === undefined ? isDefault : server === this.server.name)
+      ? tool
+      : undefined;
   }
 
   #callable(toolName: string): ToolDefinition {
@@ -260,15 +397,35 @@ export class DiscoveredServer {
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
     const withheld = this.#table.withheld.get(toolName);
-    if (withheld !== undefined) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that may be called`, `${describeValue(toolName)}, which is withheld`, withheld));
-    if (!isAllowed(toolName, this.server, this.#options.settings)) throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool of ${label} that the settings allow`, describeValue(toolName)));
+    if (withheld !== undefined)
+      throw new ToolError(
+        'TOOL_UNAVAILABLE',
+        expectedGot(
+          `a tool of ${label} that may be called`,
+          `${describeValue(toolName)}, which is withheld`,
+          withheld,
+        ),
+      );
+    if (!isAllowed(toolName, this.server, this.#options.settings))
+      throw new ToolError(
+        'TOOL_UNAVAILABLE',
+        expectedGot(`a tool of ${label} that the settings allow`, describeValue(toolName)),
+      );
     const suggestions = suggestNames(toolName, [...this.#table.tools.keys()]);
-    const advice = suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
-    throw new ToolError('TOOL_UNAVAILABLE', expectedGot(`a tool that ${label} lists`, describeValue(toolName), advice));
+    const advice =
+      suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
+    throw new ToolError(
+      'TOOL_UNAVAILABLE',
+      expectedGot(`a tool that ${label} lists`, describeValue(toolName), advice),
+    );
   }
 
   #isFresh(): boolean {
-    return this.#listing !== undefined && !this.#changed && this.#options.clock.elapsed() - this.#listing.at < this.server.healthCheckIntervalMs;
+    return (
+      this.#listing !== undefined &&
+      !this.#changed &&
+      this.#options.clock.elapsed() - this.#listing.at < this.server.healthCheckIntervalMs
+    );
   }
 
   #run(work: () => Promise<void>): Promise<void> {
@@ -282,7 +439,12 @@ export class DiscoveredServer {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     if (typeof name !== 'string') return true;
     const spellings = spellingsOf(name.trim(), this.server.name);
-    this.#unmatched = this.#unmatched.filter(({ list, pattern }) => !(list === 'tools' ? [spellings[0]] : spellings).some((spelling) => matchesPattern(pattern, spelling)));
+    this.#unmatched = this.#unmatched.filter(
+      ({ list, pattern }) =>
+        !(list === 'tools' ? [spellings[0]] : spellings).some((spelling) =>
+          matchesPattern(pattern, spelling),
+        ),
+    );
     return isAllowed(name, this.server, this.#options.settings);
   }
 
@@ -296,11 +458,24 @@ export class DiscoveredServer {
     try {
       const listing = await this.#connection.listTools();
       if (this.#closed) return;
-      const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) => this.#isWanted(tool));
-      this.#listing = { ...listing, tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)], offered, at: clock.elapsed(), date: clock.now() };
+      const offered = offeredTools(this.server, listing.capabilities, listing.tools, (tool) =>
+        this.#isWanted(tool),
+      );
+      this.#listing = {
+        ...listing,
+        tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
+        offered,
+        at: clock.elapsed(),
+        date: clock.now(),
+      };
       this.#failure = undefined;
       await this.#rebuild();
-      tell({ type: 'listed', at: clock.now(), server: this.server.name, tools: this.#table.tools.size });
+      tell({
+        type: 'listed',
+        at: clock.now(),
+        server: this.server.name,
+        tools: this.#table.tools.size,
+      });
     } catch (error) {
       this.#changed ||= wasChanged;
       this.#doubted ||= wasDoubted;
@@ -310,8 +485,22 @@ export class DiscoveredServer {
 
   #namesInSettings(): readonly UnmatchedName[] {
     const { settings } = this.#options;
-    const lists = [['allow_tools', this.server.allowTools, false], ['deny_tools', this.server.denyTools, false], ['allow_tools', settings.allowTools, true], ['deny_tools', settings.denyTools, true]] as const;
-    return [...this.server.tools.map(({ pattern }) => ({ list: 'tools' as const, pattern, isOfAll: false })), ...lists.flatMap(([list, patterns = [], isOfAll]) => patterns.map((pattern) => ({ list, pattern, isOfAll })))];
+    const lists = [
+      ['allow_tools', this.server.allowTools, false],
+      ['deny_tools', this.server.denyTools, false],
+      ['allow_tools', settings.allowTools, true],
+      ['deny_tools', settings.denyTools, true],
+    ] as const;
+    return [
+      ...this.server.tools.map(({ pattern }) => ({
+        list: 'tools' as const,
+        pattern,
+        isOfAll: false,
+      })),
+      ...lists.flatMap(([list, patterns = [], isOfAll]) =>
+        patterns.map((pattern) => ({ list, pattern, isOfAll })),
+      ),
+    ];
   }
 
   /** Makes the table of the listing again: what was withheld may have been approved since. */
@@ -320,7 +509,15 @@ export class DiscoveredServer {
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
     const call = this.callTool.bind(this);
-    const table = await buildTable(this.#listing.tools, before, { server: this.server, settings, pins, patternEngine, call, unmatched: this.#unmatched, offered: this.#listing.offered });
+    const table = await buildTable(this.#listing.tools, before, {
+      server: this.server,
+      settings,
+      pins,
+      patternEngine,
+      call,
+      unmatched: this.#unmatched,
+      offered: this.#listing.offered,
+    });
     if (this.#closed) return;
     this.#options.judged.note(table.tools);
     this.#table = table;
@@ -330,16 +527,34 @@ export class DiscoveredServer {
 
   /** Returns the end of what the process has written to stderr, for a message. */
   #lastWords(): string {
-    const lines = this.#connection.stderr.split('\n').filter((line) => line.trim() !== '' && !/^\s+at /.test(line));
-    return lines.length === 0 ? '' : `; the end of its stderr: ${lines.map((line) => line.trim()).join(' | ').slice(-LAST_WORDS)}`;
+    const lines = this.#connection.stderr
+      .split('\n')
+      .filter((line) => line.trim() !== '' && !/^\s+at /.test(line));
+    return lines.length === 0
+      ? ''
+      : `; the end of its stderr: ${lines
+          .map((line) => line.trim())
+          .join(' | ')
+          .slice(-LAST_WORDS)}`;
   }
 
   #failed(reason: string): void {
     const { clock, random, tell } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const backoffMs = Math.ceil(exponentialBackoff(failures, { random }));
-    this.#failure = { reason, failures, until: clock.elapsed() + backoffMs, nextAttemptAt: clock.now() + backoffMs };
-    tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt: this.#failure.nextAttemptAt });
+    this.#failure = {
+      reason,
+      failures,
+      until: clock.elapsed() + backoffMs,
+      nextAttemptAt: clock.now() + backoffMs,
+    };
+    tell({
+      type: 'failed',
+      at: clock.now(),
+      server: this.server.name,
+      reason,
+      nextAttemptAt: this.#failure.nextAttemptAt,
+    });
   }
 
   /** Asks again at once, and where that was done a moment ago, a moment later: many changes are one question. */
@@ -363,8 +578,23 @@ export class DiscoveredServer {
 }
 
 /** Returns the login at a server, of one that is reached over HTTP and whose settings give no credentials of their own. */
-function loginAt({ name, transport }: McpServerSettings, { clock, env, logins, packages }: DiscoveredServerOptions): ServerLogin | undefined {
+function loginAt(
+  { name, transport }: McpServerSettings,
+  { clock, env, logins, packages }: DiscoveredServerOptions,
+): ServerLogin | undefined {
   if (transport.kind !== 'http' && transport.kind !== 'sse') return undefined;
-  if (transport.oauth === undefined && Object.keys(transport.headers).some((header) => header.toLowerCase() === 'authorization')) return undefined;
-  return new ServerLogin({ server: name, transport, clock, env, store: logins, sdk: packages.client, fetch: boundedFetch() });
+  if (
+    transport.oauth === undefined &&
+    Object.keys(transport.headers).some((header) => header.toLowerCase() === 'authorization')
+  )
+    return undefined;
+  return new ServerLogin({
+    server: name,
+    transport,
+    clock,
+    env,
+    store: logins,
+    sdk: packages.client,
+    fetch: boundedFetch(),
+  });
 }

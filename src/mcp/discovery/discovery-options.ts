@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { aFunction, anObject, milliseconds, text, withMethods, type FieldsOf } from '../../core/options.js';
+import {
+  aFunction,
+  anObject,
+  milliseconds,
+  text,
+  withMethods,
+  type FieldsOf,
+} from '../../core/options.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { OnElicit } from '../connection/elicitation.js';
 import type { McpConnectionOptions, ProtocolEra } from '../connection/mcp-connection.js';
@@ -105,7 +112,10 @@ export const discoveryOptions = z.strictObject({
   patternEngine: aFunction<PatternEngine>().optional(),
   trustAutoApprove: z.boolean().default(false),
   waitMs: milliseconds().default(WAIT_MS),
-  clientInfo: z.object({ name: z.string().min(1), version: z.string().min(1) }).loose().default({ name: 'tooldex', version: '1' }),
+  clientInfo: z
+    .object({ name: z.string().min(1), version: z.string().min(1) })
+    .loose()
+    .default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
   headers: aFunction<HeadersFor>().optional(),
@@ -113,6 +123,11 @@ export const discoveryOptions = z.strictObject({
   env: anObject<Environment>('variables by name').optional(),
   clock: withMethods<Clock>('a clock', 'now', 'elapsed', 'after').default(systemClock),
   random: aFunction<() => number>().default(() => Math.random),
-  packages: withMethods<McpPackages>('functions that load packages', 'client', 'stdio', 'ws').default(MCP_PACKAGES),
+  packages: withMethods<McpPackages>(
+    'functions that load packages',
+    'client',
+    'stdio',
+    'ws',
+  ).default(MCP_PACKAGES),
 } satisfies FieldsOf<McpDiscoveryOptions>);
 export type CheckedDiscoveryOptions = z.output<typeof discoveryOptions>;

@@ -21,7 +21,15 @@ import { withApprovals } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
-import { discoveryOptions, WAIT_MS, type CheckedDiscoveryOptions, type McpChange, type McpDiscoveryEvent, type McpDiscoveryOptions, type McpServerStatus } from './discovery-options.js';
+import {
+  discoveryOptions,
+  WAIT_MS,
+  type CheckedDiscoveryOptions,
+  type McpChange,
+  type McpDiscoveryEvent,
+  type McpDiscoveryOptions,
+  type McpServerStatus,
+} from './discovery-options.js';
 import { JudgedDefinitions } from './judged-definitions.js';
 
 /**
@@ -92,9 +100,28 @@ export class McpDiscovery {
   /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, look like others, or have texts that are hidden or steer models. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
-    if (!this.#settings.enabled) return Object.freeze(servers.map(({ server: { name } }) => findingOf('disabled', name, 'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.')));
-    const named = servers.flatMap(({ server, tools, offered }) => [...tools].filter(([toolName]) => !offered.has(toolName)).map(([toolName, definition]) => ({ server: server.name, toolName, definition })));
-    return Object.freeze([...this.#settingFindings(), ...unmatchedByAll(servers), ...servers.flatMap(({ findings }) => findings), ...findLookAlikes(named), ...findSteering(named)]);
+    if (!this.#settings.enabled)
+      return Object.freeze(
+        servers.map(({ server: { name } }) =>
+          findingOf(
+            'disabled',
+            name,
+            'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.',
+          ),
+        ),
+      );
+    const named = servers.flatMap(({ server, tools, offered }) =>
+      [...tools]
+        .filter(([toolName]) => !offered.has(toolName))
+        .map(([toolName, definition]) => ({ server: server.name, toolName, definition })),
+    );
+    return Object.freeze([
+      ...this.#settingFindings(),
+      ...unmatchedByAll(servers),
+      ...servers.flatMap(({ findings }) => findings),
+      ...findLookAlikes(named),
+      ...findSteering(named),
+    ]);
   }
 
   /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
@@ -105,12 +132,25 @@ export class McpDiscovery {
   /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
   onChange(listener: (change: McpChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
-    return this.#events.add((event) => (event.type === 'changed' ? listener({ server: event.server, added: event.added, edited: event.edited, removed: event.removed }) : undefined));
+    return this.#events.add((event) =>
+      event.type === 'changed'
+        ? listener({
+            server: event.server,
+            added: event.added,
+            edited: event.edited,
+            removed: event.removed,
+          })
+        : undefined,
+    );
   }
 
   /** Registers the tools that there are, and those that come, change and go, until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
   follow(registry: ToolMetadataRegistry): () => void {
-    const take = (tools: readonly ToolDefinition[]) => registry.registerAll(tools.filter((tool) => registry.get(tool.name)?.definition !== tool), { replace: true });
+    const take = (tools: readonly ToolDefinition[]) =>
+      registry.registerAll(
+        tools.filter((tool) => registry.get(tool.name)?.definition !== tool),
+        { replace: true },
+      );
     take(this.definitions());
     return this.onChange(({ added, edited, removed }) => {
       for (const name of removed) registry.unregister(name);
@@ -126,7 +166,8 @@ export class McpDiscovery {
         Object.freeze({
           name: name === '' ? 'mcp' : `mcp:${name}`,
           load: ({ force }: { readonly force: boolean }) => this.#load(name, force),
-          onChange: (listener: (tools: SourceTools) => void) => this.#moves.add((moved) => moved === name && listener(this.#toolsOf(name))),
+          onChange: (listener: (tools: SourceTools) => void) =>
+            this.#moves.add((moved) => moved === name && listener(this.#toolsOf(name))),
         }),
       ),
     );
@@ -141,7 +182,8 @@ export class McpDiscovery {
    * is `mcp`, and whose input is not described, takes the schema of the server.
    */
   complete(definition: ToolDefinition): ToolDefinition {
-    if (!isToolDefinition(definition)) throw invalidArgument('a tool made with defineTool', definition);
+    if (!isToolDefinition(definition))
+      throw invalidArgument('a tool made with defineTool', definition);
     for (const name of this.#servers.keys()) {
       const joined = this.#join(name, definition);
       if (joined !== undefined) return joined;
@@ -158,7 +200,12 @@ export class McpDiscovery {
    * allowed or withheld, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
-  async callTool(server: string | undefined, tool: string, input: unknown, context: ToolContext): Promise<unknown> {
+  async callTool(
+    server: string | undefined,
+    tool: string,
+    input: unknown,
+    context: ToolContext,
+  ): Promise<unknown> {
     return this.#require(server).callTool(tool, input, context);
   }
 
@@ -209,29 +256,68 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const { env = process.env, logins = loginFolder(env), headers, onElicit, pins, ...options } = this.#options;
+    const {
+      env = process.env,
+      logins = loginFolder(env),
+      headers,
+      onElicit,
+      pins,
+      ...options
+    } = this.#options;
     const store = typeof logins === 'string' ? loginsIn(logins) : logins;
     return new Map(
       settings.servers.map((server) => {
         // What is switched off lets go of its servers, and of the tools that were registered from them.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        return [server.name, new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, { ...options, env, logins: store, headers, onElicit, pins, settings, judged: this.#judgedOf(server.name), tell: (event) => this.#tell(event) })];
+        return [
+          server.name,
+          new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, {
+            ...options,
+            env,
+            logins: store,
+            headers,
+            onElicit,
+            pins,
+            settings,
+            judged: this.#judgedOf(server.name),
+            tell: (event) => this.#tell(event),
+          }),
+        ];
       }),
     );
   }
 
   #settingFindings(): readonly McpFinding[] {
     const { servers, warnings } = this.#settings;
-    const unheard = this.#options.trustAutoApprove ? [] : servers.filter(({ autoApprove }) => autoApprove.length > 0);
+    const unheard = this.#options.trustAutoApprove
+      ? []
+      : servers.filter(({ autoApprove }) => autoApprove.length > 0);
     return [
-      ...warnings.map((warning) => findingOf('settings', warning.path.length > 1 ? serverNameOf(String(warning.path[1])) : '', formatIssues([warning]))),
-      ...unheard.map(({ name }) => findingOf('settings', name, expectedGot('approvals of tools by this program', 'those of a file, which any repository may bring', 'Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.'))),
+      ...warnings.map((warning) =>
+        findingOf(
+          'settings',
+          warning.path.length > 1 ? serverNameOf(String(warning.path[1])) : '',
+          formatIssues([warning]),
+        ),
+      ),
+      ...unheard.map(({ name }) =>
+        findingOf(
+          'settings',
+          name,
+          expectedGot(
+            'approvals of tools by this program',
+            'those of a file, which any repository may bring',
+            'Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.',
+          ),
+        ),
+      ),
     ];
   }
 
   #judgedOf(server: string): JudgedDefinitions {
-    const judged = this.#judged.get(server) ?? new JudgedDefinitions(server, this.#options.pins !== undefined);
+    const judged =
+      this.#judged.get(server) ?? new JudgedDefinitions(server, this.#options.pins !== undefined);
     this.#judged.set(server, judged);
     return judged;
   }
@@ -242,7 +328,11 @@ export class McpDiscovery {
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     await checkTransports({ servers: [server.server] }, this.#options.packages);
     const asked = server.ask(force);
-    if (force || server.status.lastDiscoveredAt === null) await withDeadline(() => asked, { clock: this.#options.clock, timeoutMs: this.#options.waitMs });
+    if (force || server.status.lastDiscoveredAt === null)
+      await withDeadline(() => asked, {
+        clock: this.#options.clock,
+        timeoutMs: this.#options.waitMs,
+      });
     return this.#toolsOf(name);
   }
 
@@ -251,26 +341,51 @@ export class McpDiscovery {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
     const { tools, findings } = server;
-    return { definitions: [...tools.values()], persona: server.server.persona ?? null, issues: findings.map(({ tool, message }) => (tool === undefined ? message : `${tool}: ${message}`)), join: (declared) => this.#join(name, declared) };
+    return {
+      definitions: [...tools.values()],
+      persona: server.server.persona ?? null,
+      issues: findings.map(({ tool, message }) =>
+        tool === undefined ? message : `${tool}: ${message}`,
+      ),
+      join: (declared) => this.#join(name, declared),
+    };
   }
 
   #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {
-    return this.#settings.enabled ? this.#servers.get(name)?.join(declared, name === this.#defaultServer) : undefined;
+    return this.#settings.enabled
+      ? this.#servers.get(name)?.join(declared, name === this.#defaultServer)
+      : undefined;
   }
 
   /** The server that is meant where none is named. */
   get #defaultServer(): string | undefined {
-    return this.#settings.defaultServer ?? (this.#servers.size === 1 ? [...this.#servers.keys()][0] : undefined);
+    return (
+      this.#settings.defaultServer ??
+      (this.#servers.size === 1 ? [...this.#servers.keys()][0] : undefined)
+    );
   }
 
   #require(name: string | undefined): DiscoveredServer {
     const { enabled } = this.#settings;
-    if (!enabled || this.#closed) throw new ToolError('TOOL_UNAVAILABLE', this.#closed ? expectedGot('a discovery that is open', 'a closed one') : expectedGot('MCP to be in use', 'it switched off', 'Set enabled to true.'));
+    if (!enabled || this.#closed)
+      throw new ToolError(
+        'TOOL_UNAVAILABLE',
+        this.#closed
+          ? expectedGot('a discovery that is open', 'a closed one')
+          : expectedGot('MCP to be in use', 'it switched off', 'Set enabled to true.'),
+      );
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
     if (server !== undefined) return server;
-    const known = [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
-    throw new ToolError('INVALID_ARGUMENT', expectedGot(`a configured MCP server (${known})`, wanted === undefined ? 'none named and no default_server' : describeValue(wanted)));
+    const known =
+      [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(
+        `a configured MCP server (${known})`,
+        wanted === undefined ? 'none named and no default_server' : describeValue(wanted),
+      ),
+    );
   }
 
   #tell(event: McpDiscoveryEvent): void {
@@ -298,9 +413,14 @@ export class McpProvider implements Provider {
    * @param config as manifests have it: `tool` is the name at the server, `server` one that is configured. @default the default server, or else the only one
    * @throws ToolError `INVALID_ARGUMENT` for a configuration without a tool.
    */
-  constructor(discovery: Pick<McpDiscovery, 'callTool' | 'check'>, { server, tool }: Readonly<Record<string, unknown>>) {
-    if (typeof tool !== 'string' || tool.trim() === '') throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
-    if (server !== undefined && typeof server !== 'string') throw invalidArgument('the configuration of the provider mcp to name a server', server);
+  constructor(
+    discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
+    { server, tool }: Readonly<Record<string, unknown>>,
+  ) {
+    if (typeof tool !== 'string' || tool.trim() === '')
+      throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
+    if (server !== undefined && typeof server !== 'string')
+      throw invalidArgument('the configuration of the provider mcp to name a server', server);
     this.#discovery = discovery;
     this.#server = server;
     this.#tool = tool;
@@ -341,17 +461,44 @@ export interface DiscoveredMcpTools {
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`; servers that fail are findings.
  */
-export async function discoverMcpTools(settings: unknown, options: McpDiscoveryOptions = {}): Promise<DiscoveredMcpTools> {
+export async function discoverMcpTools(
+  settings: unknown,
+  options: McpDiscoveryOptions = {},
+): Promise<DiscoveredMcpTools> {
   const discovery = new McpDiscovery(settings, options);
   const { clock = systemClock, waitMs = WAIT_MS } = options;
   const asked = await withDeadline(() => discovery.refresh(), { clock, timeoutMs: waitMs });
   if (asked.kind === 'threw') throw asked.error;
-  return Object.freeze({ definitions: discovery.definitions(), findings: discovery.findings(), provider: discovery.provider, discovery, close: () => discovery.close() });
+  return Object.freeze({
+    definitions: discovery.definitions(),
+    findings: discovery.findings(),
+    provider: discovery.provider,
+    discovery,
+    close: () => discovery.close(),
+  });
 }
 
 /** Finds names in the lists for all servers that no tool of any has matched. A server that has listed nothing may have it. */
 function unmatchedByAll(servers: readonly DiscoveredServer[]): readonly McpFinding[] {
   const [first, ...others] = servers.map(({ unmatched }) => unmatched);
-  const names = (first ?? []).filter(({ isOfAll, list, pattern }) => isOfAll && others.every((each) => each?.some((other) => other.isOfAll && other.list === list && other.pattern === pattern) === true));
-  return names.map(({ list, pattern }) => findingOf('settings', '', expectedGot(`a name or pattern in "${list}" that matches a tool of some server`, quoted(pattern))));
+  const names = (first ?? []).filter(
+    ({ isOfAll, list, pattern }) =>
+      isOfAll &&
+      others.every(
+        (each) =>
+          each?.some(
+            (other) => other.isOfAll && other.list === list && other.pattern === pattern,
+          ) === true,
+      ),
+  );
+  return names.map(({ list, pattern }) =>
+    findingOf(
+      'settings',
+      '',
+      expectedGot(
+        `a name or pattern in "${list}" that matches a tool of some server`,
+        quoted(pattern),
+      ),
+    ),
+  );
 }

@@ -9,7 +9,14 @@ export interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
   /** Sends the user to log in, and resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`, and what `send` throws. */
-  answer(send: () => void | Promise<void>, limits: { readonly clock: Clock; readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): Promise<URLSearchParams>;
+  answer(
+    send: () => void | Promise<void>,
+    limits: {
+      readonly clock: Clock;
+      readonly timeoutMs: number;
+      readonly signal: AbortSignal | undefined;
+    },
+  ): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
@@ -31,8 +38,10 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     needsToken: false,
     answer: ({ method, url }, outgoing) => {
       const { host, pathname, searchParams } = new URL(url);
-      if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH) return page(404, 'There is nothing here.');
-      if (searchParams.getAll('state').join(' ') !== state) return page(400, 'This is not the answer of a login that was begun here.');
+      if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH)
+        return page(404, 'There is nothing here.');
+      if (searchParams.getAll('state').join(' ') !== state)
+        return page(400, 'This is not the answer of a login that was begun here.');
       if (isTaken) return page(410, 'This login was answered already.');
       isTaken = true;
       outgoing.once('close', () => take(searchParams)); // The page is there before the server goes.
@@ -45,10 +54,22 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     answer: async (send, limits) => {
       const { timeoutMs } = limits;
       // Sending may last until the user has come back, or longer.
-      const settled = await withDeadline(() => Promise.race([taken, Promise.resolve(send()).then(() => taken)]), limits);
+      const settled = await withDeadline(
+        () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
+        limits,
+      );
       if (settled.kind === 'returned') return settled.value;
       if (settled.kind === 'threw') throw settled.error;
-      if (settled.kind === 'timeout') throw new ToolError('TIMEOUT', expectedGot(`a login in the browser within ${Math.round(timeoutMs / 1_000)} seconds`, 'none', 'Log in again.'), { details: { timeoutMs } });
+      if (settled.kind === 'timeout')
+        throw new ToolError(
+          'TIMEOUT',
+          expectedGot(
+            `a login in the browser within ${Math.round(timeoutMs / 1_000)} seconds`,
+            'none',
+            'Log in again.',
+          ),
+          { details: { timeoutMs } },
+        );
       throw new ToolError('ABORTED', 'The login was given up.');
     },
     close: () => server.close(),
@@ -56,6 +77,15 @@ export async function openCallback(state: string, port: number): Promise<Callbac
 }
 
 function page(status: number, sentence: string): Response {
-  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'content-security-policy': "default-src 'none'", 'referrer-policy': 'no-referrer', connection: 'close' };
-  return new Response(`<!doctype html><meta charset="utf-8"><title>tooldex</title><p>${sentence}</p>`, { status, headers });
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'",
+    'referrer-policy': 'no-referrer',
+    connection: 'close',
+  };
+  return new Response(
+    `<!doctype html><meta charset="utf-8"><title>tooldex</title><p>${sentence}</p>`,
+    { status, headers },
+  );
 }

@@ -30,13 +30,27 @@ export function loginKeyOf(serverUrl: string): string {
 }
 
 /** Changes what is kept; `undefined` removes it. */
-export async function updateLogin(store: LoginStore, key: string, change: (login: Login) => Login | undefined): Promise<void> {
+export async function updateLogin(
+  store: LoginStore,
+  key: string,
+  change: (login: Login) => Login | undefined,
+): Promise<void> {
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const before = await store.get(key);
     const after = change(loginOf(before));
-    if (await store.compareAndSet(key, before, after === undefined ? undefined : JSON.stringify(after))) return;
+    if (
+      await store.compareAndSet(
+        key,
+        before,
+        after === undefined ? undefined : JSON.stringify(after),
+      )
+    )
+      return;
   }
-  throw new ToolError('STATE_UNAVAILABLE', expectedGot('to write a login', 'others who write it all the time'));
+  throw new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot('to write a login', 'others who write it all the time'),
+  );
 }
 
 /** Reads a login. One that cannot be read is none: the user logs in again. */
@@ -52,7 +66,8 @@ export function loginOf(text: string | undefined): Login {
 /** Returns the folder in which programs keep data of this user (XDG), or its place on Windows. */
 export function loginFolder(env: Environment): string {
   const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
-  const base = given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'share');
+  const base =
+    given !== undefined && isAbsolute(given) ? given : join(homedir(), '.local', 'share');
   return join(base, 'tooldex', 'logins');
 }
 
@@ -64,15 +79,27 @@ export function loginFolder(env: Environment): string {
 export function loginsIn(folder: string): LoginStore {
   const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
   const get = async (key: string) => {
-    const file = await open(pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
+    const file = await open(
+      pathOf(key),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    ).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw unusable('read', error);
     });
     try {
       if (file === undefined) return undefined;
       const { mode, uid } = await file.stat();
-      const isOwn = process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
-      if (!isOwn) throw new ToolError('STATE_UNAVAILABLE', expectedGot('a file of a login that only its owner can read and write', 'one that others can', 'Log in again after you have removed it, or set its mode to 600.'));
+      const isOwn =
+        process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0);
+      if (!isOwn)
+        throw new ToolError(
+          'STATE_UNAVAILABLE',
+          expectedGot(
+            'a file of a login that only its owner can read and write',
+            'one that others can',
+            'Log in again after you have removed it, or set its mode to 600.',
+          ),
+        );
       return await file.readFile('utf8');
     } finally {
       await file?.close();
@@ -102,5 +129,12 @@ export function loginsIn(folder: string): LoginStore {
 }
 
 function unusable(what: string, error: unknown): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', expectedGot(`the file of a login to be ${what}`, (error as NodeJS.ErrnoException).code ?? 'an error'), { cause: error });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    expectedGot(
+      `the file of a login to be ${what}`,
+      (error as NodeJS.ErrnoException).code ?? 'an error',
+    ),
+    { cause: error },
+  );
 }

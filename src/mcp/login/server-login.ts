@@ -1,15 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import type * as McpClient from '@modelcontextprotocol/client';
-import type { AuthProvider, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation } from '@modelcontextprotocol/client';
+import type {
+  AuthProvider,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { aFunction, checkOptions, milliseconds, signal, type FieldsOf } from '../../core/options.js';
+import {
+  aFunction,
+  checkOptions,
+  milliseconds,
+  signal,
+  type FieldsOf,
+} from '../../core/options.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { isLoopback } from '../../host/addresses.js';
 import { describeFailure } from '../../providers/run-attempt.js';
-import { expandVariables, type Environment, type McpOAuthSettings, type McpTransportSettings } from '../settings/transport-settings.js';
+import {
+  expandVariables,
+  type Environment,
+  type McpOAuthSettings,
+  type McpTransportSettings,
+} from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
 import { loginKeyOf, loginOf, updateLogin, type Login, type LoginStore } from './login-store.js';
 
@@ -34,9 +50,16 @@ export interface LogInOptions {
   readonly signal?: AbortSignal;
 }
 
-const logInOptions = z.strictObject({ open: aFunction<LogInOptions['open']>(), timeoutMs: milliseconds().default(300_000), signal: signal().optional() } satisfies FieldsOf<LogInOptions>);
+const logInOptions = z.strictObject({
+  open: aFunction<LogInOptions['open']>(),
+  timeoutMs: milliseconds().default(300_000),
+  signal: signal().optional(),
+} satisfies FieldsOf<LogInOptions>);
 
-const ANY_USER: McpOAuthSettings = Object.freeze({ grant: 'authorization_code', scopes: Object.freeze([]) });
+const ANY_USER: McpOAuthSettings = Object.freeze({
+  grant: 'authorization_code',
+  scopes: Object.freeze([]),
+});
 /** Stands for the address of a callback where nobody is asked: the SDK takes a program without one for a machine. */
 const NO_CALLBACK = 'http://127.0.0.1/callback';
 /** The limit of all that an authorization server is asked at once. */
@@ -92,7 +115,12 @@ export class ServerLogin implements AuthProvider {
     const wanted = computeScopeUnion(tokens?.scope, missed);
     if (this.#isMachine) return this.#authorize({ ...(wanted !== undefined && { scope: wanted }) });
     await this.#update((login) => ({ ...login, ...(wanted !== undefined && { wanted }) }));
-    throw this.#needed(missed !== undefined && SCOPES.test(missed) ? ` with the scopes ${JSON.stringify(missed)}` : ' with more scopes', 'one without');
+    throw this.#needed(
+      missed !== undefined && SCOPES.test(missed)
+        ? ` with the scopes ${JSON.stringify(missed)}`
+        : ' with more scopes',
+      'one without',
+    );
   }
 
   /**
@@ -101,7 +129,11 @@ export class ServerLogin implements AuthProvider {
    * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT`, `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
    */
   async logIn(options: LogInOptions): Promise<void> {
-    const { open, timeoutMs, signal: given } = checkOptions(logInOptions, options, 'options of the login');
+    const {
+      open,
+      timeoutMs,
+      signal: given,
+    } = checkOptions(logInOptions, options, 'options of the login');
     if (this.#isMachine) return this.#authorize({});
     const url = this.#url;
     const { computeScopeUnion, extractWWWAuthenticateParams } = await this.#options.sdk();
@@ -109,20 +141,55 @@ export class ServerLogin implements AuthProvider {
     const callback = await openCallback(state, this.#oauth.callbackPort ?? 0);
     try {
       const { wanted } = await this.#read();
-      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-      const asked = await this.#inTime((stop) => this.#options.fetch(url, { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":0,"method":"tools/list"}', redirect: 'manual', signal: stop }));
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      };
+      const asked = await this.#inTime((stop) =>
+        this.#options.fetch(url, {
+          method: 'POST',
+          headers,
+          body: '{"jsonrpc":"2.0","id":0,"method":"tools/list"}',
+          redirect: 'manual',
+          signal: stop,
+        }),
+      );
       const challenge = extractWWWAuthenticateParams(asked);
       await asked.body?.cancel();
       const scope = computeScopeUnion(this.#oauth.scopes.join(' ') || challenge.scope, wanted);
       let address = '';
-      const provider = this.#provider({ callback: callback.address, state, scope, begin: (found) => void (address = checkedAddress(found, new URL(url))) });
-      const about = { ...(scope !== undefined && { scope }), ...(challenge.resourceMetadataUrl && { resourceMetadataUrl: challenge.resourceMetadataUrl }) };
+      const provider = this.#provider({
+        callback: callback.address,
+        state,
+        scope,
+        begin: (found) => void (address = checkedAddress(found, new URL(url))),
+      });
+      const about = {
+        ...(scope !== undefined && { scope }),
+        ...(challenge.resourceMetadataUrl && {
+          resourceMetadataUrl: challenge.resourceMetadataUrl,
+        }),
+      };
       await this.#auth(provider, { ...about, forceReauthorization: true });
-      const params = await callback.answer(() => open(address), { clock: this.#options.clock, timeoutMs, signal: given });
+      const params = await callback.answer(() => open(address), {
+        clock: this.#options.clock,
+        timeoutMs,
+        signal: given,
+      });
       const code = params.get('code');
-      if (code === null) throw this.#unavailable('the user to approve the login', /^[a-z_]{1,40}$/.test(params.get('error') ?? '') ? params.get('error')! : 'an answer without a code');
+      if (code === null)
+        throw this.#unavailable(
+          'the user to approve the login',
+          /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
+            ? params.get('error')!
+            : 'an answer without a code',
+        );
       const iss = params.get('iss');
-      await this.#auth(provider, { ...about, authorizationCode: code, ...(iss !== null && { iss }) });
+      await this.#auth(provider, {
+        ...about,
+        authorizationCode: code,
+        ...(iss !== null && { iss }),
+      });
     } catch (error) {
       throw this.#readable(error);
     } finally {
@@ -145,7 +212,9 @@ export class ServerLogin implements AuthProvider {
   }
 
   async #read(): Promise<Login> {
-    return this.#isMachine ? this.#own : loginOf(await this.#options.store.get(loginKeyOf(this.#url)));
+    return this.#isMachine
+      ? this.#own
+      : loginOf(await this.#options.store.get(loginKeyOf(this.#url)));
   }
 
   async #update(change: (login: Login) => Login | undefined): Promise<void> {
@@ -157,10 +226,17 @@ export class ServerLogin implements AuthProvider {
     const { extractWWWAuthenticateParams } = await this.#options.sdk();
     const { tokens } = await this.#read();
     const sent = this.#sent.get(response);
-    if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`) return; // It was renewed meanwhile, perhaps by another process.
-    if (!this.#isMachine && tokens?.refresh_token === undefined) throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
+    if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`)
+      return; // It was renewed meanwhile, perhaps by another process.
+    if (!this.#isMachine && tokens?.refresh_token === undefined)
+      throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-    await this.#authorize({ ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(this.#oauth.scopes.length > 0 ? { scope: this.#oauth.scopes.join(' ') } : scope !== undefined && { scope }) });
+    await this.#authorize({
+      ...(resourceMetadataUrl && { resourceMetadataUrl }),
+      ...(this.#oauth.scopes.length > 0
+        ? { scope: this.#oauth.scopes.join(' ') }
+        : scope !== undefined && { scope }),
+    });
   }
 
   async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {
@@ -171,20 +247,40 @@ export class ServerLogin implements AuthProvider {
     }
   }
 
-  async #auth(provider: OAuthClientProvider, options: Partial<McpClient.AuthOptions>): Promise<void> {
+  async #auth(
+    provider: OAuthClientProvider,
+    options: Partial<McpClient.AuthOptions>,
+  ): Promise<void> {
     const { auth } = await this.#options.sdk();
     const url = this.#url;
-    await this.#inTime((signal) => auth(provider, { serverUrl: url, fetchFn: (address, init) => this.#options.fetch(checkedAddress(new URL(address), new URL(url)), { ...init, signal }), ...options }));
+    await this.#inTime((signal) =>
+      auth(provider, {
+        serverUrl: url,
+        fetchFn: (address, init) =>
+          this.#options.fetch(checkedAddress(new URL(address), new URL(url)), { ...init, signal }),
+        ...options,
+      }),
+    );
   }
 
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const settled = await withDeadline(work, { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS });
+    const settled = await withDeadline(work, {
+      clock: this.#options.clock,
+      timeoutMs: AUTH_TIMEOUT_MS,
+    });
     if (settled.kind === 'returned') return settled.value;
-    throw settled.kind === 'threw' ? settled.error : this.#unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
+    throw settled.kind === 'threw'
+      ? settled.error
+      : this.#unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
   }
 
   /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
-  #provider(user?: { readonly callback: string; readonly state: string; readonly scope: string | undefined; readonly begin: (address: URL) => void }): OAuthClientProvider {
+  #provider(user?: {
+    readonly callback: string;
+    readonly state: string;
+    readonly scope: string | undefined;
+    readonly begin: (address: URL) => void;
+  }): OAuthClientProvider {
     const { clientId, clientMetadataUrl, clientSecretEnv, grant, issuer, scopes } = this.#oauth;
     const redirect = user?.callback ?? NO_CALLBACK;
     let verifier = '';
@@ -203,14 +299,37 @@ export class ServerLogin implements AuthProvider {
       },
       ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
       clientInformation: async (context) => {
-        if (issuer !== undefined && context !== undefined && trimmed(context.issuer) !== trimmed(issuer)) throw this.#unavailable(`the authorization server that the settings name as issuer`, 'another');
-        if (clientId !== undefined) return { client_id: clientId, ...(clientSecretEnv !== undefined && { client_secret: this.#secret(clientSecretEnv) }) };
+        if (
+          issuer !== undefined &&
+          context !== undefined &&
+          trimmed(context.issuer) !== trimmed(issuer)
+        )
+          throw this.#unavailable(
+            `the authorization server that the settings name as issuer`,
+            'another',
+          );
+        if (clientId !== undefined)
+          return {
+            client_id: clientId,
+            ...(clientSecretEnv !== undefined && { client_secret: this.#secret(clientSecretEnv) }),
+          };
         const { client } = await this.#read();
         if (user === undefined) return client ?? Promise.reject(this.#needed('', 'none'));
-        return registered ?? (client !== undefined && 'redirect_uris' in client && client.redirect_uris.includes(redirect) ? client : undefined);
+        return (
+          registered ??
+          (client !== undefined &&
+          'redirect_uris' in client &&
+          client.redirect_uris.includes(redirect)
+            ? client
+            : undefined)
+        );
       },
       // Without it the SDK neither registers the program nor sends what one server knows to another.
-      ...(clientId === undefined && user !== undefined && { saveClientInformation: (client: StoredOAuthClientInformation) => void (registered = client) }),
+      ...(clientId === undefined &&
+        user !== undefined && {
+          saveClientInformation: (client: StoredOAuthClientInformation) =>
+            void (registered = client),
+        }),
       tokens: async () => {
         const { tokens } = await this.#read();
         refreshed = tokens?.refresh_token;
@@ -220,7 +339,11 @@ export class ServerLogin implements AuthProvider {
         this.#update(({ client = registered, tokens: before, wanted }) => {
           // An answer without scopes gives those that were asked for, or that there were.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
-          return { ...(client && { client: registered ?? client }), tokens: { ...tokens, ...(scope !== undefined && { scope }) }, ...(user === undefined && wanted !== undefined && { wanted }) };
+          return {
+            ...(client && { client: registered ?? client }),
+            tokens: { ...tokens, ...(scope !== undefined && { scope }) },
+            ...(user === undefined && wanted !== undefined && { wanted }),
+          };
         }),
       state: () => user?.state ?? '',
       redirectToAuthorization: (address) => {
@@ -234,21 +357,49 @@ export class ServerLogin implements AuthProvider {
       // Another process may just have used the refresh token: then what it got is good, and may be about to be written.
       invalidateCredentials: async (what) => {
         if (user !== undefined) return;
-        for (let look = 0; what === 'tokens' && refreshed !== undefined && look < LOOKS && (await this.#read()).tokens?.refresh_token === refreshed; look++) await pauseFor(PAUSE_MS, this.#options.clock);
-        await this.#update(({ client, tokens, ...login }) => ({ ...login, ...(what === 'tokens' && client && { client }), ...(tokens && tokens.refresh_token !== refreshed && { tokens }) }));
+        for (
+          let look = 0;
+          what === 'tokens' &&
+          refreshed !== undefined &&
+          look < LOOKS &&
+          (await this.#read()).tokens?.refresh_token === refreshed;
+          look++
+        )
+          await pauseFor(PAUSE_MS, this.#options.clock);
+        await this.#update(({ client, tokens, ...login }) => ({
+          ...login,
+          ...(what === 'tokens' && client && { client }),
+          ...(tokens && tokens.refresh_token !== refreshed && { tokens }),
+        }));
       },
-      ...(this.#isMachine && { prepareTokenRequest: (scope?: string) => new URLSearchParams({ grant_type: grant, ...(scope !== undefined && { scope }) }) }),
+      ...(this.#isMachine && {
+        prepareTokenRequest: (scope?: string) =>
+          new URLSearchParams({ grant_type: grant, ...(scope !== undefined && { scope }) }),
+      }),
     };
   }
 
   #secret(variable: string): string {
     const value = this.#options.env[variable];
-    if (value === undefined || value === '') throw new ToolError('INVALID_ARGUMENT', expectedGot(`the variable ${variable} in the environment, as the settings of an MCP server ask for it`, 'none', 'Set it.'), { details: { variable } });
+    if (value === undefined || value === '')
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          `the variable ${variable} in the environment, as the settings of an MCP server ask for it`,
+          'none',
+          'Set it.',
+        ),
+        { details: { variable } },
+      );
     return value;
   }
 
   #needed(which: string, got: string): ToolError {
-    return this.#unavailable(`a login at ${this.#label}${which}`, got, `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`);
+    return this.#unavailable(
+      `a login at ${this.#label}${which}`,
+      got,
+      `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`,
+    );
   }
 
   #unavailable(expected: string, got: string, advice?: string): ToolError {
@@ -256,12 +407,23 @@ export class ServerLogin implements AuthProvider {
   }
 
   get #label(): string {
-    return this.#options.server === '' ? 'the MCP server' : `the MCP server ${this.#options.server}`;
+    return this.#options.server === ''
+      ? 'the MCP server'
+      : `the MCP server ${this.#options.server}`;
   }
 
   /** Returns an error in words that hold nothing of the servers: what they send may be meant to mislead. */
   #readable(error: unknown): unknown {
-    return isToolError(error) ? error : new ToolError('PROVIDER_UNAVAILABLE', expectedGot(`a login at ${this.#label} by its authorization server`, describeFailure(error)), { cause: error });
+    return isToolError(error)
+      ? error
+      : new ToolError(
+          'PROVIDER_UNAVAILABLE',
+          expectedGot(
+            `a login at ${this.#label} by its authorization server`,
+            describeFailure(error),
+          ),
+          { cause: error },
+        );
   }
 }
 
@@ -278,8 +440,14 @@ function trimmed(issuer: string): string {
 function checkedAddress(address: URL, server: URL): string {
   const isHere = isLoopback(address.hostname.replace(/^\[(.*)\]$/, '$1'));
   const mayBeHere = isLoopback(server.hostname.replace(/^\[(.*)\]$/, '$1'));
-  const fits = isHere ? mayBeHere && ['http:', 'https:'].includes(address.protocol) : address.protocol === 'https:';
+  const fits = isHere
+    ? mayBeHere && ['http:', 'https:'].includes(address.protocol)
+    : address.protocol === 'https:';
   // A server that is reached without https, in a network of one's own, may answer itself.
-  if (!fits && address.origin !== server.origin) throw new ToolError('FORBIDDEN_URL', expectedGot('the addresses of a login to begin with https://', 'another'));
+  if (!fits && address.origin !== server.origin)
+    throw new ToolError(
+      'FORBIDDEN_URL',
+      expectedGot('the addresses of a login to begin with https://', 'another'),
+    );
   return address.href;
 }

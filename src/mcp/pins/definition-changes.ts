@@ -25,23 +25,38 @@ export function diffDefinitions(before: Json, after: Json): readonly DefinitionC
 
 function compare(before: Json, after: Json, path: string, changes: DefinitionChange[]): void {
   if (isPlainObject(before) && isPlainObject(after)) compareObjects(before, after, path, changes);
-  else if (Array.isArray(before) && Array.isArray(after)) compareLists(before as readonly Json[], after as readonly Json[], path, changes);
+  else if (Array.isArray(before) && Array.isArray(after))
+    compareLists(before as readonly Json[], after as readonly Json[], path, changes);
   else if (!isEqual(before, after)) changes.push(Object.freeze({ path, before, after }));
 }
 
 type JsonObject = Readonly<Record<string, Json>>;
 
-function compareObjects(before: JsonObject, after: JsonObject, path: string, changes: DefinitionChange[]): void {
-  for (const key of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareText)) {
+function compareObjects(
+  before: JsonObject,
+  after: JsonObject,
+  path: string,
+  changes: DefinitionChange[],
+): void {
+  for (const key of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(
+    compareText,
+  )) {
     const place = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (!Object.hasOwn(after, key)) changes.push(Object.freeze({ path: place, before: before[key]! }));
-    else if (!Object.hasOwn(before, key)) changes.push(Object.freeze({ path: place, after: after[key]! }));
+    if (!Object.hasOwn(after, key))
+      changes.push(Object.freeze({ path: place, before: before[key]! }));
+    else if (!Object.hasOwn(before, key))
+      changes.push(Object.freeze({ path: place, after: after[key]! }));
     else compare(before[key]!, after[key]!, place, changes);
   }
 }
 
 /** Sets equal beginnings and ends aside, and compares what is between place by place. */
-function compareLists(before: readonly Json[], after: readonly Json[], path: string, changes: DefinitionChange[]): void {
+function compareLists(
+  before: readonly Json[],
+  after: readonly Json[],
+  path: string,
+  changes: DefinitionChange[],
+): void {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
   while (start < shorter && isEqual(before[start]!, after[start]!)) start += 1;
@@ -49,8 +64,10 @@ function compareLists(before: readonly Json[], after: readonly Json[], path: str
   while (end < shorter - start && isEqual(before.at(-1 - end)!, after.at(-1 - end)!)) end += 1;
   for (let index = start; index < Math.max(before.length, after.length) - end; index++) {
     const place = `${path}/${index}`;
-    if (index >= after.length - end) changes.push(Object.freeze({ path: place, before: before[index]! }));
-    else if (index >= before.length - end) changes.push(Object.freeze({ path: place, after: after[index]! }));
+    if (index >= after.length - end)
+      changes.push(Object.freeze({ path: place, before: before[index]! }));
+    else if (index >= before.length - end)
+      changes.push(Object.freeze({ path: place, after: after[index]! }));
     else compare(before[index]!, after[index]!, place, changes);
   }
 }
@@ -60,16 +77,34 @@ function isEqual(a: Json, b: Json): boolean {
 }
 
 /** The tools that a server lists, as it sent them; or the reason why it could not be asked. */
-export type ServerListing = { readonly server: string; readonly tools: readonly unknown[] } | { readonly server: string; readonly error: string };
+export type ServerListing =
+  | { readonly server: string; readonly tools: readonly unknown[] }
+  | { readonly server: string; readonly error: string };
 
 /** A difference between the pins and the servers. */
 export type PinFinding =
-  | { readonly kind: 'new'; readonly server: string; readonly tool: string; readonly definition: PinnedDefinition }
-  | { readonly kind: 'changed'; readonly server: string; readonly tool: string; readonly definition: PinnedDefinition; readonly changes: readonly DefinitionChange[] }
+  | {
+      readonly kind: 'new';
+      readonly server: string;
+      readonly tool: string;
+      readonly definition: PinnedDefinition;
+    }
+  | {
+      readonly kind: 'changed';
+      readonly server: string;
+      readonly tool: string;
+      readonly definition: PinnedDefinition;
+      readonly changes: readonly DefinitionChange[];
+    }
   /** Pinned, and no longer listed: by its server, or because the server is no longer configured. */
   | { readonly kind: 'removed'; readonly server: string; readonly tool: string }
   /** A definition that cannot be pinned, or the second one of a name. It cannot be approved. */
-  | { readonly kind: 'invalid'; readonly server: string; readonly tool: string; readonly reason: string }
+  | {
+      readonly kind: 'invalid';
+      readonly server: string;
+      readonly tool: string;
+      readonly reason: string;
+    }
   /** A server whose tools are not known. */
   | { readonly kind: 'unreachable'; readonly server: string; readonly reason: string };
 
@@ -78,7 +113,10 @@ const LONGEST_NAME = 128;
 const NAMELESS = '(without a name)';
 
 /** Returns everything by which the servers and the pins differ, by server and tool. */
-export function findingsOf(pins: PinTable, listings: readonly ServerListing[]): readonly PinFinding[] {
+export function findingsOf(
+  pins: PinTable,
+  listings: readonly ServerListing[],
+): readonly PinFinding[] {
   const unreachable = new Set<string>();
   const listed = new Set<string>();
   const found: PinFinding[] = [];
@@ -87,24 +125,49 @@ export function findingsOf(pins: PinTable, listings: readonly ServerListing[]): 
     if ('error' in listing) {
       unreachable.add(server);
       found.push({ kind: 'unreachable', server, reason: publicMessage(listing.error) });
-    } else found.push(...listing.tools.flatMap((raw) => findingOf(pins, server, raw, listed) ?? []));
+    } else
+      found.push(...listing.tools.flatMap((raw) => findingOf(pins, server, raw, listed) ?? []));
   }
-  for (const [key, { server, tool }] of pins) if (!unreachable.has(server) && !listed.has(key)) found.push({ kind: 'removed', server, tool });
+  for (const [key, { server, tool }] of pins)
+    if (!unreachable.has(server) && !listed.has(key)) found.push({ kind: 'removed', server, tool });
   const toolOf = (finding: PinFinding) => ('tool' in finding ? finding.tool : '');
-  return Object.freeze(found.sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b))).map((finding) => Object.freeze(finding)));
+  return Object.freeze(
+    found
+      .sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b)))
+      .map((finding) => Object.freeze(finding)),
+  );
 }
 
 /** @param listed the keys of what was listed before it, to which its own is added. */
-function findingOf(pins: PinTable, server: string, raw: unknown, listed: Set<string>): PinFinding | undefined {
+function findingOf(
+  pins: PinTable,
+  server: string,
+  raw: unknown,
+  listed: Set<string>,
+): PinFinding | undefined {
   const pinnable = pinOf(server, raw);
   const { tool } = pinnable;
   const key = tool === undefined ? undefined : keyOf(server, tool);
-  const invalid = (reason: string): PinFinding => ({ kind: 'invalid', server, tool: tool?.slice(0, LONGEST_NAME) ?? NAMELESS, reason });
-  if (key !== undefined && listed.has(key)) return invalid(expectedGot('every name once', 'it again'));
+  const invalid = (reason: string): PinFinding => ({
+    kind: 'invalid',
+    server,
+    tool: tool?.slice(0, LONGEST_NAME) ?? NAMELESS,
+    reason,
+  });
+  if (key !== undefined && listed.has(key))
+    return invalid(expectedGot('every name once', 'it again'));
   if (key !== undefined) listed.add(key);
   if (!pinnable.ok) return invalid(pinnable.reason);
   const { digest, definition } = pinnable.pin;
   const pinned = pins.get(key!);
   if (pinned === undefined) return { kind: 'new', server, tool: pinnable.tool, definition };
-  return pinned.digest === digest ? undefined : { kind: 'changed', server, tool: pinnable.tool, definition, changes: diffDefinitions(pinned.definition, definition) };
+  return pinned.digest === digest
+    ? undefined
+    : {
+        kind: 'changed',
+        server,
+        tool: pinnable.tool,
+        definition,
+        changes: diffDefinitions(pinned.definition, definition),
+      };
 }

@@ -4,7 +4,13 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
-import { diffDefinitions, findingsOf, type DefinitionChange, type PinFinding, type ServerListing } from './definition-changes.js';
+import {
+  diffDefinitions,
+  findingsOf,
+  type DefinitionChange,
+  type PinFinding,
+  type ServerListing,
+} from './definition-changes.js';
 import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
@@ -75,10 +81,21 @@ export class DefinitionPins {
    * @throws ToolError `INVALID_ARGUMENT` for wrong options, and for a file that is missing, cut off or edited by hand:
    * without it every tool would look new, and pass where new tools are trusted.
    */
-  static async load(file: string = DEFAULT_LOCK_FILE, options: DefinitionPinsOptions = {}): Promise<DefinitionPins> {
+  static async load(
+    file: string = DEFAULT_LOCK_FILE,
+    options: DefinitionPinsOptions = {},
+  ): Promise<DefinitionPins> {
     const pins = new DefinitionPins(strictly(options));
     const table = await readLockFile(file);
-    if (table === undefined) throw new ToolError('INVALID_ARGUMENT', expectedGot(`a lock file ${shownPath(file)}`, 'none', 'Run tooldex mcp pins approve --all, which makes it from what the servers list now.'));
+    if (table === undefined)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot(
+          `a lock file ${shownPath(file)}`,
+          'none',
+          'Run tooldex mcp pins approve --all, which makes it from what the servers list now.',
+        ),
+      );
     pins.#pins = table;
     pins.#file = file;
     return pins;
@@ -98,7 +115,11 @@ export class DefinitionPins {
 
   /** Returns the pinned tools, by server and name. */
   pinned(): readonly { readonly server: string; readonly tool: string; readonly digest: string }[] {
-    return Object.freeze(sortedPins(this.#pins).map(({ server, tool, digest }) => Object.freeze({ server, tool, digest })));
+    return Object.freeze(
+      sortedPins(this.#pins).map(({ server, tool, digest }) =>
+        Object.freeze({ server, tool, digest }),
+      ),
+    );
   }
 
   /** The number of pinned tools. */
@@ -114,7 +135,12 @@ export class DefinitionPins {
    * @param tool the definition as the server sent it.
    * @returns the reason in a sentence, for one that may not.
    */
-  check(server: string, tool: unknown): { readonly ok: true } | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string } {
+  check(
+    server: string,
+    tool: unknown,
+  ):
+    | { readonly ok: true }
+    | { readonly ok: false; readonly kind: 'new' | 'changed'; readonly reason: string } {
     const pinnable = pinOf(server, tool);
     const key = pinnable.tool === undefined ? '' : keyOf(server, pinnable.tool);
     const pinned = this.#pins.get(key);
@@ -125,14 +151,22 @@ export class DefinitionPins {
       this.#quarantine.delete(key);
       return { ok: true };
     }
-    if (pinned === undefined && this.#options.onNew === 'trust' && [...this.#pins.values()].filter((each) => each.server === server).length < MOST_TRUSTED) {
+    if (
+      pinned === undefined &&
+      this.#options.onNew === 'trust' &&
+      [...this.#pins.values()].filter((each) => each.server === server).length < MOST_TRUSTED
+    ) {
       // One that another process approved meanwhile stays as it is.
       this.#decide((pins) => pins.has(key) || pins.set(key, pin));
       return { ok: true };
     }
-    this.#quarantine.set(key, Object.freeze({ server, tool: pin.tool, kind, definition: pin.definition }));
+    this.#quarantine.set(
+      key,
+      Object.freeze({ server, tool: pin.tool, kind, definition: pin.definition }),
+    );
     const [oldest] = this.#quarantine.keys();
-    if (this.#quarantine.size > MOST_QUARANTINED && oldest !== undefined) this.#quarantine.delete(oldest);
+    if (this.#quarantine.size > MOST_QUARANTINED && oldest !== undefined)
+      this.#quarantine.delete(oldest);
     return { ok: false, kind, reason: REASONS[kind] };
   }
 
@@ -148,7 +182,10 @@ export class DefinitionPins {
    */
   diff(server: string, tool: unknown): readonly DefinitionChange[] {
     const pin = pinOrThrow(server, tool);
-    return diffDefinitions(this.#pins.get(keyOf(server, pin.tool))?.definition ?? {}, pin.definition);
+    return diffDefinitions(
+      this.#pins.get(keyOf(server, pin.tool))?.definition ?? {},
+      pin.definition,
+    );
   }
 
   /** Returns everything by which the servers and the pins differ, by server and tool. Nothing is pinned or withheld by it. */
@@ -188,9 +225,20 @@ export class DefinitionPins {
 
   async #save(file: string): Promise<void> {
     // Into a file of its own goes everything, and not only what was decided since.
-    const whole = file === this.#file ? [] : [...this.#pins].map(([key, pin]) => (pins: PinTable) => pins.set(key, pin));
+    const whole =
+      file === this.#file
+        ? []
+        : [...this.#pins].map(
+            ([key, pin]) =>
+              (pins: PinTable) =>
+                pins.set(key, pin),
+          );
     const decided = [...this.#unsaved];
-    const saved = await changeLockFile(file, (pins) => [...whole, ...decided].forEach((each) => each(pins)), this.#options.clock);
+    const saved = await changeLockFile(
+      file,
+      (pins) => [...whole, ...decided].forEach((each) => each(pins)),
+      this.#options.clock,
+    );
     this.#unsaved.splice(0, decided.length);
     for (const each of this.#unsaved) each(saved); // Decided while it was written.
     this.#pins = saved;

@@ -43,7 +43,11 @@ export async function readLockFile(file: string): Promise<PinTable | undefined> 
  * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, and `STATE_UNAVAILABLE` when
  * `<file>.lock` does not go away.
  */
-export async function changeLockFile(file: string, change: (pins: PinTable) => void, clock: Clock): Promise<PinTable> {
+export async function changeLockFile(
+  file: string,
+  change: (pins: PinTable) => void,
+  clock: Clock,
+): Promise<PinTable> {
   const name = shownPath(file);
   const guard = `${file}.lock`;
   await (await openGuard(guard, name, clock)).close();
@@ -52,7 +56,15 @@ export async function changeLockFile(file: string, change: (pins: PinTable) => v
     const pins = readLockText(before ?? EMPTY, name);
     change(pins);
     const after = lockTextOf(pins);
-    if (after.length > MAX_LOCK_LENGTH) throw new ToolError('LIMIT_EXCEEDED', expectedGot(`pins of at most ${MAX_LOCK_LENGTH} characters in ${name}`, String(after.length), 'Pin fewer tools.'));
+    if (after.length > MAX_LOCK_LENGTH)
+      throw new ToolError(
+        'LIMIT_EXCEEDED',
+        expectedGot(
+          `pins of at most ${MAX_LOCK_LENGTH} characters in ${name}`,
+          String(after.length),
+          'Pin fewer tools.',
+        ),
+      );
     if (after !== before) await replace(file, after, name);
     return pins;
   } finally {
@@ -69,7 +81,11 @@ async function openGuard(guard: string, name: string, clock: Clock): Promise<Fil
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST') throw cannotWrite(name, error);
-      if (look === LOOKS) throw new ToolError('STATE_UNAVAILABLE', `Expected ${name}.lock to go away within ${(LOOKS * PAUSE_MS) / 1_000} seconds, got it still there. Another process is writing, or one ended while it was: then delete ${name}.lock.`);
+      if (look === LOOKS)
+        throw new ToolError(
+          'STATE_UNAVAILABLE',
+          `Expected ${name}.lock to go away within ${(LOOKS * PAUSE_MS) / 1_000} seconds, got it still there. Another process is writing, or one ended while it was: then delete ${name}.lock.`,
+        );
       await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
     }
   }
@@ -82,13 +98,24 @@ async function textOf(file: string, name: string): Promise<string | undefined> {
     handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await handle.stat();
     if (!stats.isFile()) throw refusedLock(name, [expectedGot('a file', 'a folder or a device')]);
-    if (stats.size > MAX_LOCK_LENGTH) throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(stats.size))]);
+    if (stats.size > MAX_LOCK_LENGTH)
+      throw refusedLock(name, [
+        expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(stats.size)),
+      ]);
     return new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    throw refusedLock(name, [code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? expectedGot('UTF-8 text', 'other bytes') : expectedGot('a file that can be read', code ?? 'an error')], error);
+    throw refusedLock(
+      name,
+      [
+        code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+          ? expectedGot('UTF-8 text', 'other bytes')
+          : expectedGot('a file that can be read', code ?? 'an error'),
+      ],
+      error,
+    );
   } finally {
     await handle?.close();
   }
@@ -113,7 +140,14 @@ async function replace(file: string, text: string, name: string): Promise<void> 
 }
 
 function cannotWrite(name: string, error: unknown): ToolError {
-  return new ToolError('INVALID_ARGUMENT', expectedGot(`${name} in a folder that can be written`, (error as NodeJS.ErrnoException).code ?? 'an error'), { cause: error });
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot(
+      `${name} in a folder that can be written`,
+      (error as NodeJS.ErrnoException).code ?? 'an error',
+    ),
+    { cause: error },
+  );
 }
 
 /**
@@ -124,17 +158,34 @@ function cannotWrite(name: string, error: unknown): ToolError {
 export function lockTextOf(pins: PinTable): string {
   const servers = new Map<string, Map<string, Json>>();
   for (const { server, tool, digest, definition } of sortedPins(pins)) {
-    servers.set(server, (servers.get(server) ?? new Map<string, Json>()).set(tool, { definition, digest: ALGORITHM + digest }));
+    servers.set(
+      server,
+      (servers.get(server) ?? new Map<string, Json>()).set(tool, {
+        definition,
+        digest: ALGORITHM + digest,
+      }),
+    );
   }
-  return `${printed(new Map<string, unknown>([['servers', servers], ['version', VERSION]]), '')}\n`;
+  return `${printed(
+    new Map<string, unknown>([
+      ['servers', servers],
+      ['version', VERSION],
+    ]),
+    '',
+  )}\n`;
 }
 
 /** Prints JSON with sorted keys. Written here: in objects, keys like `7` would not keep their order and `__proto__` would be lost. */
 function printed(value: unknown, margin: string): string {
   const inner = `${margin}  `;
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[\n${value.map((item) => inner + printed(item, inner)).join(',\n')}\n${margin}]`;
+  if (Array.isArray(value))
+    return value.length === 0
+      ? '[]'
+      : `[\n${value.map((item) => inner + printed(item, inner)).join(',\n')}\n${margin}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = [...(value instanceof Map ? (value as ReadonlyMap<string, unknown>) : Object.entries(value))].sort(([a], [b]) => compareText(a, b));
+  const members = [
+    ...(value instanceof Map ? (value as ReadonlyMap<string, unknown>) : Object.entries(value)),
+  ].sort(([a], [b]) => compareText(a, b));
   if (members.length === 0) return '{}';
   return `{\n${members.map(([key, item]) => `${inner}${JSON.stringify(key)}: ${printed(item, inner)}`).join(',\n')}\n${margin}}`;
 }
@@ -151,42 +202,79 @@ function printed(value: unknown, margin: string): string {
 export function readLockText(text: string, name: string): PinTable {
   const faults: Issue[] = [];
   const pins: PinTable = new Map();
-  if (text.length > MAX_LOCK_LENGTH) throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} characters`, String(text.length))]);
+  if (text.length > MAX_LOCK_LENGTH)
+    throw refusedLock(name, [
+      expectedGot(`at most ${MAX_LOCK_LENGTH} characters`, String(text.length)),
+    ]);
   const parsed = parseJsonText(text);
   if (!parsed.ok) throw refusedLock(name, [`line ${parsed.fault.line}: ${parsed.fault.message}`]);
   const say = (path: Path, message: string) => void faults.push({ path, message });
   // A key that stands there twice is read as its last value, and reviewed as its first.
-  for (const { path, message } of parsed.text.findings()) say(path, message.replace('; only the last value counts', ''));
+  for (const { path, message } of parsed.text.findings())
+    say(path, message.replace('; only the last value counts', ''));
   readRoot(parsed.value, pins, say);
   if (faults.length === 0) return pins;
-  const lines = faults.slice(0, MOST_FAULTS).map(({ path, message }) => `line ${parsed.text.positionAt(path).line}${path.length === 0 ? '' : `, ${pointerOf(path)}`}: ${message}`);
-  throw refusedLock(name, faults.length > MOST_FAULTS ? [...lines, `and ${faults.length - MOST_FAULTS} more`] : lines);
+  const lines = faults
+    .slice(0, MOST_FAULTS)
+    .map(
+      ({ path, message }) =>
+        `line ${parsed.text.positionAt(path).line}${path.length === 0 ? '' : `, ${pointerOf(path)}`}: ${message}`,
+    );
+  throw refusedLock(
+    name,
+    faults.length > MOST_FAULTS ? [...lines, `and ${faults.length - MOST_FAULTS} more`] : lines,
+  );
 }
 
 type Say = (path: Path, message: string) => void;
 
 function readRoot(value: unknown, pins: PinTable, say: Say): void {
-  if (!isPlainObject(value)) return say([], expectedGot('an object with "version" and "servers"', describeValue(value)));
+  if (!isPlainObject(value))
+    return say([], expectedGot('an object with "version" and "servers"', describeValue(value)));
   const { version, servers, ...rest } = value;
-  if (version !== VERSION) return say(['version'], expectedGot(String(VERSION), describeValue(version), 'It was written by another version of tooldex.'));
-  for (const key of Object.keys(rest)) say([key], expectedGot('only "version" and "servers"', 'another key'));
-  if (!isPlainObject(servers)) return say(['servers'], expectedGot('servers by name', describeValue(servers)));
+  if (version !== VERSION)
+    return say(
+      ['version'],
+      expectedGot(
+        String(VERSION),
+        describeValue(version),
+        'It was written by another version of tooldex.',
+      ),
+    );
+  for (const key of Object.keys(rest))
+    say([key], expectedGot('only "version" and "servers"', 'another key'));
+  if (!isPlainObject(servers))
+    return say(['servers'], expectedGot('servers by name', describeValue(servers)));
   for (const [server, tools] of Object.entries(servers)) {
-    if (!isPlainObject(tools)) say(['servers', server], expectedGot('tools by name', describeValue(tools)));
+    if (!isPlainObject(tools))
+      say(['servers', server], expectedGot('tools by name', describeValue(tools)));
     else for (const [tool, entry] of Object.entries(tools)) readPin(pins, server, tool, entry, say);
   }
 }
 
 function readPin(pins: PinTable, server: string, tool: string, entry: unknown, say: Say): void {
   const path = ['servers', server, tool];
-  if (!isPlainObject(entry) || Object.keys(entry).sort().join() !== 'definition,digest') return say(path, expectedGot('an object of "definition" and "digest"', describeValue(entry)));
+  if (!isPlainObject(entry) || Object.keys(entry).sort().join() !== 'definition,digest')
+    return say(path, expectedGot('an object of "definition" and "digest"', describeValue(entry)));
   const pinnable = pinOf(server, entry['definition']);
   if (!pinnable.ok) return say([...path, 'definition'], pinnable.reason);
-  if (pinnable.tool !== tool) return say([...path, 'definition', 'name'], expectedGot(describeValue(tool), describeValue(pinnable.tool)));
-  if (entry['digest'] !== ALGORITHM + pinnable.pin.digest) return say([...path, 'digest'], expectedGot('the digest of the definition', 'another', 'The file was edited by hand.'));
+  if (pinnable.tool !== tool)
+    return say(
+      [...path, 'definition', 'name'],
+      expectedGot(describeValue(tool), describeValue(pinnable.tool)),
+    );
+  if (entry['digest'] !== ALGORITHM + pinnable.pin.digest)
+    return say(
+      [...path, 'digest'],
+      expectedGot('the digest of the definition', 'another', 'The file was edited by hand.'),
+    );
   pins.set(keyOf(server, tool), pinnable.pin);
 }
 
 function refusedLock(name: string, reasons: readonly string[], cause?: unknown): ToolError {
-  return new ToolError('INVALID_ARGUMENT', `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`, { ...(cause === undefined ? {} : { cause }) });
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
+    { ...(cause === undefined ? {} : { cause }) },
+  );
 }

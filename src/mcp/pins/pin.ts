@@ -1,5 +1,13 @@
 import { expectedGot } from '../../core/issues.js';
-import { canonicalJson, cloneFrozen, compareText, describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
+import {
+  canonicalJson,
+  cloneFrozen,
+  compareText,
+  describeValue,
+  digestOf,
+  isPlainObject,
+  type Json,
+} from '../../core/plain-data.js';
 
 /** A tool's whole definition as its server sent it, frozen. */
 export type PinnedDefinition = Readonly<Record<string, Json>> & { readonly name: string };
@@ -15,7 +23,9 @@ export interface Pin {
 }
 
 /** A definition's pin, or the reason why it can have none; `tool` where it has a name. */
-export type Pinnable = { readonly ok: true; readonly tool: string; readonly pin: Pin } | { readonly ok: false; readonly tool?: string; readonly reason: string };
+export type Pinnable =
+  | { readonly ok: true; readonly tool: string; readonly pin: Pin }
+  | { readonly ok: false; readonly tool?: string; readonly reason: string };
 
 /** Characters of a definition's JSON: 256 Ki, several times the largest real ones. */
 const MAX_LENGTH = 262_144;
@@ -31,10 +41,16 @@ const HALF_CHARACTER = /\p{Surrogate}/u;
  * writes a time of day into its definitions cannot be pinned; the diff then says which field it is.
  */
 export function pinOf(server: string, raw: unknown): Pinnable {
-  if (!isPlainObject(raw)) return { ok: false, reason: expectedGot('a definition as an object', describeValue(raw)) };
+  if (!isPlainObject(raw))
+    return { ok: false, reason: expectedGot('a definition as an object', describeValue(raw)) };
   const tool: unknown = Object.hasOwn(raw, 'name') ? raw['name'] : undefined;
-  if (typeof tool !== 'string' || tool === '') return { ok: false, reason: expectedGot('a definition with a name', 'none') };
-  const refused = (expected: string, got: string): Pinnable => ({ ok: false, tool, reason: expectedGot(expected, got, 'It cannot be pinned.') });
+  if (typeof tool !== 'string' || tool === '')
+    return { ok: false, reason: expectedGot('a definition with a name', 'none') };
+  const refused = (expected: string, got: string): Pinnable => ({
+    ok: false,
+    tool,
+    reason: expectedGot(expected, got, 'It cannot be pinned.'),
+  });
   let definition: PinnedDefinition;
   try {
     definition = cloneFrozen(raw) as PinnedDefinition;
@@ -44,14 +60,22 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   const fault = faultOf(definition, 0);
   if (fault !== undefined) return refused(...fault);
   const { length } = canonicalJson(definition);
-  if (length > MAX_LENGTH) return refused(`a definition of at most ${MAX_LENGTH} characters`, String(length));
-  return { ok: true, tool, pin: Object.freeze({ server, tool, digest: digestOf(definition), definition }) };
+  if (length > MAX_LENGTH)
+    return refused(`a definition of at most ${MAX_LENGTH} characters`, String(length));
+  return {
+    ok: true,
+    tool,
+    pin: Object.freeze({ server, tool, digest: digestOf(definition), definition }),
+  };
 }
 
 /** Returns what was expected and what came where the lock file could not hold a value. */
 function faultOf(value: Json, depth: number): readonly [expected: string, got: string] | undefined {
   if (depth > MAX_DEPTH) return [`a definition at most ${MAX_DEPTH} levels deep`, 'a deeper one'];
-  if (typeof value === 'string') return HALF_CHARACTER.test(value) ? ['text of whole characters', 'half of a surrogate pair'] : undefined;
+  if (typeof value === 'string')
+    return HALF_CHARACTER.test(value)
+      ? ['text of whole characters', 'half of a surrogate pair']
+      : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, item] of Object.entries(value)) {
     const fault = faultOf(key, depth) ?? faultOf(item, depth + 1);
@@ -70,5 +94,7 @@ export function keyOf(server: string, tool: string): string {
 
 /** Returns all pins, by server and then by tool. */
 export function sortedPins(pins: PinTable): readonly Pin[] {
-  return [...pins.values()].sort((a, b) => compareText(a.server, b.server) || compareText(a.tool, b.tool));
+  return [...pins.values()].sort(
+    (a, b) => compareText(a.server, b.server) || compareText(a.tool, b.tool),
+  );
 }

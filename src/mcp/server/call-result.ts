@@ -30,8 +30,15 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
 /** Returns the user's answer to a question of a tool. It is a failure where the tool promises another object. */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
   const schema = outputSchemaOf(entry);
-  if (schema === undefined || (isPlainObject(data) && compileJsonSchema(schema).check(data).length === 0)) return answerResult(entry, data, [{ type: 'text', text }]);
-  return errorResult(`${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`, text);
+  if (
+    schema === undefined ||
+    (isPlainObject(data) && compileJsonSchema(schema).check(data).length === 0)
+  )
+    return answerResult(entry, data, [{ type: 'text', text }]);
+  return errorResult(
+    `${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`,
+    text,
+  );
 }
 
 interface Answer {
@@ -40,8 +47,16 @@ interface Answer {
 }
 
 /** Returns a tool's result: as content, and as structured content where it is an object. */
-function answerResult(entry: ToolEntry, data: Json, content: readonly ContentPart[], ...notes: readonly string[]): CallToolResult {
-  const blocks = [...content.map(blockOfPart), ...notes.map((text) => ({ type: 'text' as const, text }))];
+function answerResult(
+  entry: ToolEntry,
+  data: Json,
+  content: readonly ContentPart[],
+  ...notes: readonly string[]
+): CallToolResult {
+  const blocks = [
+    ...content.map(blockOfPart),
+    ...notes.map((text) => ({ type: 'text' as const, text })),
+  ];
   const isStructured = isPlainObject(data) || outputSchemaOf(entry) !== undefined;
   return isStructured ? { content: blocks, structuredContent: data } : { content: blocks };
 }
@@ -51,27 +66,46 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
   const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
   if (kind !== 'result') return errorResult(text, ...notes);
-  const forUsers = 'content' in outcome ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
+  const forUsers =
+    'content' in outcome ? (outcome.content ?? []).filter((part) => !isForModel(part)) : [];
   return answerResult(entry, data!, [...content, ...forUsers], ...notes);
 }
 
 /** Returns the refusal of a call that needs approval, for a client that cannot ask the user: it names the settings that would allow the call. */
-export function refusedUnasked(entry: ToolEntry, outcome: Extract<ToolOutcome, { status: 'approval_required' }>): CallToolResult {
-  const ways = [...serverSettings(entry), `--yes ${outcome.pending.danger} of tooldex mcp serve`, 'a rule of the policy'];
-  return errorResult(`${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${ways.join(', or ')}.`);
+export function refusedUnasked(
+  entry: ToolEntry,
+  outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
+): CallToolResult {
+  const ways = [
+    ...serverSettings(entry),
+    `--yes ${outcome.pending.danger} of tooldex mcp serve`,
+    'a rule of the policy',
+  ];
+  return errorResult(
+    `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${ways.join(', or ')}.`,
+  );
 }
 
 /** Returns the setting by which calls of a tool of another server run without approval, where one is enough. */
-function serverSettings({ accessMode, requiresConsent, providers, metadata }: ToolEntry): readonly string[] {
+function serverSettings({
+  accessMode,
+  requiresConsent,
+  providers,
+  metadata,
+}: ToolEntry): readonly string[] {
   const server = providers.find(({ name }) => name === 'mcp')?.config?.['server'];
   if (typeof server !== 'string') return [];
   const mcp = metadata?.['mcp'];
   const hints = isPlainObject(mcp) && isPlainObject(mcp['annotations']) ? mcp['annotations'] : {};
   const place = `for the server ${JSON.stringify(server)} in the settings of MCP`;
-  if (accessMode === AccessMode.READONLY) return requiresConsent ? [`"requires_consent": false ${place}`] : [];
+  if (accessMode === AccessMode.READONLY)
+    return requiresConsent ? [`"requires_consent": false ${place}`] : [];
   if (hints['readOnlyHint'] === false || hints['destructiveHint'] === true) return [];
-  if (hints['readOnlyHint'] === true) return [`"trusted": true ${place} (it says that this tool only reads)`];
-  return [`"access_mode": "readonly" and "requires_consent": false ${place}, if its tools only read`];
+  if (hints['readOnlyHint'] === true)
+    return [`"trusted": true ${place} (it says that this tool only reads)`];
+  return [
+    `"access_mode": "readonly" and "requires_consent": false ${place}, if its tools only read`,
+  ];
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
@@ -102,14 +136,22 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
  */
 export function approvalForm(pending: PendingApproval): Form {
   const { toolName, danger, reason, input } = pending;
-  const preview = previewLines(pending).map((line) => `> ${line}\n`).join('');
-  return form(`Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What it would do, as the tool says:\n${preview}\n`}${shownArguments(input)}\n\nAccept runs exactly this call.`, {});
+  const preview = previewLines(pending)
+    .map((line) => `> ${line}\n`)
+    .join('');
+  return form(
+    `Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What it would do, as the tool says:\n${preview}\n`}${shownArguments(input)}\n\nAccept runs exactly this call.`,
+    {},
+  );
 }
 
 /** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
-  if (question.form !== undefined) return form(message, question.form.properties as Form['requestedSchema']['properties'], [...(question.form.required ?? [])]);
+  if (question.form !== undefined)
+    return form(message, question.form.properties as Form['requestedSchema']['properties'], [
+      ...(question.form.required ?? []),
+    ]);
   const choices = choicesOf(question);
   const isTitled = choices.some(({ value, label }) => value !== label);
   const titled = choices.map(({ value, label }) => ({ const: value, title: label }));
@@ -118,23 +160,40 @@ export function questionForm(toolName: string, question: Question, refused?: str
   const text = { type: 'string', title } as const;
   const one: Field = isTitled ? { ...text, oneOf: titled } : { ...text, enum: values };
   const least = question.allowOther === true ? {} : { minItems: 1 };
-  const several: Field = isTitled ? { type: 'array', title, ...least, items: { anyOf: titled } } : { type: 'array', title, ...least, items: { type: 'string', enum: values } };
+  const several: Field = isTitled
+    ? { type: 'array', title, ...least, items: { anyOf: titled } }
+    : { type: 'array', title, ...least, items: { type: 'string', enum: values } };
   const answer = question.multiple === true ? several : one;
   if (choices.length === 0) return form(message, { answer: text }, ['answer']);
-  return question.allowOther === true ? form(message, { answer, other: { type: 'string', title: 'Another answer' } }) : form(message, { answer }, ['answer']);
+  return question.allowOther === true
+    ? form(message, { answer, other: { type: 'string', title: 'Another answer' } })
+    : form(message, { answer }, ['answer']);
 }
 
 /** Returns the answer in a form that was sent: the field of choices, and the one for others. */
-export function answerIn(form: Readonly<Record<string, unknown>>, { multiple, allowOther, form: asked }: Question): unknown {
+export function answerIn(
+  form: Readonly<Record<string, unknown>>,
+  { multiple, allowOther, form: asked }: Question,
+): unknown {
   if (asked !== undefined) return form;
   const field = (name: string): unknown => (Object.hasOwn(form, name) ? form[name] : undefined);
   const [answer, other] = [field('answer'), allowOther === true ? field('other') : undefined];
   if (typeof other !== 'string' || other.trim() === '') return answer;
-  return multiple === true ? [...(Array.isArray(answer) ? (answer as unknown[]) : []), other] : other;
+  return multiple === true
+    ? [...(Array.isArray(answer) ? (answer as unknown[]) : []), other]
+    : other;
 }
 
-function form(message: string, properties: Form['requestedSchema']['properties'], required?: string[]): Form {
-  return { mode: 'form', message, requestedSchema: { type: 'object', properties, ...(required && { required }) } };
+function form(
+  message: string,
+  properties: Form['requestedSchema']['properties'],
+  required?: string[],
+): Form {
+  return {
+    mode: 'form',
+    message,
+    requestedSchema: { type: 'object', properties, ...(required && { required }) },
+  };
 }
 
 function shownArguments(input: Json): string {
@@ -146,6 +205,13 @@ function shownArguments(input: Json): string {
 }
 
 function seen(json: string): string {
-  const writtenOut = (character: string) => Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
-  return json.split('\n').map((line) => line.replace(UNSEEN, writtenOut)).join('\n');
+  const writtenOut = (character: string) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join('');
+  return json
+    .split('\n')
+    .map((line) => line.replace(UNSEEN, writtenOut))
+    .join('\n');
 }

@@ -1,9 +1,23 @@
-import type { AuthInfo, CallToolResult, Implementation, InputRequiredResult, ListToolsResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  AuthInfo,
+  CallToolResult,
+  Implementation,
+  InputRequiredResult,
+  ListToolsResult,
+  RequestStateCodec,
+  Server,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { checkInput } from '../../tool/check-input.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { errorResult } from './call-result.js';
-import type { CheckedServerOptions, McpAuthInfo, McpRequestInfo, RequestContext } from './server-options.js';
+import type {
+  CheckedServerOptions,
+  McpAuthInfo,
+  McpRequestInfo,
+  RequestContext,
+} from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
 import { canShowForms, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
 
@@ -38,17 +52,36 @@ export class Connection {
     const { sdk, options, tools, codec } = parts;
     this.#parts = parts;
     this.#lasts = lasts;
-    const instructions = [options.instructions, tools.isSearched(staticPersona(options)) ? INSTRUCTIONS : undefined].filter((each) => each !== undefined).join('\n\n');
+    const instructions = [
+      options.instructions,
+      tools.isSearched(staticPersona(options)) ? INSTRUCTIONS : undefined,
+    ]
+      .filter((each) => each !== undefined)
+      .join('\n\n');
     this.server = new sdk.Server(
       { name: options.name, version: options.version },
-      { capabilities: { tools: { listChanged: true } }, requestState: { verify: (state, request) => codec.verify(state, request) }, ...(instructions !== '' && { instructions }) },
+      {
+        capabilities: { tools: { listChanged: true } },
+        requestState: { verify: (state, request) => codec.verify(state, request) },
+        ...(instructions !== '' && { instructions }),
+      },
     );
     this.server.onerror = (error) => options.onError?.(error);
-    this.server.setRequestHandler('tools/list', ({ params }, request) => this.#list(params?.cursor, request));
-    this.server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, request) => {
-      if (!tools.isSearched(this.#personaOf(request))) return this.#callTool(name, input, request);
-      return name === FIND_TOOLS ? this.#find(input, request) : name === CALL_TOOL ? this.#callFound(input, request) : this.#callTool(name, input, request);
-    });
+    this.server.setRequestHandler('tools/list', ({ params }, request) =>
+      this.#list(params?.cursor, request),
+    );
+    this.server.setRequestHandler(
+      'tools/call',
+      ({ params: { name, arguments: input = {} } }, request) => {
+        if (!tools.isSearched(this.#personaOf(request)))
+          return this.#callTool(name, input, request);
+        return name === FIND_TOOLS
+          ? this.#find(input, request)
+          : name === CALL_TOOL
+            ? this.#callFound(input, request)
+            : this.#callTool(name, input, request);
+      },
+    );
   }
 
   /** Tells the client that the list has changed. */
@@ -58,23 +91,42 @@ export class Connection {
 
   #list(cursor: string | undefined, request: ServerContext): ListToolsResult {
     const page = this.#parts.tools.page(this.#found, cursor, this.#personaOf(request));
-    if (page === undefined) throw this.#invalid('Expected a cursor that a page of this list gave, got another. List the tools from the start.');
+    if (page === undefined)
+      throw this.#invalid(
+        'Expected a cursor that a page of this list gave, got another. List the tools from the start.',
+      );
     return { ...page };
   }
 
-  async #callTool(name: string, input: unknown, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+  async #callTool(
+    name: string,
+    input: unknown,
+    request: ServerContext,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls } = this.#parts;
     const context = this.#contextOf(request);
     const entry = tools.find(name, context.persona);
-    if (entry === undefined) throw this.#invalid(`Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`);
+    if (entry === undefined)
+      throw this.#invalid(
+        `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
+      );
     return calls.call({ entry, input, context, canAsk: this.#canAsk(request) }, request);
   }
 
   /** Calls a found tool as if it had been listed. */
-  async #callFound(given: Readonly<Record<string, unknown>>, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+  async #callFound(
+    given: Readonly<Record<string, unknown>>,
+    request: ServerContext,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { name, input = {} } = given;
-    if (typeof name !== 'string' || !isPlainObject(input)) return errorResult(`Expected { name, input }, with the name of a tool and an object of arguments; got others.`);
-    if (this.#parts.tools.find(name, this.#personaOf(request)) === undefined) return errorResult(`Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`);
+    if (typeof name !== 'string' || !isPlainObject(input))
+      return errorResult(
+        `Expected { name, input }, with the name of a tool and an object of arguments; got others.`,
+      );
+    if (this.#parts.tools.find(name, this.#personaOf(request)) === undefined)
+      return errorResult(
+        `Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`,
+      );
     return this.#callTool(name, input, request);
   }
 
@@ -84,14 +136,28 @@ export class Connection {
     const finder = tools.finderFor(this.#personaOf(request));
     const checked = await checkInput(finder, input);
     if (!checked.ok) return errorResult(checked.error.message);
-    const find = finder.definition.execute as (input: unknown, context: ToolContext) => Promise<FoundTools> | FoundTools;
+    const find = finder.definition.execute as (
+      input: unknown,
+      context: ToolContext,
+    ) => Promise<FoundTools> | FoundTools;
     const asked = checked.value as { readonly names?: readonly string[] };
-    const own = { ...asked, ...(asked.names && { names: asked.names.map((name) => tools.ownName(name)) }) };
+    const own = {
+      ...asked,
+      ...(asked.names && { names: asked.names.map((name) => tools.ownName(name)) }),
+    };
     const { found, tools: shown, unknown } = await find(own, { signal: request.mcpReq.signal });
     if (this.#lasts) this.#remember([...found, ...shown].map(({ name }) => name));
-    const renamed = (each: readonly Named[]) => each.map((tool) => ({ ...tool, name: tools.wireName(tool.name) }));
-    const answer = { found: renamed(found), tools: renamed(shown), unknown: unknown.map((name) => tools.wireName(name)) };
-    return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer as unknown as Record<string, Json> };
+    const renamed = (each: readonly Named[]) =>
+      each.map((tool) => ({ ...tool, name: tools.wireName(tool.name) }));
+    const answer = {
+      found: renamed(found),
+      tools: renamed(shown),
+      unknown: unknown.map((name) => tools.wireName(name)),
+    };
+    return {
+      content: [{ type: 'text', text: JSON.stringify(answer) }],
+      structuredContent: answer as unknown as Record<string, Json>,
+    };
   }
 
   #remember(names: readonly string[]): void {
@@ -100,7 +166,8 @@ export class Connection {
       this.#found.delete(name);
       this.#found.add(name);
     }
-    while (this.#found.size > this.#parts.options.maxTools) this.#found.delete(this.#found.values().next().value!);
+    while (this.#found.size > this.#parts.options.maxTools)
+      this.#found.delete(this.#found.values().next().value!);
     if (hasNew) this.tellChange();
   }
 
@@ -114,11 +181,17 @@ export class Connection {
 
   #canAsk(request: ServerContext): boolean {
     const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-    return canShowForms(envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ?? this.server.getClientCapabilities());
+    return canShowForms(
+      envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ??
+        this.server.getClientCapabilities(),
+    );
   }
 
   #invalid(message: string): Error {
-    return new this.#parts.sdk.ProtocolError(this.#parts.sdk.ProtocolErrorCode.InvalidParams, message);
+    return new this.#parts.sdk.ProtocolError(
+      this.#parts.sdk.ProtocolErrorCode.InvalidParams,
+      message,
+    );
   }
 }
 
@@ -127,19 +200,45 @@ export class Connection {
  *
  * @param initialized how a 2025 client named itself when it connected; later ones do so in each request.
  */
-export function contextOf({ sdk, options }: Pick<ConnectionParts, 'sdk' | 'options'>, request: ServerContext, initialized?: Implementation): RequestContext {
-  const { http, sessionId, mcpReq: { id: requestId, envelope } } = request;
-  const { name, version } = ((envelope as Readonly<Record<string, unknown>> | undefined)?.[sdk.CLIENT_INFO_META_KEY] ?? initialized ?? {}) as Readonly<Record<string, unknown>>;
-  const client = typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
-  return givenContext(options, http?.authInfo, { requestId, ...(sessionId !== undefined && { sessionId }), ...(client && { client }) });
+export function contextOf(
+  { sdk, options }: Pick<ConnectionParts, 'sdk' | 'options'>,
+  request: ServerContext,
+  initialized?: Implementation,
+): RequestContext {
+  const {
+    http,
+    sessionId,
+    mcpReq: { id: requestId, envelope },
+  } = request;
+  const { name, version } = ((envelope as Readonly<Record<string, unknown>> | undefined)?.[
+    sdk.CLIENT_INFO_META_KEY
+  ] ??
+    initialized ??
+    {}) as Readonly<Record<string, unknown>>;
+  const client =
+    typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+  return givenContext(options, http?.authInfo, {
+    requestId,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(client && { client }),
+  });
 }
 
 /** Returns the context that the program gives; what `verify` said of the token is part of it, and holds unless a function of the request says otherwise. */
-function givenContext({ context = {}, persona, verify }: CheckedServerOptions, given: AuthInfo | undefined, request: McpRequestInfo): RequestContext {
+function givenContext(
+  { context = {}, persona, verify }: CheckedServerOptions,
+  given: AuthInfo | undefined,
+  request: McpRequestInfo,
+): RequestContext {
   const authInfo = given as McpAuthInfo | undefined;
   const usual = persona === undefined ? {} : { persona };
-  const verified = verify === undefined || authInfo === undefined ? {} : { principal: authInfo.clientId, scopes: authInfo.scopes };
-  return typeof context === 'function' ? { ...usual, ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) } : { ...usual, ...context, ...verified };
+  const verified =
+    verify === undefined || authInfo === undefined
+      ? {}
+      : { principal: authInfo.clientId, scopes: authInfo.scopes };
+  return typeof context === 'function'
+    ? { ...usual, ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) }
+    : { ...usual, ...context, ...verified };
 }
 
 /** Returns the persona of all requests; `undefined` where each may have its own. */

@@ -12,7 +12,13 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import { Connection, contextOf, ownerOf } from './connection.js';
 import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
 import { ownOutput } from './own-output.js';
-import { checkServerOptions, serveHttpOptions, type CheckedServerOptions, type McpAuthInfo, type McpServerOptions } from './server-options.js';
+import {
+  checkServerOptions,
+  serveHttpOptions,
+  type CheckedServerOptions,
+  type McpAuthInfo,
+  type McpServerOptions,
+} from './server-options.js';
 import { ServedTools } from './served-tools.js';
 import { ToolCalls, type AskedBefore, type ServerSdk } from './tool-calls.js';
 
@@ -39,7 +45,10 @@ export interface McpToolServer {
    * @param streams @default standard input and output of the process
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
-  serveStdio(streams?: { readonly input?: Readable; readonly output?: Writable }): Promise<McpConnection>;
+  serveStdio(streams?: {
+    readonly input?: Readable;
+    readonly output?: Writable;
+  }): Promise<McpConnection>;
   /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`. */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
@@ -52,7 +61,10 @@ export interface McpToolServer {
    * @param options `authInfo` of a token that the program has checked itself; `verify` goes before it.
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
-  readonly fetch: (request: Request, options?: { readonly authInfo?: McpAuthInfo }) => Promise<Response>;
+  readonly fetch: (
+    request: Request,
+    options?: { readonly authInfo?: McpAuthInfo },
+  ) => Promise<Response>;
   /**
    * Listens for web clients under `/mcp`, with bounds on what a connection can hold.
    *
@@ -86,7 +98,10 @@ export interface McpToolServer {
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option.
  */
-export function createMcpServer(registry: ToolMetadataRegistry, options: McpServerOptions = {}): McpToolServer {
+export function createMcpServer(
+  registry: ToolMetadataRegistry,
+  options: McpServerOptions = {},
+): McpToolServer {
   return new ToolServer(registry, checkServerOptions(registry, options));
 }
 
@@ -116,15 +131,28 @@ class ToolServer implements McpToolServer {
     const { policy, store, clock, approvalKey } = options;
     this.#options = options;
     this.#key = approvalKey ?? randomBytes(32);
-    this.#executor = options.executor ?? new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }), ...(clock && { clock }), ...(approvalKey && { approvalKey }) });
+    this.#executor =
+      options.executor ??
+      new ToolExecutor({
+        registry,
+        ...(policy && { policy }),
+        ...(store && { store }),
+        ...(clock && { clock }),
+        ...(approvalKey && { approvalKey }),
+      });
     this.#tools = new ServedTools(registry, options);
     this.#stopListening = registry.onChange(() => this.#gatherChanges());
   }
 
-  async serveStdio({ input, output }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
+  async serveStdio({
+    input,
+    output,
+  }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
     const { sdk } = await this.#start();
     const own = output === undefined ? ownOutput() : undefined;
-    const connection = await this.connect(new sdk.StdioServerTransport(input, output ?? own?.output));
+    const connection = await this.connect(
+      new sdk.StdioServerTransport(input, output ?? own?.output),
+    );
     void connection.closed.then(() => own?.release());
     return connection;
   }
@@ -132,9 +160,15 @@ class ToolServer implements McpToolServer {
   async connect(transport: McpTransport): Promise<McpConnection> {
     const { sdk, connect } = await this.#start();
     const wire = transport as Transport;
-    const handle = sdk.serveStdio(() => connect(true), { transport: wire, onerror: (error) => this.#options.onError?.(error) });
+    const handle = sdk.serveStdio(() => connect(true), {
+      transport: wire,
+      onerror: (error) => this.#options.onError?.(error),
+    });
     let closed!: () => void;
-    const connection: McpConnection = { closed: new Promise<void>((resolve) => (closed = resolve)), close: () => handle.close() };
+    const connection: McpConnection = {
+      closed: new Promise<void>((resolve) => (closed = resolve)),
+      close: () => handle.close(),
+    };
     const ofSdk = wire.onclose;
     wire.onclose = () => {
       ofSdk?.();
@@ -145,17 +179,26 @@ class ToolServer implements McpToolServer {
     return connection;
   }
 
-  readonly fetch = async (request: Request, { authInfo }: { readonly authInfo?: McpAuthInfo } = {}): Promise<Response> => {
+  readonly fetch = async (
+    request: Request,
+    { authInfo }: { readonly authInfo?: McpAuthInfo } = {},
+  ): Promise<Response> => {
     const { http } = await this.#start();
     return http.fetch(request, authInfo as AuthInfo | undefined);
   };
 
-  async serveHttp(options: { readonly port?: number; readonly host?: string } = {}): Promise<RunningServer> {
+  async serveHttp(
+    options: { readonly port?: number; readonly host?: string } = {},
+  ): Promise<RunningServer> {
     const { port, host } = checkOptions(serveHttpOptions, options, 'options of serveHttp');
     const { token, verify, allowedHosts = hostsFor(host) } = this.#options;
     const { sdk, connect } = await this.#start();
     const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect);
-    const listening = await listenHttp(face, { port, host, needsToken: token !== undefined || verify !== undefined });
+    const listening = await listenHttp(face, {
+      port,
+      host,
+      needsToken: token !== undefined || verify !== undefined,
+    });
     if (this.#closed) {
       await Promise.all([face.close(), listening.close()]);
       throw isClosed();
@@ -191,8 +234,17 @@ class ToolServer implements McpToolServer {
   async #prepare(): Promise<Started> {
     const sdk = await importServerSdk();
     const options = this.#options;
-    const codec = sdk.createRequestStateCodec<AskedBefore>({ key: this.#key, bind: (request) => contextOf({ sdk, options }, request).principal ?? ownerOf(options, request.http?.authInfo) });
-    const calls = new ToolCalls({ sdk, executor: this.#executor, codec, now: () => (options.clock ?? systemClock).now() });
+    const codec = sdk.createRequestStateCodec<AskedBefore>({
+      key: this.#key,
+      bind: (request) =>
+        contextOf({ sdk, options }, request).principal ?? ownerOf(options, request.http?.authInfo),
+    });
+    const calls = new ToolCalls({
+      sdk,
+      executor: this.#executor,
+      codec,
+      now: () => (options.clock ?? systemClock).now(),
+    });
     const parts = { sdk, options, tools: this.#tools, calls, codec };
     const connect = (lasts: boolean): Server => {
       const connection = new Connection(parts, lasts);
@@ -223,10 +275,16 @@ class ToolServer implements McpToolServer {
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');
-  const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([import('@modelcontextprotocol/server').catch(missing), import('@modelcontextprotocol/server/stdio').catch(missing)]);
+  const [sdk, { serveStdio, StdioServerTransport }] = await Promise.all([
+    import('@modelcontextprotocol/server').catch(missing),
+    import('@modelcontextprotocol/server/stdio').catch(missing),
+  ]);
   return { ...sdk, serveStdio, StdioServerTransport };
 }
 
 function isClosed(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'Expected a server that is open, got a closed one. Make a new one.');
+  return new ToolError(
+    'TOOL_UNAVAILABLE',
+    'Expected a server that is open, got a closed one. Make a new one.',
+  );
 }

@@ -3,7 +3,13 @@ import { systemClock } from '../../core/clock.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createCors } from '../../host/cors.js';
 import { listen, type RunningServer } from '../../host/listen.js';
-import { bearerOf, bearerToken, createGuard, LIVENESS_PATH, type Admitted } from '../../host/request-guard.js';
+import {
+  bearerOf,
+  bearerToken,
+  createGuard,
+  LIVENESS_PATH,
+  type Admitted,
+} from '../../host/request-guard.js';
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
 import { ownerOf } from './connection.js';
 import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
@@ -28,43 +34,76 @@ export interface HttpFace {
  *
  * @param connect makes the server of a request, or of a session if it lasts.
  */
-export function createHttpFace(sdk: ServerSdk, options: CheckedServerOptions, connect: (lasts: boolean) => Server): HttpFace {
+export function createHttpFace(
+  sdk: ServerSdk,
+  options: CheckedServerOptions,
+  connect: (lasts: boolean) => Server,
+): HttpFace {
   const onerror = (error: Error) => options.onError?.(error);
   const modern = sdk.createMcpHandler(() => connect(false), { legacy: 'reject', onerror });
-  const { maxSessions, sessionIdleMs, clock = systemClock, token, verify, resource = {}, allowedHosts = LOOPBACK_HOSTS, allowedOrigins = allowedHosts } = options;
-  const sessions = new LegacySessions({ sdk, connect: () => connect(true), maxSessions, idleMs: sessionIdleMs, clock });
+  const {
+    maxSessions,
+    sessionIdleMs,
+    clock = systemClock,
+    token,
+    verify,
+    resource = {},
+    allowedHosts = LOOPBACK_HOSTS,
+    allowedOrigins = allowedHosts,
+  } = options;
+  const sessions = new LegacySessions({
+    sdk,
+    connect: () => connect(true),
+    maxSessions,
+    idleMs: sessionIdleMs,
+    clock,
+  });
   const tokens = verify && createVerifiedTokens(verify, resource, PATH);
-  const guard = createGuard({ allowedHosts, allowedOrigins, authenticate: token === undefined ? tokens?.authenticate : bearerToken(token) });
+  const guard = createGuard({
+    allowedHosts,
+    allowedOrigins,
+    authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
+  });
   // Pages of this machine may ask without being listed, but not read: any program of any user can show one.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
-    requestHeaders: 'authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
+    requestHeaders:
+      'authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id',
     exposedHeaders: 'mcp-session-id, www-authenticate',
   });
   const answer = async (request: Request, given: AuthInfo | undefined): Promise<Response> => {
     const preflight = cors.preflightOf(request);
     const metadata = request.method === 'GET' ? tokens?.metadataFor(request) : undefined;
-    const admission = await guard(request, { isOpen: preflight !== undefined || metadata !== undefined });
+    const admission = await guard(request, {
+      isOpen: preflight !== undefined || metadata !== undefined,
+    });
     if (!admission.ok) return rpcRefusal(admission.message, admission.status, admission.headers);
     if (preflight !== undefined) return new Response(null, { status: 204, headers: preflight });
     if (metadata !== undefined) return Response.json(metadata);
     const authInfo = (verify === undefined ? given : undefined) ?? authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
-    const response = await ((await sdk.isLegacyRequest(request)) ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed }) : modern.fetch(request, passed));
+    const response = await ((await sdk.isLegacyRequest(request))
+      ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
+      : modern.fetch(request, passed));
     // The SDK asks to keep connections; that is for the client and the listener to say.
     response.headers.delete('connection');
     return response;
   };
-  const authInfoOf = (request: Request, { principal, scopes = [] }: Admitted): AuthInfo | undefined => {
-    if (principal !== undefined) return { token: bearerOf(request)!, clientId: principal, scopes: [...scopes] };
+  const authInfoOf = (
+    request: Request,
+    { principal, scopes = [] }: Admitted,
+  ): AuthInfo | undefined => {
+    if (principal !== undefined)
+      return { token: bearerOf(request)!, clientId: principal, scopes: [...scopes] };
     return token === undefined ? undefined : { token, clientId: 'bearer', scopes: [] };
   };
   return {
     async fetch(request, given) {
       if (new URL(request.url).pathname === LIVENESS_PATH) return Response.json({ status: 'ok' });
       const response = await answer(request, given);
-      for (const [name, value] of Object.entries(cors.headersOf(request))) response.headers.set(name, value);
+      for (const [name, value] of Object.entries(cors.headersOf(request)))
+        response.headers.set(name, value);
       return response;
     },
     tellChange: () => modern.notify.toolsChanged(),
@@ -75,12 +114,17 @@ export function createHttpFace(sdk: ServerSdk, options: CheckedServerOptions, co
 }
 
 /** Listens for web clients. @throws ToolError as `listen`. */
-export async function listenHttp(face: HttpFace, place: { readonly port: number; readonly host: string; readonly needsToken: boolean }): Promise<RunningServer> {
+export async function listenHttp(
+  face: HttpFace,
+  place: { readonly port: number; readonly host: string; readonly needsToken: boolean },
+): Promise<RunningServer> {
   const listening = await listen({
     ...place,
     answer: (request) => {
       const { pathname } = new URL(request.url);
-      return pathname === PATH || pathname === LIVENESS_PATH || pathname.startsWith('/.well-known/') ? face.fetch(request, undefined) : rpcRefusal(`Expected the path ${PATH}, got another.`, 404);
+      return pathname === PATH || pathname === LIVENESS_PATH || pathname.startsWith('/.well-known/')
+        ? face.fetch(request, undefined)
+        : rpcRefusal(`Expected the path ${PATH}, got another.`, 404);
     },
     refuse: ({ message, status, headers }) => rpcRefusal(message, status, headers),
   });

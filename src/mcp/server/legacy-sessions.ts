@@ -1,4 +1,10 @@
-import type { AuthInfo, EventStore, JSONRPCMessage, Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import type {
+  AuthInfo,
+  EventStore,
+  JSONRPCMessage,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { ServerSdk } from './tool-calls.js';
@@ -54,11 +60,21 @@ export class LegacySessions {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return this.#open(request, sender);
     const session = this.#sessions.get(id);
-    if (session === undefined || session.owner !== sender.owner) return rpcRefusal('Expected the id of an open session, got another. Start a new one with initialize.', 404);
+    if (session === undefined || session.owner !== sender.owner)
+      return rpcRefusal(
+        'Expected the id of an open session, got another. Start a new one with initialize.',
+        404,
+      );
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
     session.usedAt = this.#options.clock.elapsed();
-    return this.#counted(session, await session.transport.handleRequest(this.#asNegotiated(session, request), optionsOf(sender)));
+    return this.#counted(
+      session,
+      await session.transport.handleRequest(
+        this.#asNegotiated(session, request),
+        optionsOf(sender),
+      ),
+    );
   }
 
   async close(): Promise<void> {
@@ -72,7 +88,11 @@ export class LegacySessions {
     this.#opening += 1;
     try {
       await this.#forgetUnused();
-      if (this.#sessions.size + this.#opening > maxSessions) return rpcRefusal(`Expected fewer than ${maxSessions} sessions, got so many in use. Try again later.`, 503);
+      if (this.#sessions.size + this.#opening > maxSessions)
+        return rpcRefusal(
+          `Expected fewer than ${maxSessions} sessions, got so many in use. Try again later.`,
+          503,
+        );
       return await this.#start(request, sender);
     } finally {
       this.#opening -= 1;
@@ -81,7 +101,11 @@ export class LegacySessions {
 
   async #start(request: Request, sender: Sender): Promise<Response> {
     const { sdk, connect } = this.#options;
-    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, eventStore: new RecentEvents(), retryInterval: RETRY_MS });
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      eventStore: new RecentEvents(),
+      retryInterval: RETRY_MS,
+    });
     const server = connect();
     await server.connect(transport);
     const response = await transport.handleRequest(request, optionsOf(sender));
@@ -91,7 +115,13 @@ export class LegacySessions {
       await server.close();
       return response;
     }
-    const session: Session = { owner: sender.owner, transport, server, streams: 0, usedAt: this.#options.clock.elapsed() };
+    const session: Session = {
+      owner: sender.owner,
+      transport,
+      server,
+      streams: 0,
+      usedAt: this.#options.clock.elapsed(),
+    };
     this.#sessions.set(sessionId, session);
     const forget = server.onclose;
     server.onclose = () => {
@@ -105,7 +135,13 @@ export class LegacySessions {
   #asNegotiated({ server }: Session, request: Request): Request {
     const negotiated = server.getNegotiatedProtocolVersion();
     const said = request.headers.get('mcp-protocol-version');
-    if (negotiated === undefined || said === null || said === negotiated || !this.#options.sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(said)) return request;
+    if (
+      negotiated === undefined ||
+      said === null ||
+      said === negotiated ||
+      !this.#options.sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(said)
+    )
+      return request;
     const headers = new Headers(request.headers);
     headers.set('mcp-protocol-version', negotiated);
     const { url, method, body } = request;
@@ -115,14 +151,22 @@ export class LegacySessions {
   async #forgetUnused(): Promise<void> {
     const { maxSessions, idleMs, clock } = this.#options;
     for (const [id, { server, streams, usedAt }] of this.#sessions) {
-      if (streams > 0 || (this.#sessions.size + this.#opening <= maxSessions && clock.elapsed() - usedAt < idleMs)) continue;
+      if (
+        streams > 0 ||
+        (this.#sessions.size + this.#opening <= maxSessions && clock.elapsed() - usedAt < idleMs)
+      )
+        continue;
       this.#sessions.delete(id);
       await server.close();
     }
   }
 
   #counted(session: Session, response: Response): Response {
-    if (response.body === null || !response.headers.get('content-type')?.includes('text/event-stream')) return response;
+    if (
+      response.body === null ||
+      !response.headers.get('content-type')?.includes('text/event-stream')
+    )
+      return response;
     session.streams += 1;
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const end = () => {
@@ -140,8 +184,15 @@ function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
 }
 
 /** Words a refusal in the form that clients of the protocol read. */
-export function rpcRefusal(message: string, status: number, headers: Readonly<Record<string, string>> = {}): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status, headers });
+export function rpcRefusal(
+  message: string,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json(
+    { jsonrpc: '2.0', error: { code: -32_000, message }, id: null },
+    { status, headers },
+  );
 }
 
 /** Events and characters that one session keeps; beyond them the oldest are forgotten, and the newest is always kept. */
@@ -155,7 +206,10 @@ const MOST_CHARACTERS = 2 ** 20;
  */
 class RecentEvents implements EventStore {
   /** The oldest first. */
-  readonly #events = new Map<string, { readonly stream: string; readonly message: JSONRPCMessage; readonly length: number }>();
+  readonly #events = new Map<
+    string,
+    { readonly stream: string; readonly message: JSONRPCMessage; readonly length: number }
+  >();
   #characters = 0;
 
   storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
@@ -164,7 +218,11 @@ class RecentEvents implements EventStore {
     this.#events.set(id, { stream, message, length });
     this.#characters += length;
     for (const [oldest, event] of this.#events) {
-      if (oldest === id || (this.#events.size <= MOST_EVENTS && this.#characters <= MOST_CHARACTERS)) break;
+      if (
+        oldest === id ||
+        (this.#events.size <= MOST_EVENTS && this.#characters <= MOST_CHARACTERS)
+      )
+        break;
       this.#events.delete(oldest);
       this.#characters -= event.length;
     }
@@ -175,12 +233,16 @@ class RecentEvents implements EventStore {
     return Promise.resolve(this.#events.get(id)?.stream);
   }
 
-  async replayEventsAfter(last: string, { send }: { readonly send: (id: string, message: JSONRPCMessage) => Promise<void> }): Promise<string> {
+  async replayEventsAfter(
+    last: string,
+    { send }: { readonly send: (id: string, message: JSONRPCMessage) => Promise<void> },
+  ): Promise<string> {
     const stream = this.#events.get(last)!.stream;
     let isAfter = false;
     for (const [id, event] of [...this.#events]) {
       // The first event of a stream has no message: it only gives the client an id to go on from.
-      if (isAfter && event.stream === stream && 'jsonrpc' in event.message) await send(id, event.message);
+      if (isAfter && event.stream === stream && 'jsonrpc' in event.message)
+        await send(id, event.message);
       isAfter ||= id === last;
     }
     return stream;

@@ -11,11 +11,17 @@ interface OwnOutput {
  * Takes standard output for the messages of a server: whatever else the process writes to it, such as `console.log` of a
  * tool, goes to standard error, since a client takes every line for a message.
  */
-export function ownOutput({ stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): OwnOutput {
+export function ownOutput({
+  stdout,
+  stderr,
+}: Pick<NodeJS.Process, 'stdout' | 'stderr'> = process): OwnOutput {
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   return {
-    output: new Writable({ decodeStrings: false, write: (chunk: string | Uint8Array, encoding, done) => void write(chunk, encoding, done) }),
+    output: new Writable({
+      decodeStrings: false,
+      write: (chunk: string | Uint8Array, encoding, done) => void write(chunk, encoding, done),
+    }),
     release: () => void (stdout.write = write),
   };
 }

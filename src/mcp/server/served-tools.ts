@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { allowsPersona } from '../../capability/manifest/persona.js';
 import { Priority } from '../../core/enums.js';
 import { compareText } from '../../core/plain-data.js';
-import { createNameCodec, FUNCTION_NAME_RULE, type NameCodec } from '../../interop/export/name-codec.js';
+import {
+  createNameCodec,
+  FUNCTION_NAME_RULE,
+  type NameCodec,
+} from '../../interop/export/name-codec.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
 import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
@@ -18,7 +22,10 @@ export const CALL_TOOL = 'call_tool';
 
 const CallToolInput = z.object({
   name: z.string().describe('The name of a tool, as find_tools gives it'),
-  input: z.record(z.string(), z.unknown()).default({}).describe('The arguments of that tool, as its input schema says'),
+  input: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('The arguments of that tool, as its input schema says'),
 });
 
 /** One page of the list of tools. */
@@ -54,7 +61,8 @@ export class ServedTools {
     this.#caller = entryOf(
       definitionOf({
         name: CALL_TOOL,
-        description: 'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
+        description:
+          'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
         inputSchema: CallToolInput,
       }),
     );
@@ -68,7 +76,9 @@ export class ServedTools {
 
   /** Returns `find_tools` as a persona may use it: it finds what is served to it, and nothing else. */
   finderFor(persona: string | undefined): ToolEntry {
-    const ofOthers = [...this.#registry].filter(({ personaAllowlist }) => !allowsPersona(personaAllowlist, persona)).map(({ name }) => name);
+    const ofOthers = [...this.#registry]
+      .filter(({ personaAllowlist }) => !allowsPersona(personaAllowlist, persona))
+      .map(({ name }) => name);
     return ofOthers.length === 0 ? this.#finder : this.#finderWithout(ofOthers);
   }
 
@@ -77,7 +87,8 @@ export class ServedTools {
     const { search, maxTools } = this.#options;
     if (search !== 'auto') return search;
     let count = 0;
-    for (const entry of this.#registry) if (this.#isServed(entry, persona) && ++count > maxTools) return true;
+    for (const entry of this.#registry)
+      if (this.#isServed(entry, persona) && ++count > maxTools) return true;
     return false;
   }
 
@@ -98,7 +109,11 @@ export class ServedTools {
    * @param found the tools that this connection has found.
    * @returns `undefined` for a cursor that was never given.
    */
-  page(found: ReadonlySet<string>, cursor: string | undefined, persona: string | undefined): ToolPage | undefined {
+  page(
+    found: ReadonlySet<string>,
+    cursor: string | undefined,
+    persona: string | undefined,
+  ): ToolPage | undefined {
     const after = cursor === undefined ? '' : nameIn(cursor);
     if (after === undefined) return undefined;
     const { pageSize } = this.#options;
@@ -108,7 +123,9 @@ export class ServedTools {
     const shown = rest.slice(0, pageSize);
     const tools = shown.map((entry) => this.#toTool(entry));
     // The tools are in the order of their own names; those on the wire may have another.
-    return rest.length <= pageSize ? { tools } : { tools, nextCursor: cursorOf(shown.at(-1)!.name) };
+    return rest.length <= pageSize
+      ? { tools }
+      : { tools, nextCursor: cursorOf(shown.at(-1)!.name) };
   }
 
   /** The codec of all names: who asks and what is filtered change no name. `undefined` where names stay as they are. */
@@ -117,7 +134,14 @@ export class ServedTools {
     const { revision } = this.#registry;
     if (this.#codec?.revision !== revision) {
       const entries = [...this.#registry];
-      this.#codec = { revision, codec: createNameCodec(entries.map(({ name }) => name), FUNCTION_NAME_RULE, entries.flatMap(({ aliases }) => aliases)) };
+      this.#codec = {
+        revision,
+        codec: createNameCodec(
+          entries.map(({ name }) => name),
+          FUNCTION_NAME_RULE,
+          entries.flatMap(({ aliases }) => aliases),
+        ),
+      };
     }
     return this.#codec.codec;
   }
@@ -127,21 +151,41 @@ export class ServedTools {
   }
 
   #finderWithout(exclude: readonly string[]): ToolEntry {
-    return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter: this.#options.filter, exclude }));
+    return entryOf(
+      createToolSearchTool(this.#registry, {
+        name: FIND_TOOLS,
+        filter: this.#options.filter,
+        exclude,
+      }),
+    );
   }
 
   #listed(found: ReadonlySet<string>, persona: string | undefined): readonly ToolEntry[] {
-    const usable = [...this.#registry].filter((entry) => this.#isServed(entry, persona) && isAvailable(entry));
+    const usable = [...this.#registry].filter(
+      (entry) => this.#isServed(entry, persona) && isAvailable(entry),
+    );
     if (!this.isSearched(persona)) return usable;
     const own = [this.#finder, this.#caller];
-    return [...own, ...usable.filter(({ name, priority }) => (priority === Priority.CRITICAL || found.has(name)) && !own.some((each) => each.name === name))];
+    return [
+      ...own,
+      ...usable.filter(
+        ({ name, priority }) =>
+          (priority === Priority.CRITICAL || found.has(name)) &&
+          !own.some((each) => each.name === name),
+      ),
+    ];
   }
 
   #toTool(entry: ToolEntry): Tool {
     const { outputSchema, ...own } = toMcpTools([entry.definition], { level: 'full' })[0]!;
     const name = this.wireName(entry.name);
-    const tool = name === entry.name ? own : { ...own, name, _meta: { ...own._meta, 'tooldex/name': entry.name } };
-    return outputSchema === undefined || outputSchemaOf(entry) === undefined ? tool : { ...tool, outputSchema };
+    const tool =
+      name === entry.name
+        ? own
+        : { ...own, name, _meta: { ...own._meta, 'tooldex/name': entry.name } };
+    return outputSchema === undefined || outputSchemaOf(entry) === undefined
+      ? tool
+      : { ...tool, outputSchema };
   }
 }
 

@@ -1,12 +1,24 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { aFunction, checkOptions, secret, text, withMethods, wholeBetween, type FieldsOf } from '../../core/options.js';
+import {
+  aFunction,
+  checkOptions,
+  secret,
+  text,
+  withMethods,
+  wholeBetween,
+  type FieldsOf,
+} from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import { allowedHosts, hostOrOrigin, listenFields } from '../../host/addresses.js';
 import { tokenField } from '../../host/request-guard.js';
-import { verifyFields, type ProtectedResource, type VerifyToken } from '../../host/verified-tokens.js';
+import {
+  verifyFields,
+  type ProtectedResource,
+  type VerifyToken,
+} from '../../host/verified-tokens.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
@@ -89,15 +101,27 @@ export interface McpServerOptions {
 }
 
 /** The options of `serveHttp`: where to listen. */
-export const serveHttpOptions = z.strictObject({ port: listenFields.port.default(4781), host: listenFields.host.default('127.0.0.1') });
+export const serveHttpOptions = z.strictObject({
+  port: listenFields.port.default(4781),
+  host: listenFields.host.default('127.0.0.1'),
+});
 
 const schema = z
   .strictObject({
     executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
     policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
     store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
-    approvalKey: secret<Uint8Array>('at least 32 bytes', (value) => value instanceof Uint8Array && value.length >= 32, 'Make them with crypto.randomBytes(32).').optional(),
-    context: z.custom<NonNullable<McpServerOptions['context']>>((value) => typeof value === 'function' || isPlainObject(value), 'a context of calls, or a function that gives one').optional(),
+    approvalKey: secret<Uint8Array>(
+      'at least 32 bytes',
+      (value) => value instanceof Uint8Array && value.length >= 32,
+      'Make them with crypto.randomBytes(32).',
+    ).optional(),
+    context: z
+      .custom<NonNullable<McpServerOptions['context']>>(
+        (value) => typeof value === 'function' || isPlainObject(value),
+        'a context of calls, or a function that gives one',
+      )
+      .optional(),
     persona: text().optional(),
     name: text().default('tooldex'),
     version: text().default('1.0.0'),
@@ -116,22 +140,43 @@ const schema = z
     onError: aFunction<(error: unknown) => void>().optional(),
     clock: withMethods<Clock>('a clock', 'after').optional(),
   } satisfies FieldsOf<McpServerOptions>)
-  .refine(({ token, verify }) => token === undefined || verify === undefined, 'either a token or verify')
+  .refine(
+    ({ token, verify }) => token === undefined || verify === undefined,
+    'either a token or verify',
+  )
   .superRefine((options, context) => {
     if (options.executor === undefined) return;
     for (const option of ['policy', 'store'] as const) {
-      if (options[option] !== undefined) context.addIssue({ code: 'custom', path: [option], message: `expected no ${option} beside an executor, which has its own` });
+      if (options[option] !== undefined)
+        context.addIssue({
+          code: 'custom',
+          path: [option],
+          message: `expected no ${option} beside an executor, which has its own`,
+        });
     }
   });
 export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /** Checks the options. @throws ToolError `INVALID_ARGUMENT` with every wrong one; a token is never repeated. */
-export function checkServerOptions(registry: ToolMetadataRegistry, options: McpServerOptions): CheckedServerOptions {
-  if (typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function') throw new ToolError('INVALID_ARGUMENT', 'Expected a ToolMetadataRegistry to serve, got something else. Give createMcpServer the registry first.');
+export function checkServerOptions(
+  registry: ToolMetadataRegistry,
+  options: McpServerOptions,
+): CheckedServerOptions {
+  if (
+    typeof (registry as Partial<ToolMetadataRegistry> | null | undefined)?.onChange !== 'function'
+  )
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      'Expected a ToolMetadataRegistry to serve, got something else. Give createMcpServer the registry first.',
+    );
   const checked = checkOptions(schema, options, 'options of the MCP server');
   // The filter and the list look at the tools of one, the calls would run those of the other.
   const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
-  if (runs !== undefined && runs !== registry) throw new ToolError('INVALID_ARGUMENT', 'Expected an executor over the registry that is served, got one over another. Give both the same, and a filter for what is not to be served.');
+  if (runs !== undefined && runs !== registry)
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      'Expected an executor over the registry that is served, got one over another. Give both the same, and a filter for what is not to be served.',
+    );
   compileFilter(checked.filter); // A wrong one is refused now, and not when a client asks.
   return checked;
 }

@@ -1,5 +1,11 @@
 import type * as McpServerSdk from '@modelcontextprotocol/server';
-import type { CallToolResult, ElicitRequestFormParams, InputRequiredResult, RequestStateCodec, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  CallToolResult,
+  ElicitRequestFormParams,
+  InputRequiredResult,
+  RequestStateCodec,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import type * as McpStdioSdk from '@modelcontextprotocol/server/stdio';
 import { randomUUID } from 'node:crypto';
 import { isToolError } from '../../core/errors.js';
@@ -12,16 +18,32 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { RequestContext } from './server-options.js';
-import { answerIn, answerToQuestion, approvalForm, errorResult, outcomeResult, questionForm, refusedUnasked } from './call-result.js';
+import {
+  answerIn,
+  answerToQuestion,
+  approvalForm,
+  errorResult,
+  outcomeResult,
+  questionForm,
+  refusedUnasked,
+} from './call-result.js';
 
 /** The official SDK, as `importServerSdk` loads it. */
-export type ServerSdk = typeof McpServerSdk & Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
+export type ServerSdk = typeof McpServerSdk &
+  Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
 /** The question of the round before; signed, because it travels through the client. */
 export type AskedBefore =
   /** The call without its arguments, which the request carries again: with others its signature does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  | { readonly kind: 'question'; readonly toolName: string; readonly inputDigest: string; readonly question: Question; readonly expiresAt?: number; /** The number of times it was asked. */ readonly times: number };
+  | {
+      readonly kind: 'question';
+      readonly toolName: string;
+      readonly inputDigest: string;
+      readonly question: Question;
+      readonly expiresAt?: number;
+      /** The number of times it was asked. */ readonly times: number;
+    };
 
 /** The number of times that a question is asked while it does not take the answers. */
 const MOST_TIMES = 5;
@@ -59,16 +81,27 @@ export class ToolCalls {
     this.#options = options;
   }
 
-  async call(call: RequestedCall, request: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+  async call(
+    call: RequestedCall,
+    request: ServerContext,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const before = request.mcpReq.requestState<AskedBefore>();
     if (before === undefined) return this.#run(call, request, randomUUID());
     const { sdk } = this.#options;
     const answer = sdk.inputResponse(request.mcpReq.inputResponses, ASKED);
-    const accepted = answer.kind === 'elicit' && answer.action === 'accept' ? (answer.content ?? {}) : undefined;
-    return before.kind === 'approval' ? this.#afterApproval(call, request, before.pending, accepted !== undefined) : this.#afterQuestion(call, request, before, accepted);
+    const accepted =
+      answer.kind === 'elicit' && answer.action === 'accept' ? (answer.content ?? {}) : undefined;
+    return before.kind === 'approval'
+      ? this.#afterApproval(call, request, before.pending, accepted !== undefined)
+      : this.#afterQuestion(call, request, before, accepted);
   }
 
-  async #afterApproval(call: RequestedCall, request: ServerContext, shown: Omit<PendingApproval, 'input'>, isApproved: boolean): Promise<CallToolResult | InputRequiredResult> {
+  async #afterApproval(
+    call: RequestedCall,
+    request: ServerContext,
+    shown: Omit<PendingApproval, 'input'>,
+    isApproved: boolean,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { executor } = this.#options;
     let approval: Approval;
     try {
@@ -79,51 +112,125 @@ export class ToolCalls {
       }
       approval = await executor.approve(pending);
     } catch (error) {
-      return errorResult(`${call.entry.name} was not run: ${publicMessage(isToolError(error) ? error : undefined)}`);
+      return errorResult(
+        `${call.entry.name} was not run: ${publicMessage(isToolError(error) ? error : undefined)}`,
+      );
     }
     return this.#run(call, request, shown.callId, approval);
   }
 
-  async #afterQuestion({ entry, input }: RequestedCall, request: ServerContext, asked: Extract<AskedBefore, { kind: 'question' }>, accepted: Readonly<Record<string, unknown>> | undefined): Promise<CallToolResult | InputRequiredResult> {
+  async #afterQuestion(
+    { entry, input }: RequestedCall,
+    request: ServerContext,
+    asked: Extract<AskedBefore, { kind: 'question' }>,
+    accepted: Readonly<Record<string, unknown>> | undefined,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { now } = this.#options;
-    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input)) return errorResult(`Expected the call that asked, got another one of ${entry.name}. Call again.`);
-    if (accepted === undefined) return errorResult(`${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`);
-    if (asked.expiresAt !== undefined && now() >= asked.expiresAt) return errorResult(unansweredText(entry.name));
+    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input))
+      return errorResult(
+        `Expected the call that asked, got another one of ${entry.name}. Call again.`,
+      );
+    if (accepted === undefined)
+      return errorResult(
+        `${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`,
+      );
+    if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
+      return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
     // The tool has asked once and is not run again: the question stays.
-    if (!answer.ok && asked.times < MOST_TIMES) return this.#ask(questionForm(entry.name, asked.question, answer.message), { ...asked, times: asked.times + 1 }, request);
-    if (!answer.ok) return errorResult(`${entry.name} asked the user, and does not take the answer. Call again to ask again.`);
+    if (!answer.ok && asked.times < MOST_TIMES)
+      return this.#ask(
+        questionForm(entry.name, asked.question, answer.message),
+        { ...asked, times: asked.times + 1 },
+        request,
+      );
+    if (!answer.ok)
+      return errorResult(
+        `${entry.name} asked the user, and does not take the answer. Call again to ask again.`,
+      );
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
-  async #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Promise<CallToolResult | InputRequiredResult> {
+  async #run(
+    call: RequestedCall,
+    request: ServerContext,
+    id: string,
+    approval?: Approval,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { executor } = this.#options;
     const { entry, input, context, canAsk } = call;
     const { signal, _meta } = request.mcpReq;
     const token = _meta?.progressToken;
-    const stop = token === undefined ? undefined : relayProgress(executor, id, (told) => request.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, ...told } }));
+    const stop =
+      token === undefined
+        ? undefined
+        : relayProgress(executor, id, (told) =>
+            request.mcpReq.notify({
+              method: 'notifications/progress',
+              params: { progressToken: token, ...told },
+            }),
+          );
     let outcome: ToolOutcome;
     try {
-      outcome = await executor.execute({ id, name: entry.name, input }, { ...context, signal, ...(approval && { approval }) });
+      outcome = await executor.execute(
+        { id, name: entry.name, input },
+        { ...context, signal, ...(approval && { approval }) },
+      );
     } finally {
       await stop?.();
     }
-    if (!canAsk) return outcome.status === 'approval_required' ? refusedUnasked(entry, outcome) : outcomeResult(entry, outcome);
+    if (!canAsk)
+      return outcome.status === 'approval_required'
+        ? refusedUnasked(entry, outcome)
+        : outcomeResult(entry, outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
     }
     if (outcome.status === 'ask_user') {
-      const { question, options, choices, multiple, allowOther, form, pending: { expiresAt } } = outcome;
-      const asked: Question = { question, ...(options && { options }), ...(choices && { choices }), ...(multiple && { multiple }), ...(allowOther && { allowOther }), ...(form && { form }) };
-      return this.#ask(questionForm(entry.name, asked), { kind: 'question', toolName: entry.name, inputDigest: digestOf(input), question: asked, ...(expiresAt !== undefined && { expiresAt }), times: 1 }, request);
+      const {
+        question,
+        options,
+        choices,
+        multiple,
+        allowOther,
+        form,
+        pending: { expiresAt },
+      } = outcome;
+      const asked: Question = {
+        question,
+        ...(options && { options }),
+        ...(choices && { choices }),
+        ...(multiple && { multiple }),
+        ...(allowOther && { allowOther }),
+        ...(form && { form }),
+      };
+      return this.#ask(
+        questionForm(entry.name, asked),
+        {
+          kind: 'question',
+          toolName: entry.name,
+          inputDigest: digestOf(input),
+          question: asked,
+          ...(expiresAt !== undefined && { expiresAt }),
+          times: 1,
+        },
+        request,
+      );
     }
     return outcomeResult(entry, outcome);
   }
 
-  async #ask(form: ElicitRequestFormParams, state: AskedBefore, request: ServerContext): Promise<InputRequiredResult> {
+  async #ask(
+    form: ElicitRequestFormParams,
+    state: AskedBefore,
+    request: ServerContext,
+  ): Promise<InputRequiredResult> {
     const { inputRequired } = this.#options.sdk;
-    return inputRequired({ inputRequests: { [ASKED]: inputRequired.elicit(form) }, requestState: await this.#options.codec.mint(state, request) });
+    return inputRequired({
+      inputRequests: { [ASKED]: inputRequired.elicit(form) },
+      requestState: await this.#options.codec.mint(state, request),
+    });
   }
 }
 
@@ -131,7 +238,10 @@ export class ToolCalls {
 export function canShowForms(capabilities: unknown): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;
-  return isPlainObject(elicitation) && (Object.keys(elicitation).length === 0 || isPlainObject(elicitation['form']));
+  return (
+    isPlainObject(elicitation) &&
+    (Object.keys(elicitation).length === 0 || isPlainObject(elicitation['form']))
+  );
 }
 
 /** Progress as the protocol sends it. */
@@ -156,16 +266,24 @@ const LEAST_STEP = 0.001;
  *
  * @returns what ends it, and resolves when all is sent.
  */
-function relayProgress(executor: ToolExecutor, callId: string, send: (progress: McpProgress) => Promise<void>): () => Promise<void> {
+function relayProgress(
+  executor: ToolExecutor,
+  callId: string,
+  send: (progress: McpProgress) => Promise<void>,
+): () => Promise<void> {
   const waiting: McpProgress[] = [];
   let sending: Promise<void> | undefined;
   let last: number | undefined;
   const sendAll = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next).catch(() => undefined); // The client has gone.
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      await send(next).catch(() => undefined); // The client has gone.
     sending = undefined;
   };
   const stop = executor.on((event) => {
-    const progress = event.type === 'call-progress' && event.callId === callId ? progressOf(event.progress, last) : undefined;
+    const progress =
+      event.type === 'call-progress' && event.callId === callId
+        ? progressOf(event.progress, last)
+        : undefined;
     if (progress === undefined) return;
     last = progress.progress;
     waiting.push(progress);
@@ -180,14 +298,27 @@ function relayProgress(executor: ToolExecutor, callId: string, send: (progress: 
 
 function progressOf(told: unknown, last: number | undefined): McpProgress | undefined {
   const { progress, total, message } = partsOf(told);
-  const text = typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_MESSAGE) : undefined;
+  const text =
+    typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_MESSAGE) : undefined;
   const rises = (number: number) => (last === undefined ? number >= 0 : number > last);
-  const number = !isNumber(progress) ? (last ?? 0) + 1 : rises(progress) || text === undefined ? progress : (last ?? 0) + LEAST_STEP;
+  const number = !isNumber(progress)
+    ? (last ?? 0) + 1
+    : rises(progress) || text === undefined
+      ? progress
+      : (last ?? 0) + LEAST_STEP;
   if (!rises(number)) return undefined;
-  return { progress: number, ...(isNumber(total) && { total }), ...(text !== undefined && { message: text }) };
+  return {
+    progress: number,
+    ...(isNumber(total) && { total }),
+    ...(text !== undefined && { message: text }),
+  };
 }
 
-function partsOf(told: unknown): { readonly progress?: unknown; readonly total?: unknown; readonly message?: unknown } {
+function partsOf(told: unknown): {
+  readonly progress?: unknown;
+  readonly total?: unknown;
+  readonly message?: unknown;
+} {
   if (typeof told === 'number') return { progress: told };
   if (typeof told === 'string') return { message: told };
   return isPlainObject(told) ? told : {};

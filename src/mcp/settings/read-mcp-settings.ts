@@ -1,10 +1,39 @@
 import type { Issue } from '../../core/errors.js';
 import { expectedGot, kindOf, refusal } from '../../core/issues.js';
-import { cloneFrozen, compareText, describeValue, digestOf, isPlainObject } from '../../core/plain-data.js';
+import {
+  cloneFrozen,
+  compareText,
+  describeValue,
+  digestOf,
+  isPlainObject,
+} from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
-import { BUILT_IN, FOREIGN_SERVER_KEYS, FOREIGN_TOP_KEYS, readApprovals, serverNameOf, unwrapped, usualForm } from './client-settings.js';
-import { countUpTo, duration, FieldReader, flag, label, names, scopes, type Parser } from './setting-fields.js';
-import { readOverrides, readToolSettings, without, type McpToolOverrides, type McpToolSetting } from './tool-settings.js';
+import {
+  BUILT_IN,
+  FOREIGN_SERVER_KEYS,
+  FOREIGN_TOP_KEYS,
+  readApprovals,
+  serverNameOf,
+  unwrapped,
+  usualForm,
+} from './client-settings.js';
+import {
+  countUpTo,
+  duration,
+  FieldReader,
+  flag,
+  label,
+  names,
+  scopes,
+  type Parser,
+} from './setting-fields.js';
+import {
+  readOverrides,
+  readToolSettings,
+  without,
+  type McpToolOverrides,
+  type McpToolSetting,
+} from './tool-settings.js';
 import { inputVariable, readTransport, type McpTransportSettings } from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
@@ -103,44 +132,112 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  * of a wrong kind, unknown transports. Values that may hold secrets are not repeated.
  */
 export function readMcpSettings(input: unknown): McpSettings {
-  if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ)) return input as McpSettings;
+  if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
+    return input as McpSettings;
   const fields = new FieldReader(usualForm(input));
   const given = fields.raw('servers', 'mcp_servers', 'context_servers', 'amp.mcpServers');
   const inputs = fields.raw('inputs');
-  const enabled = fields.read(flag, 'enabled') ?? (inputs !== undefined || (given !== undefined && given.name !== 'servers'));
-  for (const id of Array.isArray(inputs?.value) ? (inputs.value as unknown[]).map((each) => (isPlainObject(each) ? each['id'] : undefined)) : []) {
-    if (typeof id === 'string') fields.warn(expectedGot('values from the environment', `the input ${describeValue(id)}`, `Set the variable ${inputVariable(id)}.`), 'inputs');
+  const enabled =
+    fields.read(flag, 'enabled') ??
+    (inputs !== undefined || (given !== undefined && given.name !== 'servers'));
+  for (const id of Array.isArray(inputs?.value)
+    ? (inputs.value as unknown[]).map((each) => (isPlainObject(each) ? each['id'] : undefined))
+    : []) {
+    if (typeof id === 'string')
+      fields.warn(
+        expectedGot(
+          'values from the environment',
+          `the input ${describeValue(id)}`,
+          `Set the variable ${inputVariable(id)}.`,
+        ),
+        'inputs',
+      );
   }
   const filters = readFilters(fields);
   const defaultServer = fields.read(anyText, 'default_server');
-  const defaults: ServerDefaults = { timeoutMs: 30_000, healthCheckIntervalMs: 300_000, maxTools: 1_000, ...readLimits(fields), overrides: readOverrides(fields) };
+  const defaults: ServerDefaults = {
+    timeoutMs: 30_000,
+    healthCheckIntervalMs: 300_000,
+    maxTools: 1_000,
+    ...readLimits(fields),
+    overrides: readOverrides(fields),
+  };
   fields.warnOfUnknown(FOREIGN_TOP_KEYS);
 
-  const servers = readServers(fields, given?.name ?? 'servers', given?.value ?? {}, defaults).map((server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }));
+  const servers = readServers(fields, given?.name ?? 'servers', given?.value ?? {}, defaults).map(
+    (server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }),
+  );
   if (defaultServer && !fields.hasFaults && !servers.some(({ name }) => name === defaultServer)) {
-    fields.fault(expectedGot('the name of a server that is configured and not switched off', JSON.stringify(defaultServer)), 'default_server');
+    fields.fault(
+      expectedGot(
+        'the name of a server that is configured and not switched off',
+        JSON.stringify(defaultServer),
+      ),
+      'default_server',
+    );
   }
-  if (fields.hasFaults) throw refusal('The settings of MCP are refused', [...fields.issues, ...fields.warnings]);
-  const settings = { ...cloneFrozen({ enabled, servers, ...filters, ...(defaultServer ? { defaultServer } : {}), warnings: fields.warnings }) };
+  if (fields.hasFaults)
+    throw refusal('The settings of MCP are refused', [...fields.issues, ...fields.warnings]);
+  const settings = {
+    ...cloneFrozen({
+      enabled,
+      servers,
+      ...filters,
+      ...(defaultServer ? { defaultServer } : {}),
+      warnings: fields.warnings,
+    }),
+  };
   return Object.freeze(Object.defineProperty(settings, READ, { value: true }));
 }
 
 /** One server's settings before its signature. */
 type UnsignedServer = Omit<McpServerSettings, 'signature'>;
 /** The settings that a server falls back to. */
-type ServerDefaults = Pick<McpServerSettings, 'timeoutMs' | 'healthCheckIntervalMs' | 'maxTools' | 'overrides'>;
+type ServerDefaults = Pick<
+  McpServerSettings,
+  'timeoutMs' | 'healthCheckIntervalMs' | 'maxTools' | 'overrides'
+>;
 
-function readServers(fields: FieldReader, key: string, given: unknown, defaults: ServerDefaults): readonly UnsignedServer[] {
+function readServers(
+  fields: FieldReader,
+  key: string,
+  given: unknown,
+  defaults: ServerDefaults,
+): readonly UnsignedServer[] {
   if (!isPlainObject(given)) {
-    fields.fault(expectedGot('an object of servers by name', Array.isArray(given) ? describeValue(given) : kindOf(given)), key);
+    fields.fault(
+      expectedGot(
+        'an object of servers by name',
+        Array.isArray(given) ? describeValue(given) : kindOf(given),
+      ),
+      key,
+    );
     return [];
   }
   const taken = new Set<string>();
   const servers: UnsignedServer[] = [];
   for (const [written, settings] of Object.entries(given)) {
     const name = serverNameOf(written);
-    if (name !== written.trim()) fields.warn(expectedGot('a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)', 'another', `It is called ${name}.`), key, written);
-    if (taken.has(name)) fields.fault(expectedGot('server names that differ in letters, digits, underscores and hyphens', `${JSON.stringify(name)} twice`, 'Rename one.'), key, written);
+    if (name !== written.trim())
+      fields.warn(
+        expectedGot(
+          'a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)',
+          'another',
+          `It is called ${name}.`,
+        ),
+        key,
+        written,
+      );
+    if (taken.has(name))
+      fields.fault(
+        expectedGot(
+          'server names that differ in letters, digits, underscores and hyphens',
+          `${JSON.stringify(name)} twice`,
+          'Rename one.',
+        ),
+        key,
+        written,
+      );
     taken.add(name);
     const server = readServer(name, fields.inner(unwrapped(settings), key, written), defaults);
     if (server !== undefined) servers.push(server);
@@ -149,26 +246,68 @@ function readServers(fields: FieldReader, key: string, given: unknown, defaults:
 }
 
 /** Reads one server; `undefined` for one that is switched off or not usable. */
-function readServer(name: string, fields: FieldReader, defaults: ServerDefaults): UnsignedServer | undefined {
+function readServer(
+  name: string,
+  fields: FieldReader,
+  defaults: ServerDefaults,
+): UnsignedServer | undefined {
   if (fields.hasFaults) return undefined;
-  const isOff = [fields.read(flag, 'enabled') === false, fields.read(flag, 'disabled') === true].includes(true);
+  const isOff = [
+    fields.read(flag, 'enabled') === false,
+    fields.read(flag, 'disabled') === true,
+  ].includes(true);
   if (fields.raw('source')?.value === 'extension' || BUILT_IN.has(fields.raw('type')?.value)) {
-    fields.warn('Expected a server with a command or a url, got one of an extension or of the program itself, which is left out.');
+    fields.warn(
+      'Expected a server with a command or a url, got one of an extension or of the program itself, which is left out.',
+    );
     return undefined;
   }
   const transport = readTransport(fields);
   const limits = readLimits(fields);
-  const filters = readFilters(fields, ['include_tools', 'enabled_tools', 'available_tools'], ['exclude_tools', 'disabled_tools']);
-  const personas = without({ persona: fields.read(label, 'persona'), personaAllowlist: fields.read(names, 'persona_allowlist') });
-  const [trusted, resources, prompts] = ['trusted', 'resources', 'prompts'].map((key) => fields.read(flag, key) ?? false) as [boolean, boolean, boolean];
-  const overrides = { ...defaults.overrides, ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }) };
-  for (const contradiction of contradictionsIn({ name, description: name, ...overrides, sideEffects: [...(overrides.sideEffects ?? [])] })) fields.fault(contradiction);
+  const filters = readFilters(
+    fields,
+    ['include_tools', 'enabled_tools', 'available_tools'],
+    ['exclude_tools', 'disabled_tools'],
+  );
+  const personas = without({
+    persona: fields.read(label, 'persona'),
+    personaAllowlist: fields.read(names, 'persona_allowlist'),
+  });
+  const [trusted, resources, prompts] = ['trusted', 'resources', 'prompts'].map(
+    (key) => fields.read(flag, key) ?? false,
+  ) as [boolean, boolean, boolean];
+  const overrides = {
+    ...defaults.overrides,
+    ...readOverrides(fields),
+    ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }),
+  };
+  for (const contradiction of contradictionsIn({
+    name,
+    description: name,
+    ...overrides,
+    sideEffects: [...(overrides.sideEffects ?? [])],
+  }))
+    fields.fault(contradiction);
   const tools = readToolSettings(fields, overrides);
   const autoApprove = readApprovals(fields);
   const auth = readAuth(fields);
   fields.warnOfUnknown(FOREIGN_SERVER_KEYS);
   if (transport === undefined || isOff) return undefined;
-  return { ...defaults, ...limits, ...filters, ...personas, name, transport, trusted, resources, prompts, overrides, tools, autoApprove, ...without({ auth }) };
+  return {
+    ...defaults,
+    ...limits,
+    ...filters,
+    ...personas,
+    name,
+    transport,
+    trusted,
+    resources,
+    prompts,
+    overrides,
+    tools,
+    autoApprove,
+    ...without({ auth }),
+  };
 }
 
 function readLimits(fields: FieldReader): Partial<ServerDefaults> {
@@ -180,21 +319,41 @@ function readLimits(fields: FieldReader): Partial<ServerDefaults> {
 }
 
 /** Reads the lists of tools. @param allow @param deny their names in the files of other programs. */
-function readFilters(fields: FieldReader, allow: readonly string[] = [], deny: readonly string[] = []): Pick<McpSettings, 'allowTools' | 'denyTools'> {
-  return { ...without({ allowTools: fields.read(names, 'allow_tools', ...allow) }), denyTools: fields.read(names, 'deny_tools', ...deny) ?? [] };
+function readFilters(
+  fields: FieldReader,
+  allow: readonly string[] = [],
+  deny: readonly string[] = [],
+): Pick<McpSettings, 'allowTools' | 'denyTools'> {
+  return {
+    ...without({ allowTools: fields.read(names, 'allow_tools', ...allow) }),
+    denyTools: fields.read(names, 'deny_tools', ...deny) ?? [],
+  };
 }
 
 /** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
 function readAuth(fields: FieldReader): McpServerAuth | undefined {
   const own = fields.raw('auth', 'authentication');
   const inner = fields.inner(own === undefined ? {} : own.value, own?.name ?? 'auth');
-  const beside = [fields.read(flag, 'auth_required'), fields.read(label, 'auth_type'), fields.read(scopes, 'scopes', 'scope'), fields.read(variableNames, 'auth_env')] as const;
+  const beside = [
+    fields.read(flag, 'auth_required'),
+    fields.read(label, 'auth_type'),
+    fields.read(scopes, 'scopes', 'scope'),
+    fields.read(variableNames, 'auth_env'),
+  ] as const;
   const required = inner.read(flag, 'required') ?? beside[0];
   const type = inner.read(label, 'type', 'scheme') ?? beside[1];
-  const allScopes = [...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...(beside[2] ?? [])])];
+  const allScopes = [
+    ...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...(beside[2] ?? [])]),
+  ];
   const env = inner.read(variableNames, 'env') ?? beside[3] ?? {};
   inner.warnOfUnknown();
-  if (required === undefined && type === undefined && allScopes.length === 0 && Object.keys(env).length === 0) return undefined;
+  if (
+    required === undefined &&
+    type === undefined &&
+    allScopes.length === 0 &&
+    Object.keys(env).length === 0
+  )
+    return undefined;
   return { ...without({ required, type }), scopes: allScopes, env };
 }
 
@@ -203,15 +362,28 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
 /** Reads variables that hold credentials. Only names: the credential itself may stand there, which must not travel. */
 const variableNames: Parser<Readonly<Record<string, string>>> = (value) => {
   const named = typeof value === 'string' ? { [value.trim()]: value.trim() } : value;
-  const fits = isPlainObject(named) && Object.entries(named).every(([name, variable]) => VARIABLE.test(name) && typeof variable === 'string' && VARIABLE.test(variable.trim()));
-  if (!fits) return { secret: true, expected: 'the name of a variable, or an object {"label": "VARIABLE"}' };
-  return { value: Object.fromEntries(Object.entries(named).map(([name, variable]) => [name, (variable as string).trim()])) };
+  const fits =
+    isPlainObject(named) &&
+    Object.entries(named).every(
+      ([name, variable]) =>
+        VARIABLE.test(name) && typeof variable === 'string' && VARIABLE.test(variable.trim()),
+    );
+  if (!fits)
+    return { secret: true, expected: 'the name of a variable, or an object {"label": "VARIABLE"}' };
+  return {
+    value: Object.fromEntries(
+      Object.entries(named).map(([name, variable]) => [name, (variable as string).trim()]),
+    ),
+  };
 };
 
-const anyText: Parser<string> = (value) => (typeof value === 'string' ? { value: value.trim() } : { expected: 'a text' });
+const anyText: Parser<string> = (value) =>
+  typeof value === 'string' ? { value: value.trim() } : { expected: 'a text' };
 
 /** Reads true or false, or an object of manifests that says it as `required`. */
 const flagOrNeed: Parser<boolean> = (value) => {
   if (!isPlainObject(value)) return flag(value);
-  return Object.hasOwn(value, 'required') ? flag(value['required']) : { expected: 'true or false, or an object with "required"' };
+  return Object.hasOwn(value, 'required')
+    ? flag(value['required'])
+    : { expected: 'true or false, or an object with "required"' };
 };

@@ -6,10 +6,31 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
-import { duration, effects, flag, flowLabels, label, names, oneOf, type FieldReader, type Parser } from './setting-fields.js';
+import {
+  duration,
+  effects,
+  flag,
+  flowLabels,
+  label,
+  names,
+  oneOf,
+  type FieldReader,
+  type Parser,
+} from './setting-fields.js';
 
 /** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. What is left out stays as the server says. */
-export type McpToolOverrides = Pick<ToolOptions, 'accessMode' | 'dangerLevel' | 'allowParallel' | 'requiresConsent' | 'idempotencyKey' | 'reads' | 'sends' | 'version' | 'category'> & { readonly sideEffects?: readonly SideEffect[] };
+export type McpToolOverrides = Pick<
+  ToolOptions,
+  | 'accessMode'
+  | 'dangerLevel'
+  | 'allowParallel'
+  | 'requiresConsent'
+  | 'idempotencyKey'
+  | 'reads'
+  | 'sends'
+  | 'version'
+  | 'category'
+> & { readonly sideEffects?: readonly SideEffect[] };
 
 /** The operator's word on the tools of a server whose names match a pattern. */
 export interface McpToolSetting {
@@ -41,26 +62,69 @@ export function readOverrides(fields: FieldReader): McpToolOverrides {
 }
 
 /** Reads settings by patterns of names; a list of names, as some programs have it, switches all others off. */
-export function readToolSettings(fields: FieldReader, server: McpToolOverrides): readonly McpToolSetting[] {
+export function readToolSettings(
+  fields: FieldReader,
+  server: McpToolOverrides,
+): readonly McpToolSetting[] {
   const given = fields.raw('tools');
   if (given === undefined) return [];
   if (Array.isArray(given.value)) {
     const listed = fields.read(names, 'tools') ?? [];
-    return [{ pattern: '*', disabled: true, overrides: {}, extras: {} }, ...listed.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} }))];
+    return [
+      { pattern: '*', disabled: true, overrides: {}, extras: {} },
+      ...listed.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} })),
+    ];
   }
   const members = isPlainObject(given.value) ? Object.entries(given.value) : undefined;
   if (members === undefined || members.length > LIMITS.listLength) {
-    fields.fault(expectedGot(`an object of at most ${LIMITS.listLength} settings by names of tools or patterns`, members === undefined ? kindOf(given.value) : 'more'), 'tools');
+    fields.fault(
+      expectedGot(
+        `an object of at most ${LIMITS.listLength} settings by names of tools or patterns`,
+        members === undefined ? kindOf(given.value) : 'more',
+      ),
+      'tools',
+    );
     return [];
   }
-  return members.map(([pattern, setting]) => readToolSetting(pattern, fields.inner(typeof setting === 'boolean' ? { disabled: !setting } : setting, 'tools', pattern), server));
+  return members.map(([pattern, setting]) =>
+    readToolSetting(
+      pattern,
+      fields.inner(
+        typeof setting === 'boolean' ? { disabled: !setting } : setting,
+        'tools',
+        pattern,
+      ),
+      server,
+    ),
+  );
 }
 
-function readToolSetting(pattern: string, fields: FieldReader, server: McpToolOverrides): McpToolSetting {
-  if (pattern.trim() === '' || pattern.length > LIMITS.labelLength) fields.fault(expectedGot(`the name of a tool, or a pattern of at most ${LIMITS.labelLength} characters`, describeValue(pattern)));
-  const off = [fields.read(flag, 'disabled'), invert(fields.read(flag, 'enabled'))].find((each) => each !== undefined);
-  const overrides = { ...readOverrides(fields), ...without({ idempotencyKey: fields.read(flag, 'idempotency_key') }) };
-  for (const contradiction of contradictionsIn({ name: pattern, description: pattern, ...withOverrides(server, overrides), sideEffects: [...(withOverrides(server, overrides).sideEffects ?? [])] })) fields.fault(contradiction);
+function readToolSetting(
+  pattern: string,
+  fields: FieldReader,
+  server: McpToolOverrides,
+): McpToolSetting {
+  if (pattern.trim() === '' || pattern.length > LIMITS.labelLength)
+    fields.fault(
+      expectedGot(
+        `the name of a tool, or a pattern of at most ${LIMITS.labelLength} characters`,
+        describeValue(pattern),
+      ),
+    );
+  const off = [fields.read(flag, 'disabled'), invert(fields.read(flag, 'enabled'))].find(
+    (each) => each !== undefined,
+  );
+  const overrides = {
+    ...readOverrides(fields),
+    ...without({ idempotencyKey: fields.read(flag, 'idempotency_key') }),
+  };
+  for (const contradiction of contradictionsIn({
+    name: pattern,
+    description: pattern,
+    ...withOverrides(server, overrides),
+    sideEffects: [...(withOverrides(server, overrides).sideEffects ?? [])],
+  }))
+    fields.fault(contradiction);
   const extras = without({
     keywords: fields.read(names, 'keywords'),
     stages: fields.read(names, 'stages'),
@@ -68,14 +132,26 @@ function readToolSetting(pattern: string, fields: FieldReader, server: McpToolOv
     priority: fields.read(priority, 'priority'),
     costTier: fields.read(oneOf(Object.values(CostTier)), 'cost_tier'),
   });
-  const rest = without({ disabled: off, timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'), personaAllowlist: fields.read(names, 'personas', 'persona_allowlist') });
+  const rest = without({
+    disabled: off,
+    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'),
+    personaAllowlist: fields.read(names, 'personas', 'persona_allowlist'),
+  });
   fields.warnOfUnknown();
   return { pattern, ...rest, overrides, extras };
 }
 
 const priority: Parser<Priority> = (value) => {
-  const known = Object.entries(Priority).find(([name, rank]) => value === rank || (typeof value === 'string' && value.toUpperCase() === name));
-  return known === undefined ? { expected: `one of ${Object.keys(Priority).map((name) => JSON.stringify(name.toLowerCase())).join(', ')}` } : { value: known[1] };
+  const known = Object.entries(Priority).find(
+    ([name, rank]) => value === rank || (typeof value === 'string' && value.toUpperCase() === name),
+  );
+  return known === undefined
+    ? {
+        expected: `one of ${Object.keys(Priority)
+          .map((name) => JSON.stringify(name.toLowerCase()))
+          .join(', ')}`,
+      }
+    : { value: known[1] };
 };
 
 /** The settings of a server that are about its tools. */
@@ -87,10 +163,24 @@ interface ToolWords {
 }
 
 /** Returns what is said of a tool of a server: what is said of all, and then by each pattern that it matches, the later before the earlier. */
-export function settingsOf(server: ToolWords, toolName: string): Omit<ToolWords, 'tools'> & Pick<McpToolSetting, 'extras'> {
+export function settingsOf(
+  server: ToolWords,
+  toolName: string,
+): Omit<ToolWords, 'tools'> & Pick<McpToolSetting, 'extras'> {
   const { overrides, timeoutMs, personaAllowlist, tools } = server;
-  let known: ReturnType<typeof settingsOf> = { overrides, timeoutMs, ...without({ personaAllowlist }), extras: {} };
-  for (const { overrides: later, extras, ...rest } of matching(tools, toolName)) known = { ...known, ...rest, overrides: withOverrides(known.overrides, later), extras: { ...known.extras, ...extras } };
+  let known: ReturnType<typeof settingsOf> = {
+    overrides,
+    timeoutMs,
+    ...without({ personaAllowlist }),
+    extras: {},
+  };
+  for (const { overrides: later, extras, ...rest } of matching(tools, toolName))
+    known = {
+      ...known,
+      ...rest,
+      overrides: withOverrides(known.overrides, later),
+      extras: { ...known.extras, ...extras },
+    };
   return known;
 }
 
@@ -98,21 +188,41 @@ export function settingsOf(server: ToolWords, toolName: string): Omit<ToolWords,
  * Returns a server whose file is trusted to approve tools: those count as reading, unless the operator says what they touch, or
  * the server that they change something.
  */
-export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(server: S): S {
+export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(
+  server: S,
+): S {
   const { accessMode, sideEffects, requiresConsent = false } = server.overrides;
-  const overrides: McpToolOverrides = { requiresConsent, ...(accessMode === undefined && sideEffects === undefined ? { sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] } : {}) };
-  return { ...server, tools: [...server.autoApprove.map((pattern) => ({ pattern, overrides, extras: {} })), ...server.tools] };
+  const overrides: McpToolOverrides = {
+    requiresConsent,
+    ...(accessMode === undefined && sideEffects === undefined
+      ? { sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] }
+      : {}),
+  };
+  return {
+    ...server,
+    tools: [
+      ...server.autoApprove.map((pattern) => ({ pattern, overrides, extras: {} })),
+      ...server.tools,
+    ],
+  };
 }
 
 /** Returns the settings of a server for a tool that reads, unless the operator says what its tools touch. Hints of trusted servers say more. */
 export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
   const { accessMode, sideEffects } = server.overrides;
-  return server.trusted || accessMode !== undefined || sideEffects !== undefined ? server : { ...server, overrides: { ...server.overrides, sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] } };
+  return server.trusted || accessMode !== undefined || sideEffects !== undefined
+    ? server
+    : {
+        ...server,
+        overrides: { ...server.overrides, sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] },
+      };
 }
 
 /** Returns true for a tool that the last word on it switches off. */
 export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
-  return matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true;
+  return (
+    matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true
+  );
 }
 
 /** Returns the settings whose patterns a name matches. */
@@ -122,7 +232,8 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
 
 /** Puts later words over earlier ones; those on what a tool touches replace each other, as two would contradict themselves. */
 function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpToolOverrides {
-  if (later.accessMode === undefined && later.sideEffects === undefined) return { ...earlier, ...later };
+  if (later.accessMode === undefined && later.sideEffects === undefined)
+    return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;
   return { ...rest, ...later };
 }
@@ -131,9 +242,13 @@ function invert(value: boolean | undefined): boolean | undefined {
   return value === undefined ? undefined : !value;
 }
 
-type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
 
 /** Returns an object without the members that are missing. */
 export function without<T extends object>(object: T): Without<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Without<T>;
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as Without<T>;
 }

@@ -1,6 +1,16 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isPlainObject } from '../../core/plain-data.js';
-import { audio, describePart, file, image, resourceLink, text, textOfFile, type Audience, type ContentPart } from '../../tool/content.js';
+import {
+  audio,
+  describePart,
+  file,
+  image,
+  resourceLink,
+  text,
+  textOfFile,
+  type Audience,
+  type ContentPart,
+} from '../../tool/content.js';
 
 type Block = Readonly<Record<string, unknown>>;
 
@@ -9,11 +19,16 @@ export function partOfBlock(block: Block): ContentPart {
   try {
     return readBlock(block, audienceIn(block['annotations']));
   } catch {
-    return text(`[${String(block['type']).slice(0, 64)}: a part that cannot be read, or is larger than 32 MiB]`);
+    return text(
+      `[${String(block['type']).slice(0, 64)}: a part that cannot be read, or is larger than 32 MiB]`,
+    );
   }
 }
 
-function readBlock({ type, text: words, data, mimeType, uri, name, title, description, size, resource }: Block, options: { readonly audience?: readonly Audience[] }): ContentPart {
+function readBlock(
+  { type, text: words, data, mimeType, uri, name, title, description, size, resource }: Block,
+  options: { readonly audience?: readonly Audience[] },
+): ContentPart {
   switch (type) {
     case 'text':
       return text(words as string, options);
@@ -22,11 +37,24 @@ function readBlock({ type, text: words, data, mimeType, uri, name, title, descri
     case 'audio':
       return audio(inline(mimeType, data), mimeType as string, options);
     case 'resource_link':
-      return resourceLink(uri as string, { ...options, ...texts({ name: title ?? name, description, mediaType: mimeType }), ...(typeof size === 'number' && { size }) });
+      return resourceLink(uri as string, {
+        ...options,
+        ...texts({ name: title ?? name, description, mediaType: mimeType }),
+        ...(typeof size === 'number' && { size }),
+      });
     case 'resource': {
       const { uri: address, mimeType: kind, text: content, blob } = resource as Block;
-      const mediaType = typeof kind === 'string' ? kind : typeof content === 'string' ? 'text/plain' : 'application/octet-stream';
-      return file(typeof content === 'string' ? new TextEncoder().encode(content) : inline(mediaType, blob), mediaType, { ...options, ...texts({ name: address }) });
+      const mediaType =
+        typeof kind === 'string'
+          ? kind
+          : typeof content === 'string'
+            ? 'text/plain'
+            : 'application/octet-stream';
+      return file(
+        typeof content === 'string' ? new TextEncoder().encode(content) : inline(mediaType, blob),
+        mediaType,
+        { ...options, ...texts({ name: address }) },
+      );
     }
     default:
       throw new TypeError('a block of a kind that is not known');
@@ -39,26 +67,61 @@ function inline(mediaType: unknown, data: unknown): string {
 }
 
 function texts(fields: Block): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string' && field[1] !== ''));
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      (field): field is [string, string] => typeof field[1] === 'string' && field[1] !== '',
+    ),
+  );
 }
 
 function audienceIn(annotations: unknown): { readonly audience?: readonly Audience[] } {
   const listed = isPlainObject(annotations) ? annotations['audience'] : undefined;
-  const audience = Array.isArray(listed) ? listed.filter((reader): reader is Audience => reader === 'user' || reader === 'assistant') : [];
+  const audience = Array.isArray(listed)
+    ? listed.filter((reader): reader is Audience => reader === 'user' || reader === 'assistant')
+    : [];
   return audience.length === 0 ? {} : { audience };
 }
 
 /** Returns a part of a result as a content block. What has only an address becomes a link, since the protocol has no images by address. */
 export function blockOfPart(part: ContentPart): ContentBlock {
-  const annotations = part.audience === undefined ? {} : { annotations: { audience: [...part.audience] } };
+  const annotations =
+    part.audience === undefined ? {} : { annotations: { audience: [...part.audience] } };
   if (part.type === 'text') return { type: 'text', text: part.text, ...annotations };
   const kind = part.mediaType === undefined ? {} : { mimeType: part.mediaType };
   const size = part.size === undefined ? {} : { size: part.size };
-  if (part.type === 'resource_link') return { type: 'resource_link', uri: part.uri, name: part.name, ...(part.description !== undefined && { description: part.description }), ...kind, ...size, ...annotations };
+  if (part.type === 'resource_link')
+    return {
+      type: 'resource_link',
+      uri: part.uri,
+      name: part.name,
+      ...(part.description !== undefined && { description: part.description }),
+      ...kind,
+      ...size,
+      ...annotations,
+    };
   const { type, mediaType, data, url, name } = part;
-  if (data === undefined) return { type: 'resource_link', uri: url!, name: name ?? describePart({ type, mediaType }), ...kind, ...size, ...annotations };
+  if (data === undefined)
+    return {
+      type: 'resource_link',
+      uri: url!,
+      name: name ?? describePart({ type, mediaType }),
+      ...kind,
+      ...size,
+      ...annotations,
+    };
   if (type !== 'file') return { type, data, mimeType: mediaType, ...annotations };
-  const uri = name !== undefined && URL.canParse(name) ? name : `attachment:///${encodeURIComponent(name ?? 'file')}`;
+  const uri =
+    name !== undefined && URL.canParse(name)
+      ? name
+      : `attachment:///${encodeURIComponent(name ?? 'file')}`;
   const content = textOfFile(part);
-  return { type: 'resource', resource: { uri, mimeType: mediaType, ...(content === undefined ? { blob: data } : { text: content }) }, ...annotations };
+  return {
+    type: 'resource',
+    resource: {
+      uri,
+      mimeType: mediaType,
+      ...(content === undefined ? { blob: data } : { text: content }),
+    },
+    ...annotations,
+  };
 }

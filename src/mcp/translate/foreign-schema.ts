@@ -2,13 +2,19 @@ import { isToolError, issuesOf } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
-import { compileJsonSchema, foreignSchema, type PatternEngine } from '../../json-schema/compile-json-schema.js';
+import {
+  compileJsonSchema,
+  foreignSchema,
+  type PatternEngine,
+} from '../../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
 /** A sound schema with what was changed in it, or the reason why it is none. */
-export type ForeignSchema = { readonly schema: JsonSchema; readonly changes: readonly string[] } | { readonly refused: string };
+export type ForeignSchema =
+  | { readonly schema: JsonSchema; readonly changes: readonly string[] }
+  | { readonly refused: string };
 
 /**
  * Returns the input schema of a server's tool.
@@ -17,45 +23,96 @@ export type ForeignSchema = { readonly schema: JsonSchema; readonly changes: rea
  * `properties` that are no object are dropped, `required` is a list of the names in it. Nothing given means any object.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
-  if (given === undefined || given === null) return { schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }), changes: [] };
-  if (!isPlainObject(given)) return { refused: expectedGot('an input schema as an object', describeValue(given)) };
+  if (given === undefined || given === null)
+    return {
+      schema: foreignSchema({ type: 'object', properties: Object.freeze({}) }),
+      changes: [],
+    };
+  if (!isPlainObject(given))
+    return { refused: expectedGot('an input schema as an object', describeValue(given)) };
   const changes: string[] = [];
   const { type, properties, required, ...rest } = given;
   if (type !== undefined && type !== 'object') changes.push('its type was set to object');
-  if (properties !== undefined && !isPlainObject(properties)) changes.push('its properties, which are no object, were dropped');
+  if (properties !== undefined && !isPlainObject(properties))
+    changes.push('its properties, which are no object, were dropped');
   const names = namesIn(required);
-  if (required !== undefined && !(Array.isArray(required) && names.length === required.length)) changes.push('its list of required fields was put right');
-  const repaired = { ...rest, type: 'object', properties: isPlainObject(properties) ? properties : {}, ...(names.length > 0 ? { required: names } : {}) };
+  if (required !== undefined && !(Array.isArray(required) && names.length === required.length))
+    changes.push('its list of required fields was put right');
+  const repaired = {
+    ...rest,
+    type: 'object',
+    properties: isPlainObject(properties) ? properties : {},
+    ...(names.length > 0 ? { required: names } : {}),
+  };
   const sound = soundSchema(repaired, 'input', engine);
-  return 'refused' in sound ? sound : { schema: sound.schema, changes: [...changes, ...sound.changes] };
+  return 'refused' in sound
+    ? sound
+    : { schema: sound.schema, changes: [...changes, ...sound.changes] };
 }
 
 function namesIn(required: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(required) ? required : [required];
-  return [...new Set(list.filter((name): name is string => typeof name === 'string' && name.trim() !== '').map((name) => name.trim()))];
+  return [
+    ...new Set(
+      list
+        .filter((name): name is string => typeof name === 'string' && name.trim() !== '')
+        .map((name) => name.trim()),
+    ),
+  ];
 }
 
 /** Returns a schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
-export function soundSchema(given: Json, side: 'input' | 'output', engine?: PatternEngine): ForeignSchema {
+export function soundSchema(
+  given: Json,
+  side: 'input' | 'output',
+  engine?: PatternEngine,
+): ForeignSchema {
   const what = `an ${side} schema`;
   const { schema: clean, hidden, changed } = cleanSchema(given);
-  if (hidden) return { refused: expectedGot(`${what} of visible characters`, 'hidden ones in names or values') };
+  if (hidden)
+    return {
+      refused: expectedGot(`${what} of visible characters`, 'hidden ones in names or values'),
+    };
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
     compileJsonSchema(schema);
-    return { schema, changes: changed ? [`explanations in its ${side} schema were cleaned or cut`] : [] };
+    return {
+      schema,
+      changes: changed ? [`explanations in its ${side} schema were cleaned or cut`] : [],
+    };
   } catch (error) {
-    const reason = isToolError(error, 'INVALID_INPUT_SCHEMA') ? issuesOf(error)[0]?.message : undefined;
-    return { refused: expectedGot(`${what} that can be enforced`, 'one that cannot', publicMessage(reason ?? error)) };
+    const reason = isToolError(error, 'INVALID_INPUT_SCHEMA')
+      ? issuesOf(error)[0]?.message
+      : undefined;
+    return {
+      refused: expectedGot(
+        `${what} that can be enforced`,
+        'one that cannot',
+        publicMessage(reason ?? error),
+      ),
+    };
   }
 }
 
 /** Keywords whose text only explains. */
 const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
 /** Keywords whose value is data, and no schema. */
-const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required', 'pattern']);
+const DATA: ReadonlySet<string> = new Set([
+  'const',
+  'enum',
+  'default',
+  'examples',
+  'required',
+  'pattern',
+]);
 /** Keywords whose members have names of the server's choice. */
-const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 /** Characters of one explanation. */
 const LONGEST = 4_096;
 
@@ -64,7 +121,11 @@ const LONGEST = 4_096;
  *
  * Elsewhere they cannot be taken out without changing what the schema means; `hidden` says that there are some.
  */
-function cleanSchema(schema: Json): { readonly schema: Json; readonly hidden: boolean; readonly changed: boolean } {
+function cleanSchema(schema: Json): {
+  readonly schema: Json;
+  readonly hidden: boolean;
+  readonly changed: boolean;
+} {
   let hidden = false;
   let changed = false;
 
@@ -81,7 +142,13 @@ function cleanSchema(schema: Json): { readonly schema: Json; readonly hidden: bo
           changed ||= changes.length > 0;
           return [key, text];
         }
-        return [key, walk(item, kind === 'data' || DATA.has(key) ? 'data' : NAMED.has(key) ? 'names' : 'schema')];
+        return [
+          key,
+          walk(
+            item,
+            kind === 'data' || DATA.has(key) ? 'data' : NAMED.has(key) ? 'names' : 'schema',
+          ),
+        ];
       }),
     );
   }

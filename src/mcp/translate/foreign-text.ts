@@ -8,7 +8,10 @@ export function hasHidden(text: string): boolean {
 }
 
 /** Returns a text of a server without hidden characters, trimmed and cut at a length; `changes` says what was done to it. */
-export function cleanText(text: string, longest: number): { readonly text: string; readonly changes: readonly string[] } {
+export function cleanText(
+  text: string,
+  longest: number,
+): { readonly text: string; readonly changes: readonly string[] } {
   const changes: string[] = [];
   // What is far beyond the length is dropped first: it need not be looked at.
   const start = text.slice(0, 4 * longest);
@@ -50,7 +53,20 @@ export interface McpFinding {
    * - settings: the settings say something that is not understood, that has no effect, or that is not enough
    * - unanswered: the server is asked still
    */
-  readonly kind: 'refused' | 'changed' | 'duplicate' | 'look-alike' | 'hidden-text' | 'mixed-alphabets' | 'instruction-text' | 'quarantined' | 'unavailable' | 'unreachable' | 'disabled' | 'settings' | 'unanswered';
+  readonly kind:
+    | 'refused'
+    | 'changed'
+    | 'duplicate'
+    | 'look-alike'
+    | 'hidden-text'
+    | 'mixed-alphabets'
+    | 'instruction-text'
+    | 'quarantined'
+    | 'unavailable'
+    | 'unreachable'
+    | 'disabled'
+    | 'settings'
+    | 'unanswered';
   readonly server: string;
   /** The tool as its server calls it, in quotes and with nothing hidden; missing where it has no name, or where it is about the server. */
   readonly tool?: string;
@@ -60,6 +76,18 @@ export interface McpFinding {
 }
 
 /** Makes a finding. @param toolName as the server sent it. */
-export function findingOf(kind: McpFinding['kind'], server: string, message: string, toolName?: string, place?: McpFinding['place']): McpFinding {
-  return Object.freeze({ kind, server, ...(toolName === undefined ? {} : { tool: quoted(toolName) }), message, ...(place === undefined ? {} : { place: Object.freeze(place) }) });
+export function findingOf(
+  kind: McpFinding['kind'],
+  server: string,
+  message: string,
+  toolName?: string,
+  place?: McpFinding['place'],
+): McpFinding {
+  return Object.freeze({
+    kind,
+    server,
+    ...(toolName === undefined ? {} : { tool: quoted(toolName) }),
+    message,
+    ...(place === undefined ? {} : { place: Object.freeze(place) }),
+  });
 }

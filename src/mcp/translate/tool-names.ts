@@ -22,13 +22,24 @@ const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
  *
  * @returns why there is no such name as `refused`: blank, with hidden characters, or longer than 128 with the server's.
  */
-export function mcpToolName(server: string, tool: string): { readonly name: string } | { readonly refused: string } {
+export function mcpToolName(
+  server: string,
+  tool: string,
+): { readonly name: string } | { readonly refused: string } {
   const trimmed = tool.slice(0, LONGEST + 1).trim();
   if (trimmed === '') return { refused: expectedGot('a tool with a name', 'a blank one') };
-  if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed)) return { refused: expectedGot('a tool name of visible characters', 'hidden ones') };
+  if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed))
+    return { refused: expectedGot('a tool name of visible characters', 'hidden ones') };
   const fit = trimmed.replace(LOOKS_ENCODED, encoded('_')).replace(UNFIT, encoded);
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
-  if (tool.trim().length > LONGEST || name.length > LONGEST) return { refused: expectedGot(`a tool name of at most ${LONGEST} characters together with its server's`, 'a longer one', 'Give the server a shorter name, or deny the tool.') };
+  if (tool.trim().length > LONGEST || name.length > LONGEST)
+    return {
+      refused: expectedGot(
+        `a tool name of at most ${LONGEST} characters together with its server's`,
+        'a longer one',
+        'Give the server a shorter name, or deny the tool.',
+      ),
+    };
   return { name };
 }
 
@@ -48,23 +59,35 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
  *
  * @param toolName the name at the server.
  */
-export function isAllowed(toolName: string, server: Filters & Pick<McpServerSettings, 'name' | 'tools'>, settings: Filters): boolean {
+export function isAllowed(
+  toolName: string,
+  server: Filters & Pick<McpServerSettings, 'name' | 'tools'>,
+  settings: Filters,
+): boolean {
   const name = toolName.trim();
   if (isDisabled(server.tools, name)) return false;
   const names = spellingsOf(name, server.name);
   const [, plain, ...own] = names;
   // Without the server's name `mcp.a.b` could be of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
-  const has = (list: readonly string[], spellings: readonly string[]) => list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
+  const has = (list: readonly string[], spellings: readonly string[]) =>
+    list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
   if (has(server.denyTools, names) || has(settings.denyTools, names)) return false;
   if (server.allowTools !== undefined && !has(server.allowTools, names)) return false;
-  return settings.allowTools === undefined || has(settings.allowTools, name.startsWith('mcp.') ? full : [name, ...full]);
+  return (
+    settings.allowTools === undefined ||
+    has(settings.allowTools, name.startsWith('mcp.') ? full : [name, ...full])
+  );
 }
 
 /** Returns the spellings by which lists may name a tool: its name at the server, and with the server's, as it is and as it is registered. */
 export function spellingsOf(name: string, server: string): readonly [string, string, ...string[]] {
   const registered = mcpToolName(server, name);
-  return [name, ['mcp', server, name].filter((part) => part !== '').join('.'), ...('name' in registered ? [registered.name] : [])];
+  return [
+    name,
+    ['mcp', server, name].filter((part) => part !== '').join('.'),
+    ...('name' in registered ? [registered.name] : []),
+  ];
 }
 
 /** A tool as its server calls it. */
@@ -90,8 +113,12 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
     const other = first.get(look);
     if (other === undefined) first.set(look, { server, toolName });
     else if (other.server !== server || other.toolName !== toolName) {
-      const owner = other.server === server ? 'the same server' : `server ${JSON.stringify(other.server)}`;
-      const message = toolName === other.toolName ? `${owner} has a tool of this name too; calls must name the server` : `it looks like ${quoted(other.toolName)} of ${owner}; check which one is meant`;
+      const owner =
+        other.server === server ? 'the same server' : `server ${JSON.stringify(other.server)}`;
+      const message =
+        toolName === other.toolName
+          ? `${owner} has a tool of this name too; calls must name the server`
+          : `it looks like ${quoted(other.toolName)} of ${owner}; check which one is meant`;
       findings.push(findingOf('look-alike', server, message, toolName));
     }
   }
@@ -101,9 +128,12 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
 const steered = new WeakMap<ToolDefinition, ReturnType<typeof steeredNames>>();
 
 /** Finds tools whose texts say when to call a tool of another server, or what to do with it: "before send_email, always …". */
-export function findSteering(tools: readonly (NamedTool & { readonly definition: ToolDefinition })[]): readonly McpFinding[] {
+export function findSteering(
+  tools: readonly (NamedTool & { readonly definition: ToolDefinition })[],
+): readonly McpFinding[] {
   const serversOf = new Map<string, Set<string>>();
-  for (const { server, toolName } of tools) serversOf.set(toolName, (serversOf.get(toolName) ?? new Set()).add(server));
+  for (const { server, toolName } of tools)
+    serversOf.set(toolName, (serversOf.get(toolName) ?? new Set()).add(server));
   return tools.flatMap(({ server, toolName, definition }) => {
     const { description, inputSchema } = definition;
     const names = steered.get(definition) ?? steeredNames({ description, inputSchema });
@@ -111,7 +141,19 @@ export function findSteering(tools: readonly (NamedTool & { readonly definition:
     return [...names].flatMap(([name, { message, path, offset }]) => {
       const [other] = serversOf.get(name)?.has(server) === false ? serversOf.get(name)! : [];
       if (other === undefined) return [];
-      return [findingOf('instruction-text', server, expectedGot('texts about the tool itself', `words about ${quoted(name)} of server ${JSON.stringify(other)} ${message}`, 'Read them before its calls are approved.'), toolName, { path, offset })];
+      return [
+        findingOf(
+          'instruction-text',
+          server,
+          expectedGot(
+            'texts about the tool itself',
+            `words about ${quoted(name)} of server ${JSON.stringify(other)} ${message}`,
+            'Read them before its calls are approved.',
+          ),
+          toolName,
+          { path, offset },
+        ),
+      ];
     });
   });
 }

@@ -35,7 +35,11 @@ export type McpTranslation =
       /** The texts of it that hide something, or steer models, as the server sent them. */
       readonly texts: readonly PoisonedText[];
     }
-  | { readonly refused: string; readonly toolName?: string; readonly texts?: readonly PoisonedText[] };
+  | {
+      readonly refused: string;
+      readonly toolName?: string;
+      readonly texts?: readonly PoisonedText[];
+    };
 
 /** Characters of a description: four times what models are usually given. */
 const LONGEST_DESCRIPTION = 4_096;
@@ -44,7 +48,26 @@ const MOST_CAPABILITIES = 64;
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
 /** The fields of a definition that are read. Icons and the like are not: one with its picture inside may be large. */
-const FIELDS = ['name', 'title', 'description', 'inputSchema', 'input_schema', 'parameters', 'outputSchema', 'output_schema', 'annotations', 'execution', '_meta', 'version', 'capabilities', 'auth', 'authentication', 'requires_authentication', 'persona_allowlist', 'personaAllowlist'] as const;
+const FIELDS = [
+  'name',
+  'title',
+  'description',
+  'inputSchema',
+  'input_schema',
+  'parameters',
+  'outputSchema',
+  'output_schema',
+  'annotations',
+  'execution',
+  '_meta',
+  'version',
+  'capabilities',
+  'auth',
+  'authentication',
+  'requires_authentication',
+  'persona_allowlist',
+  'personaAllowlist',
+] as const;
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
@@ -61,7 +84,11 @@ type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
  * @param tool anything.
  * @param engine checks the patterns of its schemas.
  */
-export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engine?: PatternEngine): McpTranslation {
+export function translateMcpTool(
+  tool: unknown,
+  forAll: McpServerSettings,
+  engine?: PatternEngine,
+): McpTranslation {
   const read = readDefinition(tool);
   if ('refused' in read) return read;
   const { raw, toolName } = read;
@@ -74,17 +101,26 @@ export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engin
   if ('refused' in input) return { refused: input.refused, toolName, texts };
   const givenOutput = raw.outputSchema ?? raw.output_schema;
   const output = givenOutput === undefined ? undefined : soundSchema(givenOutput, 'output', engine);
-  const description = cleanText(typeof raw.description === 'string' ? raw.description : '', LONGEST_DESCRIPTION);
+  const description = cleanText(
+    typeof raw.description === 'string' ? raw.description : '',
+    LONGEST_DESCRIPTION,
+  );
   const capabilities = capabilitiesOf(raw.capabilities);
 
   const changes = [
     ...description.changes.map((change) => `of its description ${change}`),
     ...input.changes,
-    ...(output === undefined ? [] : 'refused' in output ? [`its output schema was dropped: ${output.refused}`] : output.changes),
+    ...(output === undefined
+      ? []
+      : 'refused' in output
+        ? [`its output schema was dropped: ${output.refused}`]
+        : output.changes),
   ];
   const options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'> = {
     name: named.name,
-    description: description.text || `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
+    description:
+      description.text ||
+      `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
@@ -97,11 +133,26 @@ export function translateMcpTool(tool: unknown, forAll: McpServerSettings, engin
     metadata: metadataOf(raw),
   };
   // The schemas are frozen already, and a copy would not be marked as foreign.
-  const schemas = { inputSchema: input.schema, ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}) };
-  return Object.freeze({ name: named.name, toolName, options: Object.freeze({ ...cloneFrozen(options), ...schemas }), changes: Object.freeze(changes), isOpen: isOpen(options, server), texts, ...(needsTask(raw) && { unavailable: NEEDS_TASK }) });
+  const schemas = {
+    inputSchema: input.schema,
+    ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
+  };
+  return Object.freeze({
+    name: named.name,
+    toolName,
+    options: Object.freeze({ ...cloneFrozen(options), ...schemas }),
+    changes: Object.freeze(changes),
+    isOpen: isOpen(options, server),
+    texts,
+    ...(needsTask(raw) && { unavailable: NEEDS_TASK }),
+  });
 }
 
-const NEEDS_TASK = expectedGot('a tool that answers its calls', 'one that runs only as a task, which this program does not start', 'Use another tool of the server.');
+const NEEDS_TASK = expectedGot(
+  'a tool that answers its calls',
+  'one that runs only as a task, which this program does not start',
+  'Use another tool of the server.',
+);
 
 function needsTask({ execution }: Raw): boolean {
   return isPlainObject(execution) && execution['taskSupport'] === 'required';
@@ -109,48 +160,104 @@ function needsTask({ execution }: Raw): boolean {
 
 /** Reads what models are shown of a tool: nothing of its `_meta` and its version. */
 function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
-  const shown = { name, title, description, annotations, inputSchema: rest.inputSchema ?? rest.input_schema ?? rest.parameters, outputSchema: rest.outputSchema ?? rest.output_schema };
+  const shown = {
+    name,
+    title,
+    description,
+    annotations,
+    inputSchema: rest.inputSchema ?? rest.input_schema ?? rest.parameters,
+    outputSchema: rest.outputSchema ?? rest.output_schema,
+  };
   return poisonedTexts(shown);
 }
 
-function isOpen(options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>, { overrides }: McpServerSettings): boolean {
+function isOpen(
+  options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>,
+  { overrides }: McpServerSettings,
+): boolean {
   const { sideEffects } = options;
-  return options.requiresConsent === false && overrides.accessMode === undefined && (options.accessMode ?? accessOf(sideEffects ?? SideEffect.NETWORK)) === AccessMode.MIXED;
+  return (
+    options.requiresConsent === false &&
+    overrides.accessMode === undefined &&
+    (options.accessMode ?? accessOf(sideEffects ?? SideEffect.NETWORK)) === AccessMode.MIXED
+  );
 }
 
 /** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; anything but a list allows none. */
-function allowlistOf({ persona_allowlist: own, personaAllowlist: alias }: Raw, { persona, personaAllowlist }: McpServerSettings): Pick<ToolOptions, 'personaAllowlist'> {
-  const given = [own, alias].filter((list) => list !== undefined).map((list) => (Array.isArray(list) ? (list as readonly Json[]).slice(0, LIMITS.listLength).map(labelOf).filter((each) => each !== undefined) : []));
-  const lists = [...(persona === undefined ? [] : [[persona]]), ...(personaAllowlist === undefined ? [] : [personaAllowlist]), ...given];
+function allowlistOf(
+  { persona_allowlist: own, personaAllowlist: alias }: Raw,
+  { persona, personaAllowlist }: McpServerSettings,
+): Pick<ToolOptions, 'personaAllowlist'> {
+  const given = [own, alias]
+    .filter((list) => list !== undefined)
+    .map((list) =>
+      Array.isArray(list)
+        ? (list as readonly Json[])
+            .slice(0, LIMITS.listLength)
+            .map(labelOf)
+            .filter((each) => each !== undefined)
+        : [],
+    );
+  const lists = [
+    ...(persona === undefined ? [] : [[persona]]),
+    ...(personaAllowlist === undefined ? [] : [personaAllowlist]),
+    ...given,
+  ];
   const [first, ...others] = lists;
   if (first === undefined) return {};
   const keyOf = (each: string) => each.trim().toLowerCase();
   const allowed = new Map(first.map((each) => [keyOf(each), each.trim()]));
-  return { personaAllowlist: [...allowed].filter(([key]) => others.every((list) => list.some((each) => keyOf(each) === key))).map(([, each]) => each) };
+  return {
+    personaAllowlist: [...allowed]
+      .filter(([key]) => others.every((list) => list.some((each) => keyOf(each) === key)))
+      .map(([, each]) => each),
+  };
 }
 
-function readDefinition(tool: unknown): { readonly raw: Raw; readonly toolName: string } | { readonly refused: string; readonly toolName?: string } {
+function readDefinition(
+  tool: unknown,
+):
+  | { readonly raw: Raw; readonly toolName: string }
+  | { readonly refused: string; readonly toolName?: string } {
   let toolName: string | undefined;
   try {
-    if (!isPlainObject(tool)) return { refused: expectedGot('a tool as an object', describeValue(tool)) };
+    if (!isPlainObject(tool))
+      return { refused: expectedGot('a tool as an object', describeValue(tool)) };
     const name: unknown = Object.hasOwn(tool, 'name') ? tool['name'] : undefined;
     if (typeof name !== 'string') return { refused: expectedGot('a tool with a name', 'none') };
     toolName = name;
-    const picked = FIELDS.filter((field) => Object.hasOwn(tool, field) && tool[field] !== null).map((field) => [field, tool[field]] as const);
+    const picked = FIELDS.filter((field) => Object.hasOwn(tool, field) && tool[field] !== null).map(
+      (field) => [field, tool[field]] as const,
+    );
     return { raw: boundInput({ ...Object.fromEntries(picked), name }) as Raw, toolName };
   } catch (error) {
-    const expected = isToolError(error, 'LIMIT_EXCEEDED') ? 'a definition of at most 256 KiB, nested at most 64 deep' : 'a definition of plain data';
-    return { refused: expectedGot(expected, 'another'), ...(toolName === undefined ? {} : { toolName }) };
+    const expected = isToolError(error, 'LIMIT_EXCEEDED')
+      ? 'a definition of at most 256 KiB, nested at most 64 deep'
+      : 'a definition of plain data';
+    return {
+      refused: expectedGot(expected, 'another'),
+      ...(toolName === undefined ? {} : { toolName }),
+    };
   }
 }
 
 function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
   const { title, annotations, _meta } = raw;
-  const hints = isPlainObject(annotations) ? Object.entries(annotations).filter(([, hint]) => typeof hint === 'boolean').slice(0, MOST_HINTS) : [];
-  const shown = [title, isPlainObject(annotations) ? annotations['title'] : undefined].map(labelOf).find((each) => each !== undefined);
+  const hints = isPlainObject(annotations)
+    ? Object.entries(annotations)
+        .filter(([, hint]) => typeof hint === 'boolean')
+        .slice(0, MOST_HINTS)
+    : [];
+  const shown = [title, isPlainObject(annotations) ? annotations['title'] : undefined]
+    .map(labelOf)
+    .find((each) => each !== undefined);
   return {
     ...(shown === undefined ? {} : { title: shown }),
-    mcp: { ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}), ...(needsTask(raw) && { taskSupport: 'required' }), ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}) },
+    mcp: {
+      ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}),
+      ...(needsTask(raw) && { taskSupport: 'required' }),
+      ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}),
+    },
   };
 }
 
@@ -166,11 +273,18 @@ function isCarried(meta: Json): boolean {
 
 function capabilitiesOf(given: Json | undefined): readonly string[] {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter((each) => each !== undefined);
+  return [...new Set(list.slice(0, MOST_CAPABILITIES).map(labelOf))].filter(
+    (each) => each !== undefined,
+  );
 }
 
 /** The assumptions about a foreign tool that nothing is said about; with them goes mixed access of high danger. */
-const DEFAULTS = Object.freeze({ sideEffects: SideEffect.NETWORK, allowParallel: false, requiresConsent: true, idempotencyKey: false });
+const DEFAULTS = Object.freeze({
+  sideEffects: SideEffect.NETWORK,
+  allowParallel: false,
+  requiresConsent: true,
+  idempotencyKey: false,
+});
 
 /**
  * Returns the axes of a server's tool: those of the settings, then the hints, then the defaults of foreign tools.
@@ -178,19 +292,27 @@ const DEFAULTS = Object.freeze({ sideEffects: SideEffect.NETWORK, allowParallel:
  * Hints can only tighten where the settings say what the server's tools touch, trusted or not: the operator has the
  * last word on what is harmless, and an honest warning is still heard.
  */
-function mergeAxes(annotations: unknown, { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>): AnnotatedAxes {
+function mergeAxes(
+  annotations: unknown,
+  { trusted, overrides }: Pick<McpServerSettings, 'trusted' | 'overrides'>,
+): AnnotatedAxes {
   const { version: _, category: __, ...said } = overrides;
   const open = said.sideEffects === undefined && said.accessMode === undefined;
   const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
   const merged = { ...DEFAULTS, ...hints, ...said };
   if (accessMode === undefined || merged.accessMode !== undefined) return merged;
   // That a tool writes is no news where the settings say how it does.
-  const known = accessMode === AccessMode.MIXED && accessOf(merged.sideEffects) !== AccessMode.READONLY;
+  const known =
+    accessMode === AccessMode.MIXED && accessOf(merged.sideEffects) !== AccessMode.READONLY;
   return known ? merged : { ...merged, accessMode };
 }
 
 function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
-  return inferAxes({ name: '', description: '', sideEffects: typeof effects === 'string' ? [effects] : [...effects] }).axes.accessMode;
+  return inferAxes({
+    name: '',
+    description: '',
+    sideEffects: typeof effects === 'string' ? [effects] : [...effects],
+  }).axes.accessMode;
 }
 
 /**
@@ -200,13 +322,21 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
  * says no. A tool never takes back what the settings require. Scopes are those of both; variables only the settings',
  * since a foreign server has no business with names in our environment.
  */
-function mergeAuth(tool: Readonly<Record<string, unknown>>, server: McpServerAuth | undefined): ToolAuth {
+function mergeAuth(
+  tool: Readonly<Record<string, unknown>>,
+  server: McpServerAuth | undefined,
+): ToolAuth {
   const own = [tool['auth'], tool['authentication']].find(isPlainObject) ?? {};
-  const says = [tool['requires_authentication'], own['required']].filter((value) => typeof value === 'boolean');
+  const says = [tool['requires_authentication'], own['required']].filter(
+    (value) => typeof value === 'boolean',
+  );
   const serverScopes = server?.scopes ?? [];
   const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);
-  const implied = (serverScopes.length > 0 && server?.required === undefined) || (scopes.length > 0 && server?.required === undefined && says.length === 0);
-  const type = [own['type'], own['scheme']].map(labelOf).find((each) => each !== undefined) ?? server?.type;
+  const implied =
+    (serverScopes.length > 0 && server?.required === undefined) ||
+    (scopes.length > 0 && server?.required === undefined && says.length === 0);
+  const type =
+    [own['type'], own['scheme']].map(labelOf).find((each) => each !== undefined) ?? server?.type;
   return authOptions({
     required: server?.required === true || says.includes(true) || implied,
     ...(type === undefined ? {} : { type }),
@@ -217,6 +347,10 @@ function mergeAuth(tool: Readonly<Record<string, unknown>>, server: McpServerAut
 
 function scopesIn(own: Readonly<Record<string, unknown>>): readonly string[] {
   const given = own['scopes'] ?? own['scope'];
-  const list: readonly unknown[] = typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
-  return list.slice(0, LIMITS.listLength).map(labelOf).filter((scope) => scope !== undefined);
+  const list: readonly unknown[] =
+    typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+  return list
+    .slice(0, LIMITS.listLength)
+    .map(labelOf)
+    .filter((scope) => scope !== undefined);
 }

@@ -1,4 +1,11 @@
-import { AccessMode, CostTier, DangerLevel, ExecutionCategory, SideEffect, Stage } from '../../core/enums.js';
+import {
+  AccessMode,
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  SideEffect,
+  Stage,
+} from '../../core/enums.js';
 import { isWriting } from '../../core/enum-order.js';
 import { describeValue } from '../../core/plain-data.js';
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
@@ -17,7 +24,11 @@ interface LintRule {
 }
 
 const KNOWN_STAGES: ReadonlySet<string> = new Set(Object.values(Stage));
-const SAFETY_AXES: ReadonlySet<string> = new Set(['accessMode', 'dangerLevel', 'executionCategory']);
+const SAFETY_AXES: ReadonlySet<string> = new Set([
+  'accessMode',
+  'dangerLevel',
+  'executionCategory',
+]);
 
 /** The rules that look at one tool, by their stable names. */
 export const LINT_RULES = {
@@ -34,7 +45,8 @@ export const LINT_RULES = {
     severity: 'error',
     *check(entry) {
       for (const keyword of [...entry.keywords, ...entry.mandatoryKeywords]) {
-        if (keywordForm(keyword).length === 0) yield `keyword ${JSON.stringify(keyword)} has no letter or digit and can never match`;
+        if (keywordForm(keyword).length === 0)
+          yield `keyword ${JSON.stringify(keyword)} has no letter or digit and can never match`;
       }
     },
   },
@@ -45,7 +57,8 @@ export const LINT_RULES = {
       for (const keyword of entry.keywords) {
         const form = keywordForm(keyword).join(' ');
         const same = seen.get(form);
-        if (form !== '' && same !== undefined) yield `keywords ${JSON.stringify(same)} and ${JSON.stringify(keyword)} match the same words: keep one, or both count in the score`;
+        if (form !== '' && same !== undefined)
+          yield `keywords ${JSON.stringify(same)} and ${JSON.stringify(keyword)} match the same words: keep one, or both count in the score`;
         else seen.set(form, keyword);
       }
     },
@@ -53,20 +66,28 @@ export const LINT_RULES = {
   'no-handler': {
     severity: 'warning',
     *check({ definition, manual, handlerRef, providers }) {
-      if (definition.execute === undefined && !manual && handlerRef === undefined && providers.length === 0) yield 'nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handlerRef or providers';
+      if (
+        definition.execute === undefined &&
+        !manual &&
+        handlerRef === undefined &&
+        providers.length === 0
+      )
+        yield 'nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handlerRef or providers';
     },
   },
   'cached-by-context': {
     severity: 'warning',
     *check({ cacheKey, cacheTtlMs = 0, definition }) {
-      if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2) return;
+      if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2)
+        return;
       yield 'its answers are kept for each conversation and each context as a whole, and not at all for a context that is not plain data: declare cacheKey(input, context), which names what they depend on';
     },
   },
   'pattern-unchecked': {
     severity: 'warning',
     *check(entry) {
-      for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema)) yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input is left to the server that the tool comes from`;
+      for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema))
+        yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input is left to the server that the tool comes from`;
     },
   },
   'hidden-text': { severity: 'error', check: (entry) => textsOf(entry, 'hidden-text') },
@@ -76,7 +97,9 @@ export const LINT_RULES = {
   'unknown-stage': {
     severity: 'warning',
     *check(entry) {
-      for (const stage of entry.stages) if (!KNOWN_STAGES.has(stage)) yield `stage ${JSON.stringify(stage)} is none of ${[...KNOWN_STAGES].join(', ')}`;
+      for (const stage of entry.stages)
+        if (!KNOWN_STAGES.has(stage))
+          yield `stage ${JSON.stringify(stage)} is none of ${[...KNOWN_STAGES].join(', ')}`;
     },
   },
   'unknown-parameter': {
@@ -84,8 +107,13 @@ export const LINT_RULES = {
     *check(entry) {
       const properties = entry.inputJsonSchema['properties'];
       if (typeof properties !== 'object' || properties === null) return;
-      for (const [option, names] of [['progressParams', entry.progressParams], ['sensitive', entry.sensitive ?? []]] as const) {
-        for (const name of names) if (!Object.hasOwn(properties, name)) yield `${option} names ${JSON.stringify(name)}, which inputSchema does not have`;
+      for (const [option, names] of [
+        ['progressParams', entry.progressParams],
+        ['sensitive', entry.sensitive ?? []],
+      ] as const) {
+        for (const name of names)
+          if (!Object.hasOwn(properties, name))
+            yield `${option} names ${JSON.stringify(name)}, which inputSchema does not have`;
       }
     },
   },
@@ -109,8 +137,37 @@ const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
 
 /** Returns what a rule says of the texts that models and users read of a tool. */
 function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
-  const { name, aliases, description, summary, keywords, mandatoryKeywords, examples, category, metadata, inputJsonSchema, definition } = entry;
-  const texts = poisoned.get(entry) ?? poisonedTexts({ name, aliases, description, summary, keywords, mandatoryKeywords, examples, category, title: metadata?.['title'], inputSchema: inputJsonSchema, outputSchema: definition.outputSchema === undefined ? undefined : jsonSchemaOf(definition.outputSchema, 'output') });
+  const {
+    name,
+    aliases,
+    description,
+    summary,
+    keywords,
+    mandatoryKeywords,
+    examples,
+    category,
+    metadata,
+    inputJsonSchema,
+    definition,
+  } = entry;
+  const texts =
+    poisoned.get(entry) ??
+    poisonedTexts({
+      name,
+      aliases,
+      description,
+      summary,
+      keywords,
+      mandatoryKeywords,
+      examples,
+      category,
+      title: metadata?.['title'],
+      inputSchema: inputJsonSchema,
+      outputSchema:
+        definition.outputSchema === undefined
+          ? undefined
+          : jsonSchemaOf(definition.outputSchema, 'output'),
+    });
   poisoned.set(entry, texts);
   return texts.filter((text) => text.rule === rule);
 }
@@ -120,14 +177,24 @@ function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const { accessMode, dangerLevel, executionCategory, sideEffects } = entry;
   const declared = (axis: (typeof entry.inferred)[number]) => !entry.inferred.includes(axis);
   const reads = accessMode === AccessMode.READONLY;
-  if (reads && executionCategory === ExecutionCategory.MIXED) yield 'accessMode readonly with executionCategory mixed: what changes?';
+  if (reads && executionCategory === ExecutionCategory.MIXED)
+    yield 'accessMode readonly with executionCategory mixed: what changes?';
   // A write may well go through the network.
-  if (isWriting(accessMode) && (executionCategory === ExecutionCategory.READ_ONLY || executionCategory === ExecutionCategory.COMPUTE)) {
+  if (
+    isWriting(accessMode) &&
+    (executionCategory === ExecutionCategory.READ_ONLY ||
+      executionCategory === ExecutionCategory.COMPUTE)
+  ) {
     yield `accessMode ${accessMode} with executionCategory ${executionCategory}: the access mode decides, so its calls run one after another`;
   }
-  if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE) yield `accessMode ${accessMode} with dangerLevel safe`;
-  if (isWriting(accessMode) && declared('accessMode') && sideEffects.includes(SideEffect.NONE)) yield `accessMode ${accessMode} with sideEffects none`;
-  if (entry.allowParallel && executionCategory === ExecutionCategory.MIXED) yield 'allowParallel with executionCategory mixed: mixed calls run alone';
-  if (entry.cacheTtlMs !== undefined && (!reads || !declared('accessMode'))) yield 'cacheTtlMs without a declared accessMode readonly: nothing is cached';
-  if (entry.costTier === CostTier.FREE && (entry.costPerCall ?? 0) > 0) yield `costTier free with costPerCall ${entry.costPerCall}`;
+  if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE)
+    yield `accessMode ${accessMode} with dangerLevel safe`;
+  if (isWriting(accessMode) && declared('accessMode') && sideEffects.includes(SideEffect.NONE))
+    yield `accessMode ${accessMode} with sideEffects none`;
+  if (entry.allowParallel && executionCategory === ExecutionCategory.MIXED)
+    yield 'allowParallel with executionCategory mixed: mixed calls run alone';
+  if (entry.cacheTtlMs !== undefined && (!reads || !declared('accessMode')))
+    yield 'cacheTtlMs without a declared accessMode readonly: nothing is cached';
+  if (entry.costTier === CostTier.FREE && (entry.costPerCall ?? 0) > 0)
+    yield `costTier free with costPerCall ${entry.costPerCall}`;
 }

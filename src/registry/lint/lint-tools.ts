@@ -27,7 +27,11 @@ export interface LintFinding {
 
 /** The names of tools in a policy's rules and allow-list. */
 interface NamedTools {
-  readonly rules?: readonly { readonly name?: string; readonly verdict: Verdict; readonly tools?: string | readonly string[] }[];
+  readonly rules?: readonly {
+    readonly name?: string;
+    readonly verdict: Verdict;
+    readonly tools?: string | readonly string[];
+  }[];
   readonly allow?: readonly string[];
 }
 
@@ -47,17 +51,28 @@ export type LintRules = NonNullable<LintOptions['rules']>;
 const RULE_NAMES: readonly string[] = [...Object.keys(CATALOGUE_RULES), ...Object.keys(LINT_RULES)];
 
 /** Returns the option field for the severities of rules. */
-export const lintRulesField = () => z.strictObject(Object.fromEntries(RULE_NAMES.map((name) => [name, z.enum(['off', 'warning', 'error']).optional()]))).default({});
+export const lintRulesField = () =>
+  z
+    .strictObject(
+      Object.fromEntries(
+        RULE_NAMES.map((name) => [name, z.enum(['off', 'warning', 'error']).optional()]),
+      ),
+    )
+    .default({});
 
 const optionsSchema = once(() =>
   z.strictObject({
     rules: lintRulesField(),
-    policy: z.custom<NamedTools>(isPlainObject, 'the options of the policy, as { rules, allow }').optional(),
+    policy: z
+      .custom<NamedTools>(isPlainObject, 'the options of the policy, as { rules, allow }')
+      .optional(),
   } satisfies FieldsOf<LintOptions>),
 );
 
 /** Returns the options of lint as they are used. @throws ToolError `INVALID_ARGUMENT`, which suggests the rule that was meant. */
-export function checkLintOptions(options: unknown): Readonly<z.output<ReturnType<typeof optionsSchema>>> {
+export function checkLintOptions(
+  options: unknown,
+): Readonly<z.output<ReturnType<typeof optionsSchema>>> {
   return checkOptions(optionsSchema, options, 'options of lint');
 }
 
@@ -67,22 +82,38 @@ export function checkLintOptions(options: unknown): Readonly<z.output<ReturnType
  * @param options which rules count, and a policy; the policy may also stand here by itself.
  * @throws ToolError `INVALID_ARGUMENT` for a rule that does not exist.
  */
-export function lintTools(registry: ToolMetadataRegistry, options: LintOptions | NamedTools = {}): readonly LintFinding[] {
-  if (!isRegistry(registry)) throw invalidArgument('a ToolMetadataRegistry', registry, 'Register the tools in one first.');
-  const { rules, policy = {} } = isPolicy(options) ? { rules: {}, policy: options } : checkLintOptions(options);
+export function lintTools(
+  registry: ToolMetadataRegistry,
+  options: LintOptions | NamedTools = {},
+): readonly LintFinding[] {
+  if (!isRegistry(registry))
+    throw invalidArgument('a ToolMetadataRegistry', registry, 'Register the tools in one first.');
+  const { rules, policy = {} } = isPolicy(options)
+    ? { rules: {}, policy: options }
+    : checkLintOptions(options);
   const categories = registry.getAllCategories();
   const tools = [...registry].map((entry) => ({ entry, owner: '' }));
-  const found = finish(lintEach(tools, { knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)), meet: () => true })).flat();
+  const found = finish(
+    lintEach(tools, {
+      knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
+      meet: () => true,
+    }),
+  ).flat();
   return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
 }
 
 /** Tells a policy from the options, whose rules are an object of severities. */
 function isPolicy(options: LintOptions | NamedTools): options is NamedTools {
-  return isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'));
+  return (
+    isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'))
+  );
 }
 
 /** Returns the findings of the rules that are on, with the severities that are set for them. */
-export function withSeverities(findings: readonly LintFinding[], rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>): readonly LintFinding[] {
+export function withSeverities(
+  findings: readonly LintFinding[],
+  rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>,
+): readonly LintFinding[] {
   return findings.flatMap((finding) => {
     const severity = rules[finding.rule] ?? finding.severity;
     if (severity === 'off') return [];
@@ -90,19 +121,42 @@ export function withSeverities(findings: readonly LintFinding[], rules: Readonly
   });
 }
 
-function unknownNames(registry: ToolMetadataRegistry, { rules = [], allow = [] }: NamedTools): readonly LintFinding[] {
+function unknownNames(
+  registry: ToolMetadataRegistry,
+  { rules = [], allow = [] }: NamedTools,
+): readonly LintFinding[] {
   const places = [
-    ...rules.map(({ name, tools = [], verdict }, index) => ({ where: name === undefined ? `rule ${index + 1}` : `the rule ${JSON.stringify(name)}`, verdict, names: typeof tools === 'string' ? [tools] : tools })),
+    ...rules.map(({ name, tools = [], verdict }, index) => ({
+      where: name === undefined ? `rule ${index + 1}` : `the rule ${JSON.stringify(name)}`,
+      verdict,
+      names: typeof tools === 'string' ? [tools] : tools,
+    })),
     { where: 'the allow-list', verdict: 'allow' as Verdict, names: allow },
   ];
   return places.flatMap(({ where, verdict, names }) =>
     names.flatMap((toolName) => {
       // A rule that allows matches no alias.
       const { name: own } = registry.get(toolName) ?? {};
-      if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined)) return [];
-      const close = own ?? suggestNames(toolName, [...registry].map(({ name }) => name))[0];
-      const what = own === undefined ? 'which no tool has' : 'an alias, and what allows goes by the own names of tools';
-      return [Object.freeze({ rule: 'unknown-tool', severity: CATALOGUE_RULES['unknown-tool'], toolName, message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}` })];
+      if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined))
+        return [];
+      const close =
+        own ??
+        suggestNames(
+          toolName,
+          [...registry].map(({ name }) => name),
+        )[0];
+      const what =
+        own === undefined
+          ? 'which no tool has'
+          : 'an alias, and what allows goes by the own names of tools';
+      return [
+        Object.freeze({
+          rule: 'unknown-tool',
+          severity: CATALOGUE_RULES['unknown-tool'],
+          toolName,
+          message: `${where} of the policy names ${JSON.stringify(toolName)}, ${what}${close === undefined ? '' : `; did you mean ${JSON.stringify(close)}?`}`,
+        }),
+      ];
     }),
   );
 }
@@ -126,34 +180,64 @@ export interface LintedAmong<Tool extends LintedTool> {
 const MOST_ALIKE = 32;
 
 /** Lints each of many tools; returns the findings of each, in their order. */
-export function* lintEach<Tool extends LintedTool>(tools: readonly Tool[], { knows, meet }: LintedAmong<Tool>): Work<readonly (readonly LintFinding[])[]> {
+export function* lintEach<Tool extends LintedTool>(
+  tools: readonly Tool[],
+  { knows, meet }: LintedAmong<Tool>,
+): Work<readonly (readonly LintFinding[])[]> {
   const texts: { stems: readonly string[]; owner: string }[] = [];
   for (const { entry, owner } of tools) {
     yield;
     texts.push({ stems: stemsOf(entry), owner });
   }
-  const alike = yield* nearDuplicates(texts, (earlier, later) => meet(tools[earlier]!, tools[later]!));
-  const usual = { category: isUsual(tools, ({ category }) => category !== undefined), keywords: isUsual(tools, ({ keywords }) => keywords.length > 0) };
+  const alike = yield* nearDuplicates(texts, (earlier, later) =>
+    meet(tools[earlier]!, tools[later]!),
+  );
+  const usual = {
+    category: isUsual(tools, ({ category }) => category !== undefined),
+    keywords: isUsual(tools, ({ keywords }) => keywords.length > 0),
+  };
   // Where no tool declares them nobody judges by them.
-  const flows = tools.some(({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'));
+  const flows = tools.some(
+    ({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'),
+  );
   const findings: (readonly LintFinding[])[] = [];
   const looks = new Map<string, Tool[]>();
   for (const [index, tool] of tools.entries()) {
     yield;
     const { entry } = tool;
     const others: LintFinding[] = [];
-    const say = (rule: keyof typeof CATALOGUE_RULES, message: string) => others.push(findingOf(entry, rule, CATALOGUE_RULES[rule], message));
+    const say = (rule: keyof typeof CATALOGUE_RULES, message: string) =>
+      others.push(findingOf(entry, rule, CATALOGUE_RULES[rule], message));
     const bare = isBare(entry);
-    if (bare || (usual.category && entry.category === undefined)) say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
-    if (entry.keywords.length === 0 && (bare || usual.keywords)) say('no-keywords', 'declare keywords: words of requests that this tool answers');
-    for (const name of entry.invalidates) if (!knows(name, tool)) say('unknown-reference', `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`);
-    if (flows && saysNoFlow(entry)) say('undeclared-flow', `declare reads and sends, as other tools here do: inferred as ${entry.reads.join(', ')} and ${entry.sends}, on the strict side`);
+    if (bare || (usual.category && entry.category === undefined))
+      say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
+    if (entry.keywords.length === 0 && (bare || usual.keywords))
+      say('no-keywords', 'declare keywords: words of requests that this tool answers');
+    for (const name of entry.invalidates)
+      if (!knows(name, tool))
+        say(
+          'unknown-reference',
+          `invalidates ${JSON.stringify(name)}, which is neither a tool nor a category`,
+        );
+    if (flows && saysNoFlow(entry))
+      say(
+        'undeclared-flow',
+        `declare reads and sends, as other tools here do: inferred as ${entry.reads.join(', ')} and ${entry.sends}, on the strict side`,
+      );
     const earlier = alike.get(index);
-    if (earlier !== undefined) say('near-duplicate-description', `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`);
+    if (earlier !== undefined)
+      say(
+        'near-duplicate-description',
+        `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`,
+      );
     const look = lookOf(entry.name);
     const alikes = looks.get(look) ?? [];
     const twin = alikes.find((other) => other.entry.name !== entry.name && meet(other, tool));
-    if (twin !== undefined) say('look-alike', `its name looks like ${twin.entry.name}: models and users may take one for the other`);
+    if (twin !== undefined)
+      say(
+        'look-alike',
+        `its name looks like ${twin.entry.name}: models and users may take one for the other`,
+      );
     if (alikes.length < MOST_ALIKE) looks.set(look, [...alikes, tool]);
     findings.push(others.length === 0 ? ownFindings(entry) : [...others, ...ownFindings(entry)]);
   }
@@ -167,7 +251,12 @@ function saysNoFlow({ inferred, reads }: ToolEntry): boolean {
 
 /** Returns true if the author declared nothing but what is required. */
 function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boolean {
-  return category === undefined && keywords.length === 0 && sideEffects.length === 0 && AXES.every((axis) => inferred.includes(axis));
+  return (
+    category === undefined &&
+    keywords.length === 0 &&
+    sideEffects.length === 0 &&
+    AXES.every((axis) => inferred.includes(axis))
+  );
 }
 
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
@@ -177,7 +266,10 @@ const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'cos
  * of four have it. Elsewhere it makes no difference.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
-  return tools.length > LIMITS.selectedTools && 4 * tools.filter(({ entry }) => has(entry)).length >= 3 * tools.length;
+  return (
+    tools.length > LIMITS.selectedTools &&
+    4 * tools.filter(({ entry }) => has(entry)).length >= 3 * tools.length
+  );
 }
 
 /** The findings that do not depend on other tools: each entry is linted once. */
@@ -186,7 +278,16 @@ const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   let findings = known.get(entry);
   if (findings === undefined) {
-    findings = Object.entries(LINT_RULES).flatMap(([name, rule]) => [...rule.check(entry)].map((said) => (typeof said === 'string' ? findingOf(entry, name, rule.severity, said) : findingOf(entry, name, rule.severity, said.message, { path: said.path, offset: said.offset }))));
+    findings = Object.entries(LINT_RULES).flatMap(([name, rule]) =>
+      [...rule.check(entry)].map((said) =>
+        typeof said === 'string'
+          ? findingOf(entry, name, rule.severity, said)
+          : findingOf(entry, name, rule.severity, said.message, {
+              path: said.path,
+              offset: said.offset,
+            }),
+      ),
+    );
     known.set(entry, findings);
   }
   return findings;
@@ -197,10 +298,26 @@ const stems = new WeakMap<ToolEntry, readonly string[]>();
 /** The different stems of a description. */
 function stemsOf(entry: ToolEntry): readonly string[] {
   let found = stems.get(entry);
-  if (found === undefined) stems.set(entry, (found = [...new Set(splitWords(entry.description).map(({ whole }) => stem(whole)))]));
+  if (found === undefined)
+    stems.set(
+      entry,
+      (found = [...new Set(splitWords(entry.description).map(({ whole }) => stem(whole)))]),
+    );
   return found;
 }
 
-function findingOf({ name: toolName }: ToolEntry, rule: string, severity: LintFinding['severity'], message: string, place?: LintFinding['place']): LintFinding {
-  return Object.freeze({ rule, severity, toolName, message, ...(place === undefined ? {} : { place: Object.freeze(place) }) });
+function findingOf(
+  { name: toolName }: ToolEntry,
+  rule: string,
+  severity: LintFinding['severity'],
+  message: string,
+  place?: LintFinding['place'],
+): LintFinding {
+  return Object.freeze({
+    rule,
+    severity,
+    toolName,
+    message,
+    ...(place === undefined ? {} : { place: Object.freeze(place) }),
+  });
 }

@@ -23,7 +23,10 @@ export interface ComparedText {
  *
  * @param meet tells whether an earlier text and a later one are ever seen together.
  */
-export function* nearDuplicates(texts: readonly ComparedText[], meet: (earlier: number, later: number) => boolean = () => true): Work<ReadonlyMap<number, number>> {
+export function* nearDuplicates(
+  texts: readonly ComparedText[],
+  meet: (earlier: number, later: number) => boolean = () => true,
+): Work<ReadonlyMap<number, number>> {
   const sets = yield* rarestFirst(texts);
   const found = new Map<number, number>();
   /** The texts so far, by owner and a stem that is among their rarest, and by owner and all their stems. */
@@ -35,8 +38,14 @@ export function* nearDuplicates(texts: readonly ComparedText[], meet: (earlier: 
     const owners = owner === '' ? [''] : ['', owner];
     const whole = set.join(' ');
     const rarest = set.slice(0, set.length - Math.ceil((4 * set.length) / 5) + 1);
-    const [equal] = owners.flatMap((each) => seen.get(`${each}=${whole}`)?.find((other) => meet(other, index)) ?? []).sort((a, b) => a - b);
-    const nearest = equal ?? candidates(rarest, owners, seen).find((other) => isSimilar(sets[other]!, set) && meet(other, index));
+    const [equal] = owners
+      .flatMap((each) => seen.get(`${each}=${whole}`)?.find((other) => meet(other, index)) ?? [])
+      .sort((a, b) => a - b);
+    const nearest =
+      equal ??
+      candidates(rarest, owners, seen).find(
+        (other) => isSimilar(sets[other]!, set) && meet(other, index),
+      );
     if (nearest !== undefined) found.set(index, nearest);
     for (const key of [`${owner}=${whole}`, ...rarest.map((stem) => `${owner}/${stem}`)]) {
       const same = seen.get(key);
@@ -58,7 +67,8 @@ function* rarestFirst(texts: readonly ComparedText[]): Work<readonly (readonly n
   const next: number[] = [0];
   for (const count of frequency.values()) next[count] = (next[count] ?? 0) + 1;
   let sum = 0;
-  for (let count = 0; count < next.length; count++) [next[count], sum] = [sum, sum + (next[count] ?? 0)];
+  for (let count = 0; count < next.length; count++)
+    [next[count], sum] = [sum, sum + (next[count] ?? 0)];
   const ranks = new Map<string, number>();
   for (const [stem, count] of frequency) ranks.set(stem, next[count]!++);
   const sets: number[][] = [];
@@ -70,11 +80,16 @@ function* rarestFirst(texts: readonly ComparedText[]): Work<readonly (readonly n
 }
 
 /** The texts that share a stem, in order; if there are too many, those that share the rarest ones. */
-function candidates(rarest: readonly number[], owners: readonly string[], seen: ReadonlyMap<string, readonly number[]>): readonly number[] {
+function candidates(
+  rarest: readonly number[],
+  owners: readonly string[],
+  seen: ReadonlyMap<string, readonly number[]>,
+): readonly number[] {
   const found = new Set<number>();
   for (const stem of rarest) {
     for (const owner of owners) {
-      for (const text of seen.get(`${owner}/${stem}`) ?? []) if (found.size < MOST_COMPARED) found.add(text);
+      for (const text of seen.get(`${owner}/${stem}`) ?? [])
+        if (found.size < MOST_COMPARED) found.add(text);
     }
   }
   return [...found].sort((a, b) => a - b);
@@ -84,7 +99,7 @@ function isSimilar(a: readonly number[], b: readonly number[]): boolean {
   // In whole numbers: the shared stems are at least four fifths of all.
   const enough = (4 * (a.length + b.length)) / 9;
   let shared = 0;
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
     if (shared + Math.min(a.length - i, b.length - j) < enough) return false;
     const order = a[i]! - b[j]!;
     if (order === 0) shared++;

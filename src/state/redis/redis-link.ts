@@ -12,12 +12,18 @@ export interface RedisClient {
   ref(): void;
   unref(): void;
   sendCommand(args: readonly string[]): Promise<unknown>;
-  subscribe(channels: readonly string[], listener: (message: string, channel: string) => void): Promise<void>;
+  subscribe(
+    channels: readonly string[],
+    listener: (message: string, channel: string) => void,
+  ): Promise<void>;
   unsubscribe(channel: string): Promise<void>;
 }
 
 /** Makes a client that is not yet connected; these settings of its socket win over its own. */
-export type MakeRedisClient = (socket: { readonly connectTimeout: number; readonly reconnectStrategy: (retries: number, cause: Error) => false }) => RedisClient;
+export type MakeRedisClient = (socket: {
+  readonly connectTimeout: number;
+  readonly reconnectStrategy: (retries: number, cause: Error) => false;
+}) => RedisClient;
 
 /**
  * One life of a connection: it opens once, and is never used again after it is lost or ended.
@@ -67,7 +73,10 @@ export class RedisConnection {
   }
 
   // The client would keep the commands for a connection that never comes.
-  async subscribe(channels: readonly string[], listener: (message: string, channel: string) => void): Promise<void> {
+  async subscribe(
+    channels: readonly string[],
+    listener: (message: string, channel: string) => void,
+  ): Promise<void> {
     this.#refuseEnded();
     await this.#client.subscribe(channels, listener);
   }
@@ -174,11 +183,22 @@ export class RedisLink {
    * @param commands receives a check of whether its time is over: nothing is sent any more for a caller that has gone.
    * @param characters is the memory that the commands take.
    */
-  async run<T>(commands: (connection: RedisConnection, isOver: () => boolean) => Promise<T>, characters = 0): Promise<T> {
+  async run<T>(
+    commands: (connection: RedisConnection, isOver: () => boolean) => Promise<T>,
+    characters = 0,
+  ): Promise<T> {
     const state = this.#state;
     if (state.kind !== 'up') throw this.#notConnected();
     if (this.#waiting >= MOST_WAITING || this.#characters + characters > MOST_CHARACTERS) {
-      throw unavailable('busy', expectedGot(`at most ${MOST_WAITING} operations and ${MOST_CHARACTERS} characters at once`, 'more', 'Wait for some of them first.'), false);
+      throw unavailable(
+        'busy',
+        expectedGot(
+          `at most ${MOST_WAITING} operations and ${MOST_CHARACTERS} characters at once`,
+          'more',
+          'Wait for some of them first.',
+        ),
+        false,
+      );
     }
     const { connection } = state;
     const place = this.#begun % MOST_SENT;
@@ -217,22 +237,58 @@ export class RedisLink {
     const state = this.#state;
     if (state.kind === 'closed') return closed();
     const cause = 'cause' in state ? state.cause : undefined;
-    if (isToolError(cause)) return new ToolError(cause.code, cause.message, { details: cause.details });
-    return unavailable('not_connected', expectedGot('a connection to Redis', `none (${shortReason(cause)})`, `It is tried again every ${RETRY_MS} ms.`), false);
+    if (isToolError(cause))
+      return new ToolError(cause.code, cause.message, { details: cause.details });
+    return unavailable(
+      'not_connected',
+      expectedGot(
+        'a connection to Redis',
+        `none (${shortReason(cause)})`,
+        `It is tried again every ${RETRY_MS} ms.`,
+      ),
+      false,
+    );
   }
 
   #explain(error: unknown, connection: RedisConnection, sent: boolean): unknown {
     if (isToolError(error)) return error;
     if (error instanceof NoAnswer) {
       if (error.silent) this.#doubt(connection, error);
-      return unavailable('no_answer', expectedGot(`an answer from Redis within ${this.#options.timeoutMs} ms`, 'none', sent ? 'The operation may still happen.' : 'It was not sent.'), sent);
+      return unavailable(
+        'no_answer',
+        expectedGot(
+          `an answer from Redis within ${this.#options.timeoutMs} ms`,
+          'none',
+          sent ? 'The operation may still happen.' : 'It was not sent.',
+        ),
+        sent,
+      );
     }
     const code = replyCode(error);
-    if (code === undefined) return unavailable('connection_lost', expectedGot('an answer from Redis', `a lost connection (${shortReason(error)})`, 'The operation may have happened.'), true, error);
+    if (code === undefined)
+      return unavailable(
+        'connection_lost',
+        expectedGot(
+          'an answer from Redis',
+          `a lost connection (${shortReason(error)})`,
+          'The operation may have happened.',
+        ),
+        true,
+        error,
+      );
     // A master that became a replica keeps its connections: only a new one finds the new master.
     // Redis 6 wraps the error that a script received in an error of its own.
     if (error instanceof Error && error.message.includes('READONLY')) this.#lose(connection, error);
-    return unavailable('refused', expectedGot('Redis to do the operation', `the refusal ${code}`, 'Look at its state and configuration.'), true, error);
+    return unavailable(
+      'refused',
+      expectedGot(
+        'Redis to do the operation',
+        `the refusal ${code}`,
+        'Look at its state and configuration.',
+      ),
+      true,
+      error,
+    );
   }
 
   /**
@@ -243,11 +299,20 @@ export class RedisLink {
     const { makeClient, prepare } = this.#options;
     while (this.#state.kind !== 'closed') {
       const triedAt = systemClock.elapsed();
-      const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) => this.#lose(connection, cause));
-      this.#state = { kind: 'doubted', connection, cause: 'cause' in this.#state ? this.#state.cause : undefined };
+      const connection = new RedisConnection(makeClient, GIVE_UP_MS, (cause) =>
+        this.#lose(connection, cause),
+      );
+      this.#state = {
+        kind: 'doubted',
+        connection,
+        cause: 'cause' in this.#state ? this.#state.cause : undefined,
+      };
       try {
         // The connection may have been given up meanwhile.
-        await this.#answers.wait(connection.open().then(() => this.#isCurrent(connection) && prepare(connection)), GIVE_UP_MS);
+        await this.#answers.wait(
+          connection.open().then(() => this.#isCurrent(connection) && prepare(connection)),
+          GIVE_UP_MS,
+        );
         while (this.#isCurrent(connection)) {
           await this.#ping(connection);
           tried(undefined);
@@ -318,12 +383,21 @@ function noop(): void {
 }
 
 /** The reason why an operation got no answer. */
-type UnavailableReason = 'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
+type UnavailableReason =
+  'not_connected' | 'busy' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity' | 'evicts';
 
 /** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
-export function unavailable(reason: UnavailableReason, message: string, sent: boolean, cause?: unknown): ToolError {
+export function unavailable(
+  reason: UnavailableReason,
+  message: string,
+  sent: boolean,
+  cause?: unknown,
+): ToolError {
   const code = replyCode(cause);
-  return new ToolError('STATE_UNAVAILABLE', message, { details: { reason, sent, ...(code !== undefined && { code }) }, ...(cause === undefined ? {} : { cause }) });
+  return new ToolError('STATE_UNAVAILABLE', message, {
+    details: { reason, sent, ...(code !== undefined && { code }) },
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 /** The first word of an error that Redis answered, such as `NOSCRIPT` or `WRONGTYPE`; `undefined` for errors of the connection. */
@@ -336,6 +410,7 @@ export function replyCode(error: unknown): string | undefined {
 function shortReason(error: unknown): string {
   if (error === undefined) return 'not connected yet';
   if (error instanceof NoAnswer) return error.message;
-  const code: unknown = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
+  const code: unknown =
+    typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
   return replyCode(error) ?? (typeof code === 'string' ? code : 'connection lost');
 }

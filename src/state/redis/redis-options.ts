@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
-import { checkOptions, milliseconds, secret, withMethods, type FieldsOf } from '../../core/options.js';
+import {
+  checkOptions,
+  milliseconds,
+  secret,
+  withMethods,
+  type FieldsOf,
+} from '../../core/options.js';
 import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
 /** The options of a store in Redis. */
@@ -9,7 +15,10 @@ export interface RedisStateStoreOptions {
   /** The address, `redis[s]://[[username][:password]@][host][:port][/database]`; this or `client`. @default none */
   readonly url?: string;
   /** A client of the package `redis` 5 made by the program, for instance with certificates: its settings are used, never its connection. @default none */
-  readonly client?: { readonly options?: object | undefined; duplicate(overrides?: object): unknown };
+  readonly client?: {
+    readonly options?: object | undefined;
+    duplicate(overrides?: object): unknown;
+  };
   /** The prefix of all keys and channels, so that several programs can share one Redis. @default 'tooldex:' */
   readonly prefix?: string;
   /**
@@ -36,8 +45,14 @@ const LONGEST_PREFIX = 128;
 const LONGEST_TIMEOUT_MS = 60_000;
 
 const schema = z.strictObject({
-  url: secret<string>('redis://host:port, or rediss:// with encryption, and optionally /number of the database', isRedisUrl).optional(), // It may hold a password.
-  client: withMethods<RedisClientTemplate>('a client made by createClient of the package redis', 'duplicate').optional(),
+  url: secret<string>(
+    'redis://host:port, or rediss:// with encryption, and optionally /number of the database',
+    isRedisUrl,
+  ).optional(), // It may hold a password.
+  client: withMethods<RedisClientTemplate>(
+    'a client made by createClient of the package redis',
+    'duplicate',
+  ).optional(),
   prefix: z.string().max(LONGEST_PREFIX).default(DEFAULT_PREFIX),
   timeoutMs: milliseconds(1, LONGEST_TIMEOUT_MS).default(200),
   onStoreRestart: z.enum(['refuse', 'trust']).default('refuse'),
@@ -49,18 +64,34 @@ export type CheckedRedisOptions = Readonly<z.output<typeof schema>>;
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
   const checked = checkOptions(schema, options, 'options of RedisStateStore');
   if ((checked.url === undefined) !== (checked.client === undefined)) return checked;
-  throw new ToolError('INVALID_ARGUMENT', expectedGot('either url or client', checked.url === undefined ? 'neither' : 'both'));
+  throw new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot('either url or client', checked.url === undefined ? 'neither' : 'both'),
+  );
 }
 
 /** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
-export async function clientMaker({ url, client }: Pick<CheckedRedisOptions, 'url' | 'client'>): Promise<MakeRedisClient> {
+export async function clientMaker({
+  url,
+  client,
+}: Pick<CheckedRedisOptions, 'url' | 'client'>): Promise<MakeRedisClient> {
   if (client === undefined) {
-    const { createClient } = await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.'));
-    return (settings) => createClient({ ...OVERRIDES, url, socket: { ...SOCKET, ...settings } } as object) as unknown as RedisClient;
+    const { createClient } = await import('redis').catch(
+      missingPackage('redis', 'Run npm install redis@5.'),
+    );
+    return (settings) =>
+      createClient({
+        ...OVERRIDES,
+        url,
+        socket: { ...SOCKET, ...settings },
+      } as object) as unknown as RedisClient;
   }
   return (settings) => {
     const { socket } = (client.options ?? {}) as { readonly socket?: object };
-    return client.duplicate({ ...OVERRIDES, socket: { ...SOCKET, ...socket, ...settings } }) as RedisClient;
+    return client.duplicate({
+      ...OVERRIDES,
+      socket: { ...SOCKET, ...socket, ...settings },
+    }) as RedisClient;
   };
 }
 
@@ -88,5 +119,9 @@ const OVERRIDES = Object.freeze({
 /** Returns true for the address of a Redis. */
 export function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
-  return parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^(?:\/\d*)?$/.test(parsed.pathname);
+  return (
+    parsed !== undefined &&
+    ['redis:', 'rediss:'].includes(parsed.protocol) &&
+    /^(?:\/\d*)?$/.test(parsed.pathname)
+  );
 }

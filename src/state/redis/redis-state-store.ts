@@ -3,11 +3,55 @@ import { isToolError, type ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { ChannelListeners, Listeners } from '../../core/listeners.js';
 import { AnswerWatch, NoAnswer } from '../answer-watch.js';
-import { checkAppend, checkIncrement, checkKey, checkLifetime, checkLimit, checkListener, checkNumber, checkOptionalValue, checkRead, checkTtl, checkValue, closed, notAList, notANumber, notAText, restarted } from '../state-arguments.js';
-import type { AppendOptions, Increment, IncrementOptions, LifetimeOptions, ReadOptions, StateStore, StoreMoment } from '../state-store.js';
-import { RedisLink, replyCode, unavailable, type MakeRedisClient, type RedisConnection } from './redis-link.js';
-import { APPEND, COMPARE_AND_SET, INCREMENT, INCREMENT_WINDOW, NOW, RESTARTED, type RedisScript } from './redis-scripts.js';
-import { checkRedisOptions, clientMaker, type CheckedRedisOptions, type RedisStateStoreOptions } from './redis-options.js';
+import {
+  checkAppend,
+  checkIncrement,
+  checkKey,
+  checkLifetime,
+  checkLimit,
+  checkListener,
+  checkNumber,
+  checkOptionalValue,
+  checkRead,
+  checkTtl,
+  checkValue,
+  closed,
+  notAList,
+  notANumber,
+  notAText,
+  restarted,
+} from '../state-arguments.js';
+import type {
+  AppendOptions,
+  Increment,
+  IncrementOptions,
+  LifetimeOptions,
+  ReadOptions,
+  StateStore,
+  StoreMoment,
+} from '../state-store.js';
+import {
+  RedisLink,
+  replyCode,
+  unavailable,
+  type MakeRedisClient,
+  type RedisConnection,
+} from './redis-link.js';
+import {
+  APPEND,
+  COMPARE_AND_SET,
+  INCREMENT,
+  INCREMENT_WINDOW,
+  NOW,
+  RESTARTED,
+  type RedisScript,
+} from './redis-scripts.js';
+import {
+  checkRedisOptions,
+  clientMaker,
+  type CheckedRedisOptions,
+  type RedisStateStoreOptions,
+} from './redis-options.js';
 
 /** The time that `connect` waits for a Redis that does not answer. */
 const FIRST_WAIT_MS = 1_000;
@@ -37,12 +81,25 @@ export class RedisStateStore implements StateStore {
   #available = false;
   #closed = false;
 
-  private constructor(makeClient: MakeRedisClient, { prefix, timeoutMs, onStoreRestart }: CheckedRedisOptions) {
+  private constructor(
+    makeClient: MakeRedisClient,
+    { prefix, timeoutMs, onStoreRestart }: CheckedRedisOptions,
+  ) {
     this.#prefix = prefix;
     this.#trusted = onStoreRestart === 'trust';
     const onChange = () => this.#tellAvailability();
-    this.#commands = new RedisLink({ makeClient, timeoutMs, onChange, prepare: (connection) => this.#checkEviction(connection) });
-    this.#messages = new RedisLink({ makeClient, timeoutMs, onChange, prepare: (connection) => this.#subscriptions.attach(connection) });
+    this.#commands = new RedisLink({
+      makeClient,
+      timeoutMs,
+      onChange,
+      prepare: (connection) => this.#checkEviction(connection),
+    });
+    this.#messages = new RedisLink({
+      makeClient,
+      timeoutMs,
+      onChange,
+      prepare: (connection) => this.#subscriptions.attach(connection),
+    });
   }
 
   /**
@@ -77,21 +134,48 @@ export class RedisStateStore implements StateStore {
     return typeof text === 'string' ? text : undefined;
   }
 
-  async compareAndSet(key: string, expected: string | undefined, next: string | undefined, options?: LifetimeOptions): Promise<boolean> {
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    options?: LifetimeOptions,
+  ): Promise<boolean> {
     const { ttlMs, identity } = checkLifetime(options);
     const before = checkOptionalValue(expected, 'value expected');
     const after = checkOptionalValue(next, 'value');
-    return (await this.#script(COMPARE_AND_SET, key, [this.#guard(identity), ...present(before), ...present(after), String(ttlMs ?? '')], notAText)) === 1;
+    return (
+      (await this.#script(
+        COMPARE_AND_SET,
+        key,
+        [this.#guard(identity), ...present(before), ...present(after), String(ttlMs ?? '')],
+        notAText,
+      )) === 1
+    );
   }
 
   async increment(key: string, by: number, options?: IncrementOptions): Promise<Increment> {
     checkNumber(by);
     const { max, ttlMs, mustExist, identity, windowMs } = checkIncrement(options);
     const script = windowMs === undefined ? INCREMENT : INCREMENT_WINDOW;
-    const reply = await this.#script(script, key, [this.#guard(identity), String(by), String(max), String(windowMs ?? ttlMs ?? ''), mustExist ? '1' : '0'], notAText);
+    const reply = await this.#script(
+      script,
+      key,
+      [
+        this.#guard(identity),
+        String(by),
+        String(max),
+        String(windowMs ?? ttlMs ?? ''),
+        mustExist ? '1' : '0',
+      ],
+      notAText,
+    );
     const [state, text, born = ''] = reply as readonly [number, string, string?];
     if (state === 2) throw notANumber();
-    return Object.freeze({ applied: state === 1, value: text === '' ? undefined : Number(text), ...(born !== '' && { born }) });
+    return Object.freeze({
+      applied: state === 1,
+      value: text === '' ? undefined : Number(text),
+      ...(born !== '' && { born }),
+    });
   }
 
   async expire(key: string, ttlMs: number): Promise<boolean> {
@@ -99,13 +183,29 @@ export class RedisStateStore implements StateStore {
   }
 
   async now(): Promise<StoreMoment> {
-    const [seconds, microseconds, runId] = (await this.#run(NOW, [], [])) as readonly [string, string, string];
+    const [seconds, microseconds, runId] = (await this.#run(NOW, [], [])) as readonly [
+      string,
+      string,
+      string,
+    ];
     const identity = this.#trusted ? TRUSTED : runId;
     if (!this.#trusted && (identity === '' || !this.#tellsEviction)) {
-      const expected = 'a Redis that tells its run_id (INFO server) and its maxmemory-policy (INFO memory)';
-      throw unavailable('no_identity', expectedGot(expected, 'one that does not', "Allow INFO, or connect with onStoreRestart: 'trust' if it evicts nothing and never loses what it has confirmed."), false);
+      const expected =
+        'a Redis that tells its run_id (INFO server) and its maxmemory-policy (INFO memory)';
+      throw unavailable(
+        'no_identity',
+        expectedGot(
+          expected,
+          'one that does not',
+          "Allow INFO, or connect with onStoreRestart: 'trust' if it evicts nothing and never loses what it has confirmed.",
+        ),
+        false,
+      );
     }
-    return Object.freeze({ time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity });
+    return Object.freeze({
+      time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000),
+      identity,
+    });
   }
 
   async list(prefix: string, limit?: number): Promise<readonly string[]> {
@@ -124,13 +224,27 @@ export class RedisStateStore implements StateStore {
 
   async append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
     const { at, max, ttlMs, identity } = checkAppend(options);
-    const length = await this.#script(APPEND, key, [this.#guard(identity), checkValue(item, 'item'), String(at ?? ''), String(max), String(ttlMs ?? '')], notAList);
+    const length = await this.#script(
+      APPEND,
+      key,
+      [
+        this.#guard(identity),
+        checkValue(item, 'item'),
+        String(at ?? ''),
+        String(max),
+        String(ttlMs ?? ''),
+      ],
+      notAList,
+    );
     return length === 0 ? undefined : Number(length);
   }
 
   async read(key: string, options?: ReadOptions): Promise<readonly string[]> {
     const { from, limit } = checkRead(options);
-    const items = await this.#send(['LRANGE', this.#name(key), String(from), String(from + limit - 1)], notAList);
+    const items = await this.#send(
+      ['LRANGE', this.#name(key), String(from), String(from + limit - 1)],
+      notAList,
+    );
     return Object.freeze(items as string[]);
   }
 
@@ -138,7 +252,10 @@ export class RedisStateStore implements StateStore {
     await this.#send(['PUBLISH', this.#name(channel, 'channel'), checkValue(message, 'message')]);
   }
 
-  async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+  async subscribe(
+    channel: string,
+    listener: (message: string) => void,
+  ): Promise<() => Promise<void>> {
     const name = this.#name(channel, 'channel');
     checkListener(listener);
     if (this.#closed) throw closed();
@@ -186,7 +303,15 @@ export class RedisStateStore implements StateStore {
     const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1];
     this.#tellsEviction = policy !== undefined;
     if (policy === undefined || policy === 'noeviction') return;
-    throw unavailable('evicts', expectedGot('a Redis with maxmemory-policy noeviction', policy, 'Run: CONFIG SET maxmemory-policy noeviction, and set it in the configuration of Redis.'), false);
+    throw unavailable(
+      'evicts',
+      expectedGot(
+        'a Redis with maxmemory-policy noeviction',
+        policy,
+        'Run: CONFIG SET maxmemory-policy noeviction, and set it in the configuration of Redis.',
+      ),
+      false,
+    );
   }
 
   #name(key: string, what?: string): string {
@@ -203,14 +328,27 @@ export class RedisStateStore implements StateStore {
 
   /** Sends a command. @param wrongType makes the error for a key that holds the other of text and list. */
   async #send(command: readonly string[], wrongType: () => ToolError = notAText): Promise<unknown> {
-    return await this.#commands.run((connection) => connection.send(command), lengthOf(command)).catch((error: unknown) => throwAs(wrongType, error));
+    return await this.#commands
+      .run((connection) => connection.send(command), lengthOf(command))
+      .catch((error: unknown) => throwAs(wrongType, error));
   }
 
-  #script(script: RedisScript, key: string, args: readonly string[], wrongType: () => ToolError): Promise<unknown> {
-    return this.#run(script, [this.#name(key)], args).catch((error: unknown) => throwAs(wrongType, error));
+  #script(
+    script: RedisScript,
+    key: string,
+    args: readonly string[],
+    wrongType: () => ToolError,
+  ): Promise<unknown> {
+    return this.#run(script, [this.#name(key)], args).catch((error: unknown) =>
+      throwAs(wrongType, error),
+    );
   }
 
-  #run({ sha, source }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #run(
+    { sha, source }: RedisScript,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     return this.#commands.run(async (connection, isOver) => {
       try {
@@ -255,7 +393,10 @@ class RedisSubscriptions {
     this.#connection = connection;
     this.#confirmed.clear();
     const { channels } = this.#listeners;
-    const parts = Array.from({ length: Math.ceil(channels.length / CHANNELS_AT_ONCE) }, (_, index) => channels.slice(index * CHANNELS_AT_ONCE, (index + 1) * CHANNELS_AT_ONCE));
+    const parts = Array.from(
+      { length: Math.ceil(channels.length / CHANNELS_AT_ONCE) },
+      (_, index) => channels.slice(index * CHANNELS_AT_ONCE, (index + 1) * CHANNELS_AT_ONCE),
+    );
     await Promise.all(parts.map((part) => this.#ask(connection, part)));
   }
 
@@ -263,9 +404,14 @@ class RedisSubscriptions {
    * Adds a listener. @returns `ready`, which settles when the present connection, if any, has confirmed; and a function
    * that removes it.
    */
-  add(channel: string, listener: (message: string) => void): { readonly ready: Promise<void>; readonly remove: () => Promise<void> } {
+  add(
+    channel: string,
+    listener: (message: string) => void,
+  ): { readonly ready: Promise<void>; readonly remove: () => Promise<void> } {
     const stop = this.#listeners.add(channel, listener);
-    const ready = this.#confirmed.get(channel) ?? (this.#connection === undefined ? Promise.resolve() : this.#ask(this.#connection, [channel]));
+    const ready =
+      this.#confirmed.get(channel) ??
+      (this.#connection === undefined ? Promise.resolve() : this.#ask(this.#connection, [channel]));
     const remove = async () => {
       stop();
       if (this.#listeners.has(channel) || !this.#confirmed.delete(channel)) return;
@@ -282,10 +428,13 @@ class RedisSubscriptions {
   }
 
   #ask(connection: RedisConnection, channels: readonly string[]): Promise<void> {
-    const confirmed = connection.subscribe(channels, (message, channel) => this.#listeners.tell(channel, message));
+    const confirmed = connection.subscribe(channels, (message, channel) =>
+      this.#listeners.tell(channel, message),
+    );
     for (const channel of channels) this.#confirmed.set(channel, confirmed);
     confirmed.catch(() => {
-      for (const channel of channels) if (this.#confirmed.get(channel) === confirmed) this.#confirmed.delete(channel);
+      for (const channel of channels)
+        if (this.#confirmed.get(channel) === confirmed) this.#confirmed.delete(channel);
     });
     return confirmed;
   }

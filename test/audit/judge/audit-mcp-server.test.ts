@@ -17,7 +17,11 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => {
   }
 });
 `;
-const LISTING = [{ name: 'read', annotations: { readOnlyHint: true } }, { name: 'write', annotations: { readOnlyHint: false, destructiveHint: true } }, { name: 'quiet' }];
+const LISTING = [
+  { name: 'read', annotations: { readOnlyHint: true } },
+  { name: 'write', annotations: { readOnlyHint: false, destructiveHint: true } },
+  { name: 'quiet' },
+];
 
 let folder: string;
 beforeAll(() => {
@@ -25,12 +29,20 @@ beforeAll(() => {
   const files = {
     'package.json': '{ "name": "whole", "version": "0.0.1" }',
     'server.mjs': SERVER,
-    'node_modules/plain-server/package.json': JSON.stringify({ name: 'plain-server', version: '2.1.0', bin: { 'plain-server': 'dist/cli', other: 'dist/other.js' } }),
+    'node_modules/plain-server/package.json': JSON.stringify({
+      name: 'plain-server',
+      version: '2.1.0',
+      bin: { 'plain-server': 'dist/cli', other: 'dist/other.js' },
+    }),
     'node_modules/plain-server/dist/cli': SERVER,
     'node_modules/plain-server/dist/other.js': SERVER,
-    'node_modules/@scope/server/package.json': JSON.stringify({ name: '@scope/server', version: '1.0.0', main: './main.cjs' }),
+    'node_modules/@scope/server/package.json': JSON.stringify({
+      name: '@scope/server',
+      version: '1.0.0',
+      main: './main.cjs',
+    }),
     'node_modules/@scope/server/main.cjs': SERVER,
-    'binary': '\u007fELF',
+    binary: '\u007fELF',
     'node_modules/odd/package.json/x': '',
     'node_modules/odd/index.js': SERVER,
     'node_modules/outside/package.json': '{ "name": "outside", "bin": "../../server.mjs" }',
@@ -43,10 +55,12 @@ beforeAll(() => {
   }
   mkdirSync(join(folder, 'node_modules/.bin'));
   symlinkSync('../plain-server/dist/cli', join(folder, 'node_modules/.bin/plain-server'));
-  for (const file of ['node_modules/plain-server/dist/cli', 'binary']) chmodSync(join(folder, file), 0o755);
+  for (const file of ['node_modules/plain-server/dist/cli', 'binary'])
+    chmodSync(join(folder, file), 0o755);
 });
 
-const audit = (server: unknown, options: McpAuditOptions = {}) => auditMcpServer(server, { cwd: folder, ...options });
+const audit = (server: unknown, options: McpAuditOptions = {}) =>
+  auditMcpServer(server, { cwd: folder, ...options });
 const subjectOf = async (server: unknown) => {
   const { subject } = await audit(server, { listing: LISTING });
   return [subject.name, subject.version, subject.folder];
@@ -60,88 +74,223 @@ describe('the code of an MCP server', () => {
     ['the name of a package with a tag', 'plain-server@latest', PLAIN],
     ['a folder', './node_modules/plain-server', PLAIN],
     ['npx', 'npx -y plain-server --flag', PLAIN],
-    ['npx with a scope and a version', 'npx --yes @scope/server@^1 "a b"', ['@scope/server', '1.0.0', 'node_modules/@scope/server']],
+    [
+      'npx with a scope and a version',
+      'npx --yes @scope/server@^1 "a b"',
+      ['@scope/server', '1.0.0', 'node_modules/@scope/server'],
+    ],
     ['npx with a package and its other program', 'npx -p plain-server other', PLAIN],
     ['npm exec', 'npm exec --package=plain-server -- other', PLAIN],
     ['pnpm dlx', 'pnpm dlx plain-server', PLAIN],
     ['node and a file', 'node --enable-source-maps node_modules/plain-server/dist/other.js', PLAIN],
     ['node and a file of the project', 'node ./server.mjs', ['whole', '0.0.1', '.']],
-    ['a folder of which the package.json cannot be read', './node_modules/garbled', ['garbled', undefined, 'node_modules/garbled']],
+    [
+      'a folder of which the package.json cannot be read',
+      './node_modules/garbled',
+      ['garbled', undefined, 'node_modules/garbled'],
+    ],
     ['the program of a package', 'plain-server --flag', PLAIN],
-    ['settings with one server', { mcpServers: { one: { command: 'npx', args: ['-y', 'plain-server'] } } }, PLAIN],
-  ])('is found by %s, and nothing is started where there is a listing', async (_, server, expected) => {
-    expect(await subjectOf(server)).toEqual(expected);
-  });
+    [
+      'settings with one server',
+      { mcpServers: { one: { command: 'npx', args: ['-y', 'plain-server'] } } },
+      PLAIN,
+    ],
+  ])(
+    'is found by %s, and nothing is started where there is a listing',
+    async (_, server, expected) => {
+      expect(await subjectOf(server)).toEqual(expected);
+    },
+  );
 
   it.each([
-    ['a package that is not installed', 'no-such-server-here', /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed unasked/],
-    ['another version', 'npx plain-server@3.0.0', /^Expected the package plain-server@3\.0\.0 to be installed/],
+    [
+      'a package that is not installed',
+      'no-such-server-here',
+      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed unasked/,
+    ],
+    [
+      'another version',
+      'npx plain-server@3.0.0',
+      /^Expected the package plain-server@3\.0\.0 to be installed/,
+    ],
     ['npx alone', 'npx -y --', /^Expected a package behind npx/],
     ['a package that is no name', 'npx git+ssh://x/y', /^Expected the name of a package/],
-    ['a file that is not there', 'node missing.js', /^Expected the code of an MCP server, got nothing at "missing\.js"/],
-    ['a program that is not there', 'no-such-program-here --flag', /^Expected the code of an MCP server, got nothing at "no-such-program-here"/],
-    ['a program that is none of Node', './binary --flag', /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/],
-    ['a server over the network', { mcpServers: { one: { url: 'https://mcp.example/x' } } }, /^Expected a server that is started here, got one over the network/],
-    ['settings with several servers', { mcpServers: { one: { command: 'a' }, two: { command: 'b' } } }, /^Expected the name of one of the servers "one", "two", got none/],
-    ['a package of which the program lies outside', 'outside', /^Expected the code of an MCP server, got nothing at/],
+    [
+      'a file that is not there',
+      'node missing.js',
+      /^Expected the code of an MCP server, got nothing at "missing\.js"/,
+    ],
+    [
+      'a program that is not there',
+      'no-such-program-here --flag',
+      /^Expected the code of an MCP server, got nothing at "no-such-program-here"/,
+    ],
+    [
+      'a program that is none of Node',
+      './binary --flag',
+      /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/,
+    ],
+    [
+      'a server over the network',
+      { mcpServers: { one: { url: 'https://mcp.example/x' } } },
+      /^Expected a server that is started here, got one over the network/,
+    ],
+    [
+      'settings with several servers',
+      { mcpServers: { one: { command: 'a' }, two: { command: 'b' } } },
+      /^Expected the name of one of the servers "one", "two", got none/,
+    ],
+    [
+      'a package of which the program lies outside',
+      'outside',
+      /^Expected the code of an MCP server, got nothing at/,
+    ],
     ['a folder above those of packages', 'npx ..', /^Expected the name of a package, got "\.\."/],
-    ['a folder in the place of package.json', './node_modules/odd', /^Expected package\.json as a file, got something else\.$/],
+    [
+      'a folder in the place of package.json',
+      './node_modules/odd',
+      /^Expected package\.json as a file, got something else\.$/,
+    ],
     ['a device', '/dev/null', /^Expected the code of an MCP server, got nothing at "\/dev\/null"/],
     ['nothing', ' ', /^Expected an MCP server/],
   ])('of %s is refused', async (_, server, message) => {
-    await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) as string });
+    await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(message) as string,
+    });
   });
 
   it('is that of the server that is named, of settings with several', async () => {
-    const settings = { mcpServers: { one: { command: 'node', args: ['server.mjs'] }, two: { command: 'plain-server' } } };
-    expect((await audit(settings, { name: 'two', listing: LISTING })).subject.name).toBe('plain-server');
+    const settings = {
+      mcpServers: {
+        one: { command: 'node', args: ['server.mjs'] },
+        two: { command: 'plain-server' },
+      },
+    };
+    expect((await audit(settings, { name: 'two', listing: LISTING })).subject.name).toBe(
+      'plain-server',
+    );
   });
 });
 
 describe('what an MCP server declares', () => {
-  it.each([['a list', LISTING], ['a result', { tools: LISTING }], ['an answer', { jsonrpc: '2.0', id: 1, result: { tools: LISTING } }]])('is read from a listing as %s', async (_, listing) => {
+  it.each([
+    ['a list', LISTING],
+    ['a result', { tools: LISTING }],
+    ['an answer', { jsonrpc: '2.0', id: 1, result: { tools: LISTING } }],
+  ])('is read from a listing as %s', async (_, listing) => {
     const { tools } = await audit('plain-server', { listing });
-    expect(tools.map(({ name, declared }) => [name, declared])).toEqual([['read', { readOnly: true }], ['write', { readOnly: false, destructive: true }], ['quiet', {}]]);
+    expect(tools.map(({ name, declared }) => [name, declared])).toEqual([
+      ['read', { readOnly: true }],
+      ['write', { readOnly: false, destructive: true }],
+      ['quiet', {}],
+    ]);
   });
 
   it('is refused as another value, and tools that cannot be told apart are left out', async () => {
-    await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow('Expected a listing as tools/list gives it');
-    const { tools, skipped } = await audit('plain-server', { listing: [...LISTING, LISTING[0], { title: 'x' }, 7, { name: { toString: 'x' } }] });
-    expect([tools.length, skipped.map(({ name }) => name)]).toEqual([3, ['read', 'tools/list', 'tools/list', 'tools/list']]);
+    await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow(
+      'Expected a listing as tools/list gives it',
+    );
+    const { tools, skipped } = await audit('plain-server', {
+      listing: [...LISTING, LISTING[0], { title: 'x' }, 7, { name: { toString: 'x' } }],
+    });
+    expect([tools.length, skipped.map(({ name }) => name)]).toEqual([
+      3,
+      ['read', 'tools/list', 'tools/list', 'tools/list'],
+    ]);
   });
 
   it('is asked of the server, without the variables of this process, in a folder of its own that is its home', async () => {
     process.env['SOME_API_KEY'] = 'secret';
     const told: string[] = [];
-    const { tools } = await audit('npx -y plain-server --flag', { onProgress: (doing) => told.push(doing) });
+    const { tools } = await audit('npx -y plain-server --flag', {
+      onProgress: (doing) => told.push(doing),
+    });
     delete process.env['SOME_API_KEY'];
     const names = tools.map(({ name }) => name);
     expect(names).toContain('argument.--flag');
     expect(names).not.toContain('env.SOME_API_KEY.');
-    expect(names.filter((name) => /^env\.(?!(?:PATH|LOGNAME|SHELL|TERM|USER)\.|__CF)/.test(name)).map((name) => name.split('.')[1]).sort()).toEqual(['HOME', 'TEMP', 'TMP', 'TMPDIR', 'USERPROFILE']);
+    expect(
+      names
+        .filter((name) => /^env\.(?!(?:PATH|LOGNAME|SHELL|TERM|USER)\.|__CF)/.test(name))
+        .map((name) => name.split('.')[1])
+        .sort(),
+    ).toEqual(['HOME', 'TEMP', 'TMP', 'TMPDIR', 'USERPROFILE']);
     const home = names.find((name) => name.startsWith('env.HOME.'))!;
     expect(home).toContain('tooldex_audit_');
     expect(names.find((name) => name.startsWith('cwd'))).toContain('tooldex_audit_');
-    expect(told[0]).toBe('starting plain-server/dist/cli to ask for its tools, without keys and with an empty home');
-    expect(tools.find(({ name }) => name === 'argument.--flag')!.declared).toEqual({ readOnly: true });
+    expect(told[0]).toBe(
+      'starting plain-server/dist/cli to ask for its tools, without keys and with an empty home',
+    );
+    expect(tools.find(({ name }) => name === 'argument.--flag')!.declared).toEqual({
+      readOnly: true,
+    });
   });
 
   it('is asked with the variables of its settings, but for those that may be keys', async () => {
-    const env = { MODE: 'fast', SERVICE_TOKEN: 'real', OTHER: '${HOME_OF_KEYS}', PERSONAL: `ghp_${'a1'.repeat(18)}` };
-    const { tools } = await audit({ mcpServers: { one: { command: 'node', args: ['server.mjs', '${ARGUMENT}', '--api-key', 'real', '--token=real', 'postgres://me:real@host/x'], env } } }, { env: { GIVEN: 'audit' } });
+    const env = {
+      MODE: 'fast',
+      SERVICE_TOKEN: 'real',
+      OTHER: '${HOME_OF_KEYS}',
+      PERSONAL: `ghp_${'a1'.repeat(18)}`,
+    };
+    const { tools } = await audit(
+      {
+        mcpServers: {
+          one: {
+            command: 'node',
+            args: [
+              'server.mjs',
+              '${ARGUMENT}',
+              '--api-key',
+              'real',
+              '--token=real',
+              'postgres://me:real@host/x',
+            ],
+            env,
+          },
+        },
+      },
+      { env: { GIVEN: 'audit' } },
+    );
     const names = tools.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['env.MODE.fast', 'env.SERVICE_TOKEN.audit', 'env.OTHER.audit', 'env.GIVEN.audit', 'env.PERSONAL.audit', 'argument.audit', 'argument.--token=audit', 'argument.postgres://me:audit@host/x']));
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'env.MODE.fast',
+        'env.SERVICE_TOKEN.audit',
+        'env.OTHER.audit',
+        'env.GIVEN.audit',
+        'env.PERSONAL.audit',
+        'argument.audit',
+        'argument.--token=audit',
+        'argument.postgres://me:audit@host/x',
+      ]),
+    );
     expect(names.join(' ')).not.toContain('real');
   });
 
   it('cannot be asked of a server that ends, which says what to do', async () => {
-    writeFileSync(join(folder, 'ends.mjs'), "console.error('API_KEY is missing'); process.exit(1);");
-    await expect(audit('node ends.mjs')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^Expected a server that lists its tools, got [^]*--listing <file>\.$/) as string });
+    writeFileSync(
+      join(folder, 'ends.mjs'),
+      "console.error('API_KEY is missing'); process.exit(1);",
+    );
+    await expect(audit('node ends.mjs')).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(
+        /^Expected a server that lists its tools, got [^]*--listing <file>\.$/,
+      ) as string,
+    });
   });
 });
 
 describe('an MCP server is installed', () => {
-  it.each(['no-such-server-here@1&calc', 'no-such-server-here@git+ssh://x/y', 'no-such-server-here@file:..'])('from no address and with nothing for a shell: %s', async (spec) => {
-    await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(/^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/);
+  it.each([
+    'no-such-server-here@1&calc',
+    'no-such-server-here@git+ssh://x/y',
+    'no-such-server-here@file:..',
+  ])('from no address and with nothing for a shell: %s', async (spec) => {
+    await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
+      /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
+    );
   });
 });

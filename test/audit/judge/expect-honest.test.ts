@@ -8,25 +8,66 @@ import { writeBaseline } from '../../../src/audit/judge/baseline.js';
 import { defineTool, ToolMetadataRegistry } from '../../../src/index.js';
 
 const registry = new ToolMetadataRegistry();
-const tool = (name: string, metadata: object) => registry.register(defineTool({ name, description: `Does ${name}`, inputSchema: {}, ...metadata, execute: () => name }));
+const tool = (name: string, metadata: object) =>
+  registry.register(
+    defineTool({
+      name,
+      description: `Does ${name}`,
+      inputSchema: {},
+      ...metadata,
+      execute: () => name,
+    }),
+  );
 tool('look', { accessMode: 'readonly' });
 tool('note', { accessMode: 'readonly' });
 tool('keep', { accessMode: 'write' });
-registry.register(defineTool({ name: 'by_hand', description: 'Is done by hand', inputSchema: {}, accessMode: 'write', manual: true }));
-registry.register(defineTool({ name: 'elsewhere', description: 'Is done elsewhere', inputSchema: {}, accessMode: 'write', providers: [{ name: 'service' }] }));
+registry.register(
+  defineTool({
+    name: 'by_hand',
+    description: 'Is done by hand',
+    inputSchema: {},
+    accessMode: 'write',
+    manual: true,
+  }),
+);
+registry.register(
+  defineTool({
+    name: 'elsewhere',
+    description: 'Is done elsewhere',
+    inputSchema: {},
+    accessMode: 'write',
+    providers: [{ name: 'service' }],
+  }),
+);
 
-const written: Effect = { kind: 'fs-write', access: 'write', destructive: true, idempotent: true, call: 'fs.writeFile', certainty: 'does', at: 'src/store.ts:30', via: ['src/tools.ts:5', 'src/store.ts:12'] };
+const written: Effect = {
+  kind: 'fs-write',
+  access: 'write',
+  destructive: true,
+  idempotent: true,
+  call: 'fs.writeFile',
+  certainty: 'does',
+  at: 'src/store.ts:30',
+  via: ['src/tools.ts:5', 'src/store.ts:12'],
+};
 const root = import.meta.dirname;
-const observed = new Map([['note', [written]], ['keep', [written]]]);
+const observed = new Map([
+  ['note', [written]],
+  ['keep', [written]],
+]);
 
 describe('expectHonest', () => {
   it('passes where no tool is found to do more than it declares', async () => {
     await expect(expectHonest(registry, { root })).resolves.toBeUndefined();
-    await expect(expectHonest(registry, { root, observed: new Map([['keep', [written]]]) })).resolves.toBeUndefined();
+    await expect(
+      expectHonest(registry, { root, observed: new Map([['keep', [written]]]) }),
+    ).resolves.toBeUndefined();
   });
 
   it('fails with each lie and the way to the call that shows it', async () => {
-    const failure = await expectHonest(registry, { root, observed }).catch((error: unknown) => error);
+    const failure = await expectHonest(registry, { root, observed }).catch(
+      (error: unknown) => error,
+    );
     expect(failure).toBeInstanceOf(AssertionError);
     expect((failure as Error).message).toMatchInlineSnapshot(`
       "Expected 3 tools that do what they declare, got 1 that does more.
@@ -41,37 +82,68 @@ describe('expectHonest', () => {
 
   it('passes what its baseline knows', async () => {
     const { tools } = await auditTools(registry, { root, observed });
-    await expect(expectHonest(registry, { root, observed, baseline: JSON.parse(writeBaseline(tools)) })).resolves.toBeUndefined();
+    await expect(
+      expectHonest(registry, { root, observed, baseline: JSON.parse(writeBaseline(tools)) }),
+    ).resolves.toBeUndefined();
   });
 });
 
 describe('auditTools', () => {
   it('takes the word of users for calls and programs that it does not know', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'audit-known-'));
-    writeFileSync(join(folder, 'tools.js'), `import { execFile } from 'node:child_process';
+    writeFileSync(
+      join(folder, 'tools.js'),
+      `import { execFile } from 'node:child_process';
 import { ledger } from 'ledger-client';
 import { defineTool } from 'tooldex';
 export const note = defineTool({ name: 'note', execute: () => ledger.sync() });
 export const look = defineTool({ name: 'look', execute: () => execFile('deployctl', ['status']) });
-`);
-    const verdicts = async (options: AuditOptions) => Object.fromEntries((await auditTools(registry, { root: folder, ...options })).tools.map(({ name, verdict }) => [name, verdict]));
+`,
+    );
+    const verdicts = async (options: AuditOptions) =>
+      Object.fromEntries(
+        (await auditTools(registry, { root: folder, ...options })).tools.map(
+          ({ name, verdict }) => [name, verdict],
+        ),
+      );
     expect(await verdicts({})).toMatchObject({ note: 'unknown', look: 'unknown' });
-    expect(await verdicts({ known: { calls: { 'ledger-client.sync': 'write' }, programs: { 'deployctl status': 'read' } } })).toMatchObject({ note: 'lies', look: 'agrees' });
-    await expect(verdicts({ known: { calls: { sync: 'writes' } } as never })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(
+      await verdicts({
+        known: {
+          calls: { 'ledger-client.sync': 'write' },
+          programs: { 'deployctl status': 'read' },
+        },
+      }),
+    ).toMatchObject({ note: 'lies', look: 'agrees' });
+    await expect(verdicts({ known: { calls: { sync: 'writes' } } as never })).rejects.toMatchObject(
+      { code: 'INVALID_ARGUMENT' },
+    );
   });
 
   it('leaves out tools whose work is done elsewhere, and says so', async () => {
     const { subject, skipped, tools } = await auditTools(registry, { root });
     expect(tools.map(({ name }) => name).sort()).toEqual(['keep', 'look', 'note']);
-    expect(skipped).toEqual([{ name: 'by_hand', reason: 'a user or another program does its work' }, { name: 'elsewhere', reason: 'its work is done by service' }]);
+    expect(skipped).toEqual([
+      { name: 'by_hand', reason: 'a user or another program does its work' },
+      { name: 'elsewhere', reason: 'its work is done by service' },
+    ]);
     expect(subject).toEqual({ kind: 'tools', name: 'judge', folder: 'test/audit/judge' });
   });
 
   it.each([
     ['a list of tools', [[]], 'Expected a ToolMetadataRegistry'],
-    ['a root that is no folder', [registry, { root: 'no/such/folder' }], 'Expected root as a folder that exists, got "no/such/folder"'],
+    [
+      'a root that is no folder',
+      [registry, { root: 'no/such/folder' }],
+      'Expected root as a folder that exists, got "no/such/folder"',
+    ],
     ['an unknown option', [registry, { roots: '.' }], 'roots'],
   ])('refuses %s', async (_, args, message) => {
-    await expect(auditTools(...(args as unknown as Parameters<typeof auditTools>))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) as string });
+    await expect(
+      auditTools(...(args as unknown as Parameters<typeof auditTools>)),
+    ).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(message) as string,
+    });
   });
 });

@@ -14,7 +14,11 @@ import type { CallEffect } from '../../../src/audit/effect.js';
 /** The strongest access among effects, `none` without one, `?` where nothing is known. */
 function accessOf(effects: readonly CallEffect[] | undefined): string {
   if (effects === undefined) return '?';
-  return (['write', 'unknown', 'read'] as const).find((access) => effects.some((effect) => effect.access === access)) ?? 'none';
+  return (
+    (['write', 'unknown', 'read'] as const).find((access) =>
+      effects.some((effect) => effect.access === access),
+    ) ?? 'none'
+  );
 }
 
 const shell = (text: string) => accessOf(programEffects('sh', ['-c', text]));
@@ -137,25 +141,103 @@ describe('a program', () => {
   });
 
   it('takes any words', () => {
-    const words = fc.array(fc.option(fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('-X', '--', '-c', '-exec', ';', 'shell', 'run', '__proto__', 'constructor')), { nil: undefined }), { maxLength: 6 });
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('git', 'curl', 'find', 'adb', 'xcrun', 'ssh', 'docker', 'gh', 'aws', 'sh', 'env', 'timeout', 'trap', 'wget', 'psql', '__proto__')), words, (program, args) => {
-      expect(programEffects(program, args).every(({ access }) => ['read', 'write', 'unknown'].includes(access))).toBe(true);
-    }));
+    const words = fc.array(
+      fc.option(
+        fc.oneof(
+          fc.string({ maxLength: 12 }),
+          fc.constantFrom(
+            '-X',
+            '--',
+            '-c',
+            '-exec',
+            ';',
+            'shell',
+            'run',
+            '__proto__',
+            'constructor',
+          ),
+        ),
+        { nil: undefined },
+      ),
+      { maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.constantFrom(
+            'git',
+            'curl',
+            'find',
+            'adb',
+            'xcrun',
+            'ssh',
+            'docker',
+            'gh',
+            'aws',
+            'sh',
+            'env',
+            'timeout',
+            'trap',
+            'wget',
+            'psql',
+            '__proto__',
+          ),
+        ),
+        words,
+        (program, args) => {
+          expect(
+            programEffects(program, args).every(({ access }) =>
+              ['read', 'write', 'unknown'].includes(access),
+            ),
+          ).toBe(true);
+        },
+      ),
+    );
   });
 
   it('is what the operator says of it', () => {
-    expect(accessOf(programEffects('deployctl', ['up'], { programs: { deployctl: 'write' } }))).toBe('write');
-    expect(accessOf(programEffects('deployctl', ['state'], { programs: { 'deployctl state': 'read' } }))).toBe('read');
+    expect(
+      accessOf(programEffects('deployctl', ['up'], { programs: { deployctl: 'write' } })),
+    ).toBe('write');
+    expect(
+      accessOf(programEffects('deployctl', ['state'], { programs: { 'deployctl state': 'read' } })),
+    ).toBe('read');
   });
 
   it('never reads by a subcommand that its table does not have', () => {
-    fc.assert(fc.property(fc.constantFrom('git', 'kubectl', 'docker', 'helm', 'gh', 'npm', 'pip', 'terraform', 'aws', 'gcloud', 'az', 'systemctl', 'simctl', 'adb', 'idb', 'redis-cli', 'brew', 'cargo'), fc.stringMatching(/^zz[a-z]{1,8}$/), (program, word) => {
-      expect(accessOf(programEffects(program, [word]))).not.toBe('read');
-    }));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(
+          'git',
+          'kubectl',
+          'docker',
+          'helm',
+          'gh',
+          'npm',
+          'pip',
+          'terraform',
+          'aws',
+          'gcloud',
+          'az',
+          'systemctl',
+          'simctl',
+          'adb',
+          'idb',
+          'redis-cli',
+          'brew',
+          'cargo',
+        ),
+        fc.stringMatching(/^zz[a-z]{1,8}$/),
+        (program, word) => {
+          expect(accessOf(programEffects(program, [word]))).not.toBe('read');
+        },
+      ),
+    );
   });
 });
 
-describe('a shell\'s text', () => {
+describe("a shell's text", () => {
   it.each([
     ['ls | grep x', 'read'],
     ['ls > out.txt', 'write'],
@@ -182,9 +264,35 @@ describe('a shell\'s text', () => {
   ])('%s: %s', (text, access) => expect(shell(text)).toBe(access));
 
   it('is read to its end, whatever it is', () => {
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('a', ' ', '$', '(', ')', '`', '"', "'", '\\', '>', '|', ';', '#', '\n', '&', '<', '{') , maxLength: 40 }), (text) => {
-      expect(Array.isArray(shellCommands(text))).toBe(true);
-    }));
+    fc.assert(
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom(
+            'a',
+            ' ',
+            '$',
+            '(',
+            ')',
+            '`',
+            '"',
+            "'",
+            '\\',
+            '>',
+            '|',
+            ';',
+            '#',
+            '\n',
+            '&',
+            '<',
+            '{',
+          ),
+          maxLength: 40,
+        }),
+        (text) => {
+          expect(Array.isArray(shellCommands(text))).toBe(true);
+        },
+      ),
+    );
   });
 });
 
@@ -227,10 +335,17 @@ describe('a request', () => {
     ['POST', 'https://x.example/graphql', undefined, 'unknown'],
     ['POST', 'https://list.example.com/items', undefined, 'write'],
     ['POST', 'https://x.example/channels/1/messages', undefined, 'write'],
-    ['POST', 'https://x.example/graphql', { query: 'fragment F on T { a } mutation A { a }' }, 'write'],
+    [
+      'POST',
+      'https://x.example/graphql',
+      { query: 'fragment F on T { a } mutation A { a }' },
+      'write',
+    ],
     ['POST', 'https://x.example', { jsonrpc: '2.0', method: 'eth_getBalance' }, 'unknown'],
     [undefined, 'https://x.example/a', undefined, 'unknown'],
-  ])('%s %s with %o: %s', (method, url, body, access) => expect(accessOf(httpEffects(method, url, body))).toBe(access));
+  ])('%s %s with %o: %s', (method, url, body, access) =>
+    expect(accessOf(httpEffects(method, url, body))).toBe(access),
+  );
 });
 
 describe('a built-in module', () => {
@@ -255,17 +370,33 @@ describe('a built-in module', () => {
     ['child_process', ['spawn'], ['rm -rf x', { shell: true }], 'write'],
     ['path', ['join'], ['a'], 'none'],
     ['not-there', ['a'], [], '?'],
-  ] as const)('%s %j %j: %s', (module, path, args, access) => expect(accessOf(builtinEffects(module, path, args))).toBe(access));
+  ] as const)('%s %j %j: %s', (module, path, args, access) =>
+    expect(accessOf(builtinEffects(module, path, args))).toBe(access),
+  );
 
   it('has every function of fs that changes files', () => {
-    const pure = /^(?:close|fsync|fdatasync|_toUnixTimestamp|unwatchFile|Stats|Dirent|Dir|F_OK|R_OK|W_OK|X_OK|FileReadStream|FileWriteStream|default|Utf8Stream)/;
-    const unknown = Object.keys(fs).filter((name) => typeof fs[name as keyof typeof fs] === 'function' && !pure.test(name) && accessOf(builtinEffects('fs', [name], ['a', 'r'])) === 'none');
+    const pure =
+      /^(?:close|fsync|fdatasync|_toUnixTimestamp|unwatchFile|Stats|Dirent|Dir|F_OK|R_OK|W_OK|X_OK|FileReadStream|FileWriteStream|default|Utf8Stream)/;
+    const unknown = Object.keys(fs).filter(
+      (name) =>
+        typeof fs[name as keyof typeof fs] === 'function' &&
+        !pure.test(name) &&
+        accessOf(builtinEffects('fs', [name], ['a', 'r'])) === 'none',
+    );
     expect(unknown).toEqual([]);
   });
 
   it('has every function that starts a program or asks for a name', () => {
-    const started = Object.keys(childProcess).filter((name) => /^(?:exec|spawn|fork)/.test(name) && accessOf(builtinEffects('child_process', [name], [undefined])) !== 'unknown');
-    const asked = Object.keys(dns).filter((name) => /^(?:lookup|resolve|reverse)/.test(name) && accessOf(builtinEffects('dns', [name], [])) !== 'read');
+    const started = Object.keys(childProcess).filter(
+      (name) =>
+        /^(?:exec|spawn|fork)/.test(name) &&
+        accessOf(builtinEffects('child_process', [name], [undefined])) !== 'unknown',
+    );
+    const asked = Object.keys(dns).filter(
+      (name) =>
+        /^(?:lookup|resolve|reverse)/.test(name) &&
+        accessOf(builtinEffects('dns', [name], [])) !== 'read',
+    );
     expect([started, asked]).toEqual([[], []]);
   });
 });
@@ -316,31 +447,93 @@ describe('a client of a package', () => {
     [undefined, ['createElement'], '?'],
     [undefined, ['addEventListener'], '?'],
     [undefined, ['frobnicate'], '?'],
-  ] as const)('%s %j: %s', (pkg, path, access) => expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access));
+  ] as const)('%s %j: %s', (pkg, path, access) =>
+    expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access),
+  );
 
   it('reads or writes by its statement, where it takes one', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['SELECT 1']))).toBe('read');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['DELETE FROM t']))).toBe('write');
-    expect(accessOf(clientEffects('mssql', ['ConnectionPool', '()', 'request', '()', 'query'], ['DROP TABLE t']))).toBe('write');
-    expect(accessOf(clientEffects('oracledb', ['getConnection', '()', 'execute'], ['SELECT 1']))).toBe('read');
-    expect(accessOf(clientEffects('better-sqlite3', ['default', '()', 'prepare', '()', 'run'], ['x']))).toBe('none');
-    expect(accessOf(clientEffects('neo4j-driver', ['driver', '()', 'session', '()', 'run'], ['MATCH (n) DETACH DELETE n']))).toBe('write');
-    expect(accessOf(clientEffects('mongodb', ['Db', '()', 'collection', '()', 'aggregate'], [[{ $match: {} }, { $out: 'x' }]]))).toBe('write');
-    expect(accessOf(clientEffects('graphql-request', ['GraphQLClient', '()', 'request'], ['mutation { a }']))).toBe('write');
+    expect(
+      accessOf(
+        clientEffects(
+          'mssql',
+          ['ConnectionPool', '()', 'request', '()', 'query'],
+          ['DROP TABLE t'],
+        ),
+      ),
+    ).toBe('write');
+    expect(
+      accessOf(clientEffects('oracledb', ['getConnection', '()', 'execute'], ['SELECT 1'])),
+    ).toBe('read');
+    expect(
+      accessOf(clientEffects('better-sqlite3', ['default', '()', 'prepare', '()', 'run'], ['x'])),
+    ).toBe('none');
+    expect(
+      accessOf(
+        clientEffects(
+          'neo4j-driver',
+          ['driver', '()', 'session', '()', 'run'],
+          ['MATCH (n) DETACH DELETE n'],
+        ),
+      ),
+    ).toBe('write');
+    expect(
+      accessOf(
+        clientEffects(
+          'mongodb',
+          ['Db', '()', 'collection', '()', 'aggregate'],
+          [[{ $match: {} }, { $out: 'x' }]],
+        ),
+      ),
+    ).toBe('write');
+    expect(
+      accessOf(
+        clientEffects('graphql-request', ['GraphQLClient', '()', 'request'], ['mutation { a }']),
+      ),
+    ).toBe('write');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], [undefined]))).toBe('unknown');
   });
 
   it('takes any names', () => {
-    fc.assert(fc.property(fc.option(fc.oneof(fc.string(), fc.constantFrom('pg', 'redis', 'axios', 'playwright', 'simple-git', 'openai', 'tar', '__proto__')), { nil: undefined }), fc.array(fc.oneof(fc.string(), fc.constantFrom('()', 'default', '__proto__', 'query', 'create'))), fc.array(fc.option(fc.jsonValue(), { nil: undefined })), (pkg, path, args) => {
-      expect(() => clientEffects(pkg, path, args as never)).not.toThrow();
-      expect(() => builtinEffects(pkg ?? 'fs', path, args as never)).not.toThrow();
-      expect(() => httpEffects(path[0], path[1], args[0] as never)).not.toThrow();
-      expect(() => sqlEffects(path[0])).not.toThrow();
-    }));
+    fc.assert(
+      fc.property(
+        fc.option(
+          fc.oneof(
+            fc.string(),
+            fc.constantFrom(
+              'pg',
+              'redis',
+              'axios',
+              'playwright',
+              'simple-git',
+              'openai',
+              'tar',
+              '__proto__',
+            ),
+          ),
+          { nil: undefined },
+        ),
+        fc.array(
+          fc.oneof(fc.string(), fc.constantFrom('()', 'default', '__proto__', 'query', 'create')),
+        ),
+        fc.array(fc.option(fc.jsonValue(), { nil: undefined })),
+        (pkg, path, args) => {
+          expect(() => clientEffects(pkg, path, args as never)).not.toThrow();
+          expect(() => builtinEffects(pkg ?? 'fs', path, args as never)).not.toThrow();
+          expect(() => httpEffects(path[0], path[1], args[0] as never)).not.toThrow();
+          expect(() => sqlEffects(path[0])).not.toThrow();
+        },
+      ),
+    );
   });
 
   it('is what the operator says of it', () => {
-    expect(accessOf(clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }))).toBe('read');
+    expect(
+      accessOf(
+        clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }),
+      ),
+    ).toBe('read');
   });
 });
 
@@ -348,7 +541,12 @@ describe('a change tells if it is more than an addition, and if the same again c
   it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | null]>([
     ['a click', clientEffects('playwright', ['page', 'click'], ['#a']), true, false],
     ['a value of a field', clientEffects('playwright', ['page', 'fill'], ['#a', 'x']), true, true],
-    ['a way to another page', clientEffects('playwright', ['page', 'goto'], ['https://example.org']), null, null],
+    [
+      'a way to another page',
+      clientEffects('playwright', ['page', 'goto'], ['https://example.org']),
+      null,
+      null,
+    ],
     ['an update', clientEffects('some-sdk', ['client', 'issues', 'update'], [{}]), true, null],
     ['a creation', clientEffects('some-sdk', ['client', 'issues', 'create'], [{}]), false, false],
     ['a POST that only may add', httpEffects('POST', 'https://api.example/items'), null, false],

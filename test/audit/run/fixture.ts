@@ -12,7 +12,17 @@ import type { ToolEntry } from '../../../src/tool/tool-definition.js';
 /** The modules of the package as they are shipped: in JavaScript, with the processes' own in a folder `audit`. */
 export interface Shipped {
   readonly folder: string;
-  readonly runTools: (entries: readonly ToolEntry[], subject: { readonly files: readonly string[] } | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }, options: RunOptions) => Promise<RunResult>;
+  readonly runTools: (
+    entries: readonly ToolEntry[],
+    subject:
+      | { readonly files: readonly string[] }
+      | {
+          readonly command: string;
+          readonly args: readonly string[];
+          readonly env: Readonly<Record<string, string>>;
+        },
+    options: RunOptions,
+  ) => Promise<RunResult>;
   readonly toolsIn: (root: string) => Promise<readonly ToolEntry[]>;
 }
 
@@ -21,10 +31,28 @@ export async function shipped(): Promise<Shipped> {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-audit-'));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
   const source = (file: string) => join(ROOT, 'src', file);
-  const entryPoints = { cli: source('cli/main.ts'), index: source('index.ts'), load: source('load.ts'), run: source('audit/run/run-tools.ts'), 'audit/observe': source('audit-observe.ts'), 'audit/child': source('audit/run/child.ts') };
-  await build({ entryPoints, outdir: folder, bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external', logLevel: 'error' });
+  const entryPoints = {
+    cli: source('cli/main.ts'),
+    index: source('index.ts'),
+    load: source('load.ts'),
+    run: source('audit/run/run-tools.ts'),
+    'audit/observe': source('audit-observe.ts'),
+    'audit/child': source('audit/run/child.ts'),
+  };
+  await build({
+    entryPoints,
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'error',
+  });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  const load = <T>(name: string) => import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.js`)).href) as Promise<T>;
+  const load = <T>(name: string) =>
+    import(/* @vite-ignore */ pathToFileURL(join(folder, `${name}.js`)).href) as Promise<T>;
   const { runTools } = await load<Pick<Shipped, 'runTools'>>('run');
   const { loadTools } = await load<typeof Load>('load');
   const { ToolMetadataRegistry } = await load<typeof Index>('index');
@@ -37,16 +65,23 @@ export async function shipped(): Promise<Shipped> {
 }
 
 /** Writes a project with the code of tools: one function each, with the modules of Node in scope that it needs. */
-export function projectWith({ folder }: Pick<Shipped, 'folder'>, tools: Readonly<Record<string, string>>): string {
+export function projectWith(
+  { folder }: Pick<Shipped, 'folder'>,
+  tools: Readonly<Record<string, string>>,
+): string {
   const root = mkdtempSync(join(tmpdir(), 'audit-run-'));
   writeFileSync(join(root, 'package.json'), '{ "name": "subject", "type": "module" }');
   mkdirSync(join(root, 'data'));
   writeFileSync(join(root, 'data/old.txt'), 'old');
   symlinkSync(folder, join(root, 'link'));
   const definitions = Object.entries(tools).map(
-    ([name, code]) => `export const ${name} = defineTool({ name: '${name}', description: 'Does ${name}', accessMode: 'readonly', inputSchema: { type: 'object', properties: { path: { type: 'string' } }, examples: [{ path: 'data/old.txt' }] }, execute: ${code} });`,
+    ([name, code]) =>
+      `export const ${name} = defineTool({ name: '${name}', description: 'Does ${name}', accessMode: 'readonly', inputSchema: { type: 'object', properties: { path: { type: 'string' } }, examples: [{ path: 'data/old.txt' }] }, execute: ${code} });`,
   );
-  writeFileSync(join(root, 'tools.mjs'), `import { defineTool } from ${JSON.stringify(pathToFileURL(join(folder, 'index.js')).href)};\n${HEAD}\n${definitions.join('\n')}\n`);
+  writeFileSync(
+    join(root, 'tools.mjs'),
+    `import { defineTool } from ${JSON.stringify(pathToFileURL(join(folder, 'index.js')).href)};\n${HEAD}\n${definitions.join('\n')}\n`,
+  );
   return root;
 }
 
@@ -61,11 +96,22 @@ const require = createRequire(import.meta.url);
 let count = 0;`;
 
 /** Runs the tools of a project, and returns the report of each by its name. */
-export async function runAll(package_: Shipped, tools: Readonly<Record<string, string>>, options: Partial<RunOptions> = {}): Promise<RunResult & { readonly of: Readonly<Record<string, RunReport>> }> {
+export async function runAll(
+  package_: Shipped,
+  tools: Readonly<Record<string, string>>,
+  options: Partial<RunOptions> = {},
+): Promise<RunResult & { readonly of: Readonly<Record<string, RunReport>> }> {
   const root = projectWith(package_, tools);
   try {
-    const result = await package_.runTools(await package_.toolsIn(root), { files: ['tools.mjs'] }, { root, ...options });
-    return { ...result, of: Object.fromEntries(result.tools.map((report) => [report.name, report])) };
+    const result = await package_.runTools(
+      await package_.toolsIn(root),
+      { files: ['tools.mjs'] },
+      { root, ...options },
+    );
+    return {
+      ...result,
+      of: Object.fromEntries(result.tools.map((report) => [report.name, report])),
+    };
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

@@ -13,14 +13,28 @@ beforeAll(async () => {
 afterAll(() => rmSync(package_.folder, { recursive: true, force: true }));
 
 it('tells by itself, once for each tool and kind, where it is only preloaded', async () => {
-  const root = projectWith(package_, { saves: `({ path }) => { fs.writeFileSync(path, 'new'); fs.writeFileSync(path, 'newer'); return 1; }` });
-  writeFileSync(join(root, 'app.mjs'), `import { ToolExecutor, ToolMetadataRegistry } from ${JSON.stringify(pathToFileURL(join(package_.folder, 'index.js')).href)};
+  const root = projectWith(package_, {
+    saves: `({ path }) => { fs.writeFileSync(path, 'new'); fs.writeFileSync(path, 'newer'); return 1; }`,
+  });
+  writeFileSync(
+    join(root, 'app.mjs'),
+    `import { ToolExecutor, ToolMetadataRegistry } from ${JSON.stringify(pathToFileURL(join(package_.folder, 'index.js')).href)};
 import * as tools from './tools.mjs';
 const registry = new ToolMetadataRegistry();
 registry.registerAll(Object.values(tools));
-for (const id of ['1', '2']) console.log((await new ToolExecutor({ registry }).execute({ id, name: 'saves', input: { path: 'data/old.txt' } })).status);`);
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', pathToFileURL(join(package_.folder, 'audit/observe.js')).href, 'app.mjs'], { cwd: root });
-  expect([stdout, stderr]).toEqual(['ok\nok\n', expect.stringMatching(/^tooldex: saves declares that it only reads, and was seen to do fs\.writeFileSync \(fs-write\) at tools\.mjs:\d+\n$/)]);
+for (const id of ['1', '2']) console.log((await new ToolExecutor({ registry }).execute({ id, name: 'saves', input: { path: 'data/old.txt' } })).status);`,
+  );
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--import', pathToFileURL(join(package_.folder, 'audit/observe.js')).href, 'app.mjs'],
+    { cwd: root },
+  );
+  expect([stdout, stderr]).toEqual([
+    'ok\nok\n',
+    expect.stringMatching(
+      /^tooldex: saves declares that it only reads, and was seen to do fs\.writeFileSync \(fs-write\) at tools\.mjs:\d+\n$/,
+    ),
+  ]);
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -49,12 +63,29 @@ stop();
 await call('3', 'saves');
 console.log(JSON.stringify({ events, statuses: outcomes.map(({ status }) => status) }));`;
   writeFileSync(join(root, 'app.mjs'), app);
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', pathToFileURL(join(package_.folder, 'audit/observe.js')).href, 'app.mjs'], { cwd: root });
-  const { events, statuses } = JSON.parse(stdout) as { readonly events: readonly object[]; readonly statuses: readonly string[] };
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', pathToFileURL(join(package_.folder, 'audit/observe.js')).href, 'app.mjs'],
+    { cwd: root },
+  );
+  const { events, statuses } = JSON.parse(stdout) as {
+    readonly events: readonly object[];
+    readonly statuses: readonly string[];
+  };
   expect(statuses).toEqual(['ok', 'ok']);
   expect(events).toMatchObject([
-    { type: 'metadata-contradicted', toolName: 'saves', callId: '2', effect: { kind: 'fs-write', call: 'fs.writeFileSync', at: 'tools.mjs:14' } },
-    { type: 'metadata-contradicted', toolName: 'saves', callId: '2', effect: { kind: 'fs-write', at: 'tools.mjs:15' } },
+    {
+      type: 'metadata-contradicted',
+      toolName: 'saves',
+      callId: '2',
+      effect: { kind: 'fs-write', call: 'fs.writeFileSync', at: 'tools.mjs:14' },
+    },
+    {
+      type: 'metadata-contradicted',
+      toolName: 'saves',
+      callId: '2',
+      effect: { kind: 'fs-write', at: 'tools.mjs:15' },
+    },
   ]);
   rmSync(root, { recursive: true, force: true });
 });

@@ -35,16 +35,26 @@ it('an MCP server is called in a copy of the folder that it is given; a tool tha
     writeFileSync(join(folder, 'server/package.json'), '{ "name": "liar", "version": "1.0.0" }');
     writeFileSync(join(folder, 'server/server.cjs'), SERVER);
     writeFileSync(join(folder, 'files/a.txt'), 'old');
-    const { ran, tools } = await auditMcpServer('node server/server.cjs files', { cwd: folder, run: {} });
+    const { ran, tools } = await auditMcpServer('node server/server.cjs files', {
+      cwd: folder,
+      run: {},
+    });
     expect(ran!.tools).toMatchObject([
       { name: 'read', status: 'ok', files: [], secondChanged: false },
-      { name: 'save', status: 'ok', files: [{ path: 'a.txt', where: 'root', change: 'changed' }], effects: [{ kind: 'fs-write', at: 'server.cjs:6' }] },
+      {
+        name: 'save',
+        status: 'ok',
+        files: [{ path: 'a.txt', where: 'root', change: 'changed' }],
+        effects: [{ kind: 'fs-write', at: 'server.cjs:6' }],
+      },
     ]);
     expect(ran!.skipped).toEqual([
       { name: 'other', reason: 'its input schema has no examples' },
       { name: 'silent', reason: expect.stringContaining('its calls need approval') as string },
     ]);
-    expect(tools.filter(({ verdict }) => verdict === 'lies').map(({ name }) => name)).toEqual(['save']);
+    expect(tools.filter(({ verdict }) => verdict === 'lies').map(({ name }) => name)).toEqual([
+      'save',
+    ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

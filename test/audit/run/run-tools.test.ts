@@ -8,7 +8,15 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(package_.folder, { recursive: true, force: true }));
 
-const told = ({ kind, access, at }: { readonly kind: string; readonly access: string; readonly at: string }) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
+const told = ({
+  kind,
+  access,
+  at,
+}: {
+  readonly kind: string;
+  readonly access: string;
+  readonly at: string;
+}) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
 
 describe('tools that are run', () => {
   it('are seen writing, whichever way they take, and where in their code', async () => {
@@ -21,10 +29,18 @@ describe('tools that are run', () => {
     });
     expect(held.programs).toBe('recorded');
     expect(of['reads']!.effects.map(told)).toEqual(['fs-read read tools.mjs']);
-    expect(of['reads']).toMatchObject({ status: 'ok', files: [], secondChanged: false, interfered: false, isRecordBroken: false });
-    for (const name of ['byStream', 'byHandle', 'byWrapper']) expect(of[name]!.effects.map(told), name).toEqual(['fs-write write tools.mjs']);
+    expect(of['reads']).toMatchObject({
+      status: 'ok',
+      files: [],
+      secondChanged: false,
+      interfered: false,
+      isRecordBroken: false,
+    });
+    for (const name of ['byStream', 'byHandle', 'byWrapper'])
+      expect(of[name]!.effects.map(told), name).toEqual(['fs-write write tools.mjs']);
     expect(of['byWorker']!.effects.map(told)[0]).toMatch(/^fs-write write /);
-    for (const name of ['byStream', 'byHandle', 'byWrapper', 'byWorker']) expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
+    for (const name of ['byStream', 'byHandle', 'byWrapper', 'byWorker'])
+      expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
   });
 
   it('tell an overwriting from an adding, a repeat that changes more from one that does not, and leave no trace of what is gone again', async () => {
@@ -35,22 +51,44 @@ describe('tools that are run', () => {
       later: `() => { setTimeout(() => fs.writeFileSync('late.txt', ''), 50); }`,
       tidies: `() => { const folder = fs.mkdtempSync('x-'); fs.writeFileSync(folder + '/y', ''); fs.rmSync(folder, { recursive: true }); }`,
     });
-    expect(of['overwrites']).toMatchObject({ secondChanged: false, effects: [{ kind: 'fs-write', destructive: true, idempotent: true }], files: [{ path: 'data/old.txt', change: 'changed' }] });
-    expect(of['appends']).toMatchObject({ secondChanged: true, effects: [{ kind: 'fs-write', destructive: false, idempotent: false }] });
-    expect(of['deletesNothing']).toMatchObject({ files: [], effects: [{ kind: 'fs-write', access: 'write', destructive: true }] });
+    expect(of['overwrites']).toMatchObject({
+      secondChanged: false,
+      effects: [{ kind: 'fs-write', destructive: true, idempotent: true }],
+      files: [{ path: 'data/old.txt', change: 'changed' }],
+    });
+    expect(of['appends']).toMatchObject({
+      secondChanged: true,
+      effects: [{ kind: 'fs-write', destructive: false, idempotent: false }],
+    });
+    expect(of['deletesNothing']).toMatchObject({
+      files: [],
+      effects: [{ kind: 'fs-write', access: 'write', destructive: true }],
+    });
     expect(of['later']!.files).toEqual([{ path: 'late.txt', where: 'root', change: 'created' }]);
     expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
   });
 
   it('end at a bound of memory, which is told, and the others are run', async () => {
-    const { of } = await runAll(package_, { takesAll: `() => { const all = []; for (;;) all.push(new Array(100_000).fill(0.5)); }`, reads: `({ path }) => fs.readFileSync(path, 'utf8')` });
-    expect(of['takesAll']).toMatchObject({ status: 'crashed', message: 'more than the 512 MB of memory that it gets' });
+    const { of } = await runAll(package_, {
+      takesAll: `() => { const all = []; for (;;) all.push(new Array(100_000).fill(0.5)); }`,
+      reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
+    });
+    expect(of['takesAll']).toMatchObject({
+      status: 'crashed',
+      message: 'more than the 512 MB of memory that it gets',
+    });
     expect(of['reads']).toMatchObject({ status: 'ok' });
   });
 
   it('are seen to keep state in memory, when the same call answers otherwise in the same way in every process; chance is no state', async () => {
-    const { of } = await runAll(package_, { counts: `() => ++count`, throwsDice: `() => Math.random()` });
-    expect(of['counts']).toMatchObject({ secondChanged: true, effects: [{ kind: 'memory-state', access: 'write', idempotent: false }] });
+    const { of } = await runAll(package_, {
+      counts: `() => ++count`,
+      throwsDice: `() => Math.random()`,
+    });
+    expect(of['counts']).toMatchObject({
+      secondChanged: true,
+      effects: [{ kind: 'memory-state', access: 'write', idempotent: false }],
+    });
     expect(of['throwsDice']).toMatchObject({ secondChanged: false, effects: [] });
   });
 
@@ -72,11 +110,27 @@ describe('tools that are run', () => {
         asks: `() => new Promise((done) => dns.lookup('example.net', (_, address) => done(address)))`,
         reads: `() => String(process.env.AUDIT_SECRET)`,
       });
-      expect(Object.values(of).map(({ status, message }) => message ?? status)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
+      expect(Object.values(of).map(({ status, message }) => message ?? status)).toEqual([
+        'ok',
+        'ok',
+        'ok',
+        'ok',
+        'ok',
+        'ok',
+      ]);
       expect(of['spawns']).toMatchObject({ programs: ['touch made-by-program'], files: [] });
-      expect(of['spawnsAtOnce']).toMatchObject({ programs: ['touch made', 'sh -c touch made'], files: [] });
-      expect(of['fetches']).toMatchObject({ hosts: [{ host: 'api.example.com', methods: ['DELETE'] }], effects: [{ kind: 'net-write', access: 'write' }] });
-      expect(of['gets']).toMatchObject({ hosts: [{ host: 'example.org', methods: ['GET'] }], effects: [{ kind: 'net-read', access: 'read' }] });
+      expect(of['spawnsAtOnce']).toMatchObject({
+        programs: ['touch made', 'sh -c touch made'],
+        files: [],
+      });
+      expect(of['fetches']).toMatchObject({
+        hosts: [{ host: 'api.example.com', methods: ['DELETE'] }],
+        effects: [{ kind: 'net-write', access: 'write' }],
+      });
+      expect(of['gets']).toMatchObject({
+        hosts: [{ host: 'example.org', methods: ['GET'] }],
+        effects: [{ kind: 'net-read', access: 'read' }],
+      });
       expect(of['asks']!.hosts).toEqual([{ host: 'example.net', methods: [] }]);
       expect(of['reads']!.env).toEqual(['AUDIT_SECRET']);
     } finally {
@@ -96,10 +150,18 @@ describe('tools that are run', () => {
     });
     for (const name of ['plainly', 'inBytes', 'inOtherBytes', 'byLink']) {
       expect(of[name], name).toMatchObject({ status: 'error', secondChanged: null });
-      expect(of[name]!.files, name).toContainEqual({ path: outside, where: 'outside', change: 'refused' });
+      expect(of[name]!.files, name).toContainEqual({
+        path: outside,
+        where: 'outside',
+        change: 'refused',
+      });
       expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
     }
-    expect(of['later']!.files).toContainEqual({ path: outside, where: 'outside', change: 'refused' });
+    expect(of['later']!.files).toContainEqual({
+      path: outside,
+      where: 'outside',
+      change: 'refused',
+    });
     expect(of['byBinding']!.status).toBe('error');
   });
 
@@ -113,10 +175,15 @@ describe('tools that are run', () => {
       },
       { timeoutMs: 2_000 },
     );
-    expect(of['neverEnds']).toMatchObject({ status: 'timeout', secondChanged: null, interfered: null });
+    expect(of['neverEnds']).toMatchObject({
+      status: 'timeout',
+      secondChanged: null,
+      interfered: null,
+    });
     expect(of['hangs']).toMatchObject({ status: 'timeout' });
     expect(of['crashes']).toMatchObject({ status: 'crashed', message: 'the exit code 3' });
-    for (const name of ['neverEnds', 'crashes']) expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
+    for (const name of ['neverEnds', 'crashes'])
+      expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
   });
 
   it('may end the programs that they start, and change the mode of open files, which the permission model does not let them', async () => {
@@ -127,21 +194,43 @@ describe('tools that are run', () => {
       modes: `async () => { const file = await open('a.txt', 'w'); await file.chmod(0o600); await file.close(); }`,
     });
     expect(of['stops']!.effects.map(({ call }) => call)).toEqual(['sleep 9']);
-    expect(of['kills']!.effects).toMatchObject([{ kind: 'process-spawn', access: 'write', call: 'process.kill' }]);
-    expect(of['killsBelow']).toMatchObject({ status: 'ok', effects: [{ kind: 'process-spawn', access: 'write', call: 'process.kill' }] });
-    expect(of['modes']).toMatchObject({ status: 'ok', effects: [{ kind: 'fs-write', access: 'write' }] });
+    expect(of['kills']!.effects).toMatchObject([
+      { kind: 'process-spawn', access: 'write', call: 'process.kill' },
+    ]);
+    expect(of['killsBelow']).toMatchObject({
+      status: 'ok',
+      effects: [{ kind: 'process-spawn', access: 'write', call: 'process.kill' }],
+    });
+    expect(of['modes']).toMatchObject({
+      status: 'ok',
+      effects: [{ kind: 'fs-write', access: 'write' }],
+    });
     expect(held.gaps.join()).toContain('permission model is off for modes');
   });
 
   it('that need approval, or have no example, are not run unless told to', async () => {
     const tools = { plain: '() => 1' };
-    const entries = async (root: string) => (await package_.toolsIn(root)).map((entry) => ({ ...entry, inputJsonSchema: { type: 'object' } }));
+    const entries = async (root: string) =>
+      (await package_.toolsIn(root)).map((entry) => ({
+        ...entry,
+        inputJsonSchema: { type: 'object' },
+      }));
     const changed: Shipped = { ...package_, toolsIn: entries };
-    expect((await runAll(changed, tools)).skipped).toEqual([{ name: 'plain', reason: 'its input schema has no examples' }]);
+    expect((await runAll(changed, tools)).skipped).toEqual([
+      { name: 'plain', reason: 'its input schema has no examples' },
+    ]);
     expect((await runAll(changed, tools, { generate: true })).of['plain']!.status).toBe('ok');
-    const writing: Shipped = { ...package_, toolsIn: async (root) => (await entries(root)).map((entry) => ({ ...entry, accessMode: 'write' as const })) };
-    expect((await runAll(writing, tools, { generate: true })).skipped).toEqual([{ name: 'plain', reason: 'its calls need approval: it is declared write' }]);
-    expect((await runAll(writing, tools, { generate: true, unsafe: true })).of['plain']!.status).toBe('ok');
+    const writing: Shipped = {
+      ...package_,
+      toolsIn: async (root) =>
+        (await entries(root)).map((entry) => ({ ...entry, accessMode: 'write' as const })),
+    };
+    expect((await runAll(writing, tools, { generate: true })).skipped).toEqual([
+      { name: 'plain', reason: 'its calls need approval: it is declared write' },
+    ]);
+    expect(
+      (await runAll(writing, tools, { generate: true, unsafe: true })).of['plain']!.status,
+    ).toBe('ok');
   });
 
   it('cannot forge or shorten the record unnoticed', async () => {
@@ -156,7 +245,8 @@ describe('tools that are run', () => {
     expect(of['cuts']!.effects.map(told)).toContain('fs-write write tools.mjs');
     expect(of['sends']).toMatchObject({ status: 'ok' });
     expect(of['writesOver']!.files.map(({ change }) => change)).toContain('refused');
-    for (const name of ['sends', 'writesOver']) expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
+    for (const name of ['sends', 'writesOver'])
+      expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
     expect(of['reads']).toMatchObject({ isRecordBroken: false });
   });
 });

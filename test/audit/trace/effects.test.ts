@@ -10,11 +10,28 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 const server = new McpServer();
 `;
-const body = async (code: string, before = '') => (await changes(`${HEAD}${before}\nserver.registerTool('a', {}, async (args) => { ${code} });`, 'a'))['a'];
+const body = async (code: string, before = '') =>
+  (
+    await changes(
+      `${HEAD}${before}\nserver.registerTool('a', {}, async (args) => { ${code} });`,
+      'a',
+    )
+  )['a'];
 
 describe('what cannot be read is never harmless', () => {
-  const unknowns = async (code: string, before = '', files = {}) => (await trace({ ...files, 'index.js': `${before}\n${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });` }, ['a'])).tools[0]!.unknowns;
-  const DEEP = { 'deep.js': `import fs from 'node:fs'; export const run = (a) => fs.writeFileSync(a.x, 'y');const z = ${'['.repeat(50_000)}${']'.repeat(50_000)};` };
+  const unknowns = async (code: string, before = '', files = {}) =>
+    (
+      await trace(
+        {
+          ...files,
+          'index.js': `${before}\n${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });`,
+        },
+        ['a'],
+      )
+    ).tools[0]!.unknowns;
+  const DEEP = {
+    'deep.js': `import fs from 'node:fs'; export const run = (a) => fs.writeFileSync(a.x, 'y');const z = ${'['.repeat(50_000)}${']'.repeat(50_000)};`,
+  };
   it.each([
     ['called', 'return run(args);', `import { run } from './deep.js';`],
     ['called as a member', 'return deep.run(args);', `import * as deep from './deep.js';`],
@@ -24,103 +41,359 @@ describe('what cannot be read is never harmless', () => {
     ['given to another function', 'return [args].map(run);', `import { run } from './deep.js';`],
     ['waited for', 'return Promise.resolve(args).then(run);', `import { run } from './deep.js';`],
   ])('where it is %s', async (_, code, before) => {
-    expect(await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` })).toEqual(['./deep.js was not read']);
+    expect(
+      await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` }),
+    ).toEqual(['./deep.js was not read']);
   });
 
   it('where its file is missing, or its name is computed', async () => {
-    expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual(['./gone.js was not read']);
-    expect(await unknowns('return fs[args.how](args.path);')).toEqual(['a computed member of fs was not read']);
+    expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual([
+      './gone.js was not read',
+    ]);
+    expect(await unknowns('return fs[args.how](args.path);')).toEqual([
+      'a computed member of fs was not read',
+    ]);
   });
 
   it('and lists that double grow to an end', async () => {
-    expect(await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`)).toEqual([]);
+    expect(
+      await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`),
+    ).toEqual([]);
   });
 });
 
 describe('what stands before a change decides how certain it is', () => {
   it.each([
     ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
-    ['an argument that must be given', `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`, ['fs.writeFileSync ?saveTo']],
-    ['an argument with one of several values', `switch (args.action) { case 'list': return 1; case 'set': fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?action']],
-    ['the flags that an argument gives', `const file = await fs.promises.open(args.path, args.mode); await file.close();`, ['fs.open ?mode']],
-    ['an argument that must not be given', `if (args.dryRun) return 'preview'; fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
-    ['a check of the input that throws', `if (!args.path.startsWith('/')) throw new Error('bad'); fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
-    ['a check of the input that answers with an error', `if (!args.path) return { isError: true }; fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
-    ['a variable of the environment', `if (process.env.DUMP) fs.writeFileSync('x', '');`, ['fs.writeFileSync ?']],
-    ['a failure', `try { fs.readFileSync('x'); } catch { fs.writeFileSync('x', ''); }`, ['fs.writeFileSync ?']],
-    ['what a file has in it', `if (fs.readFileSync('x', 'utf8') === '') fs.writeFileSync('x', '');`, ['fs.writeFileSync']],
+    [
+      'an argument that must be given',
+      `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`,
+      ['fs.writeFileSync ?saveTo'],
+    ],
+    [
+      'an argument with one of several values',
+      `switch (args.action) { case 'list': return 1; case 'set': fs.writeFileSync('x', ''); }`,
+      ['fs.writeFileSync ?action'],
+    ],
+    [
+      'the flags that an argument gives',
+      `const file = await fs.promises.open(args.path, args.mode); await file.close();`,
+      ['fs.open ?mode'],
+    ],
+    [
+      'an argument that must not be given',
+      `if (args.dryRun) return 'preview'; fs.writeFileSync('x', '');`,
+      ['fs.writeFileSync'],
+    ],
+    [
+      'a check of the input that throws',
+      `if (!args.path.startsWith('/')) throw new Error('bad'); fs.writeFileSync(args.path, '');`,
+      ['fs.writeFileSync'],
+    ],
+    [
+      'a check of the input that answers with an error',
+      `if (!args.path) return { isError: true }; fs.writeFileSync(args.path, '');`,
+      ['fs.writeFileSync'],
+    ],
+    [
+      'a variable of the environment',
+      `if (process.env.DUMP) fs.writeFileSync('x', '');`,
+      ['fs.writeFileSync ?'],
+    ],
+    [
+      'a failure',
+      `try { fs.readFileSync('x'); } catch { fs.writeFileSync('x', ''); }`,
+      ['fs.writeFileSync ?'],
+    ],
+    [
+      'what a file has in it',
+      `if (fs.readFileSync('x', 'utf8') === '') fs.writeFileSync('x', '');`,
+      ['fs.writeFileSync'],
+    ],
     ['a wait', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
-    ['an argument that chooses between two changes', `if (args.how === 'all') fs.rmSync('all'); else fs.unlinkSync('one');`, ['fs.rmSync', 'fs.unlinkSync']],
-    ['a variable that chooses between a change and a look', `if (process.env.X) fs.rmSync('all'); else fs.readFileSync('one');`, ['fs.rmSync ?']],
+    [
+      'an argument that chooses between two changes',
+      `if (args.how === 'all') fs.rmSync('all'); else fs.unlinkSync('one');`,
+      ['fs.rmSync', 'fs.unlinkSync'],
+    ],
+    [
+      'a variable that chooses between a change and a look',
+      `if (process.env.X) fs.rmSync('all'); else fs.readFileSync('one');`,
+      ['fs.rmSync ?'],
+    ],
     ['a test that is never true', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
   ])('%s', async (_, code, effects) => {
     expect(await body(code)).toEqual(effects);
   });
 
   it('the default of an argument, as its schema gives it', async () => {
-    const code = (field: string) => `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
-    expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({ a: ['fs.writeFileSync'] });
-    expect(await changes(code(`z.enum(['read', 'write']).default('read')`), 'a')).toEqual({ a: ['fs.writeFileSync ?mode'] });
+    const code = (field: string) =>
+      `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
+    expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({
+      a: ['fs.writeFileSync'],
+    });
+    expect(await changes(code(`z.enum(['read', 'write']).default('read')`), 'a')).toEqual({
+      a: ['fs.writeFileSync ?mode'],
+    });
   });
 });
 
 describe('a call is followed', () => {
   it.each([
-    ['through helpers that get the method', `await request('DELETE', '/x');`, `const request = (method, path, options = {}) => fetch('https://api.example' + path, { method, ...options });`, ['DELETE https://api.example/x']],
-    ['to a request without a method, which reads', `await request('/x');`, `const request = (path, options = {}) => fetch('https://api.example' + path, { headers: {}, ...options });`, []],
-    ['to the arguments of a program', `await run(['config', 'use-context', args.name]);`, `const run = (words) => promisify(execFile)('kubectl', words);`, ['kubectl config use-context …']],
-    ['to a program that reads', `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`, '', []],
-    ['to a program with an option of which somebody may ask', `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`, '', ['kubectl apply …']],
-    ['to a program that lists with an option, and with a value that is given beside it', `const words = ['tag']; if (args.pattern) { words.push('--list'); words.push(args.pattern); } else words.push('-l'); spawn('git', words);`, '', []],
-    ['to a program that is told to list, or what to make', `const words = ['tag']; if (args.pattern) words.push('--list', args.pattern); if (args.name) words.push(args.name); spawn('git', words);`, '', ['git tag …']],
-    ['to one of two lists of words that change something', `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`, '', ['simctl status_bar clear status_bar']],
-    ['to a program whose path a variable may change', `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`, '', ['idb ui tap 1']],
-    ['to one program at several places', `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`, '', ['adb install a.apk']],
-    ['to one of two programs that change something', `spawn(args.mac ? 'killall' : 'pkill', ['x']);`, '', ['killall x', 'pkill x ?']],
-    ['to a program of which only the verb is known', `spawn(path.join('bin', process.env.TOOL), ['device', 'uninstall', args.id]);`, '', ['(unknown) device uninstall']],
-    ['to what a program does by a temporary file', `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, args.text); spawn('kubectl', ['delete', '-f', file]); fs.unlinkSync(file);`, '', ['kubectl delete /tmp/x']],
-    ['into the only method of a name, in an object that nobody hands over', `await args.platform.pauseProject(args.id);`, `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'POST' }) } }; export default platform;`, ['POST https://api.example/x']],
-    ['to actions on what a page gives', `const element = await page.getByRole('button').first(); await page.locator(args.what).fill('x'); await element.hover();`, `const page = globalThis.somewhere;`, ['playwright: locator.fill', 'playwright: element.hover']],
-    ['to a text for a shell that the caller gives', `exec(args.command);`, '', ['child_process.exec ?command']],
-    ['through fields of an instance', `await new Store('x').save();`, `class Store { #file; constructor(file) { this.#file = file; } async save() { await fs.promises.writeFile(this.#file, ''); } }`, ['fs.writeFile']],
-    ['through inheritance and super', `new B().go();`, `class A { go() { fs.rmSync('x'); } } class B extends A { go() { super.go(); } }`, ['fs.rmSync']],
-    ['into callbacks', `await retry(() => fs.promises.unlink('x'));`, `const retry = async (run) => { for (;;) { try { return await run(); } catch {} } };`, ['fs.unlink']],
-    ['into callbacks of code that is not followed', `await limit(() => fs.promises.unlink('x'));`, `import pLimit from 'p-limit'; const limit = pLimit(2);`, ['fs.unlink']],
-    ['to SQL in constants', `db.prepare('DELETE FROM t WHERE id = ?').run(args.id);`, `import Database from 'better-sqlite3'; const db = new Database('x');`, ['DELETE FROM t WHERE id = ?']],
-    ['to SQL in constants that reads, whatever it is run with', `return db.prepare('SELECT * FROM t WHERE id = ?').all(args.id);`, `import Database from 'better-sqlite3'; const db = new Database('x');`, []],
-    ['to SQL that the caller gives', `await pool.query(args.sql);`, `import pg from 'pg'; const pool = new pg.Pool();`, ['SQL ?sql']],
-    ['to SQL on a connection for reading only', `await client.query('BEGIN TRANSACTION READ ONLY'); await client.query(args.sql);`, `import pg from 'pg'; const client = new pg.Client();`, []],
-    ['to the methods of a client', `await octokit.issues.update({ number: args.n });`, `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`, ['@octokit/rest: Octokit.issues.update']],
+    [
+      'through helpers that get the method',
+      `await request('DELETE', '/x');`,
+      `const request = (method, path, options = {}) => fetch('https://api.example' + path, { method, ...options });`,
+      ['DELETE https://api.example/x'],
+    ],
+    [
+      'to a request without a method, which reads',
+      `await request('/x');`,
+      `const request = (path, options = {}) => fetch('https://api.example' + path, { headers: {}, ...options });`,
+      [],
+    ],
+    [
+      'to the arguments of a program',
+      `await run(['config', 'use-context', args.name]);`,
+      `const run = (words) => promisify(execFile)('kubectl', words);`,
+      ['kubectl config use-context …'],
+    ],
+    [
+      'to a program that reads',
+      `const words = ['log', '--oneline']; if (args.n) words.push('-n', args.n); spawn('git', words);`,
+      '',
+      [],
+    ],
+    [
+      'to a program with an option of which somebody may ask',
+      `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`,
+      '',
+      ['kubectl apply …'],
+    ],
+    [
+      'to a program that lists with an option, and with a value that is given beside it',
+      `const words = ['tag']; if (args.pattern) { words.push('--list'); words.push(args.pattern); } else words.push('-l'); spawn('git', words);`,
+      '',
+      [],
+    ],
+    [
+      'to a program that is told to list, or what to make',
+      `const words = ['tag']; if (args.pattern) words.push('--list', args.pattern); if (args.name) words.push(args.name); spawn('git', words);`,
+      '',
+      ['git tag …'],
+    ],
+    [
+      'to one of two lists of words that change something',
+      `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`,
+      '',
+      ['simctl status_bar clear status_bar'],
+    ],
+    [
+      'to a program whose path a variable may change',
+      `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`,
+      '',
+      ['idb ui tap 1'],
+    ],
+    [
+      'to one program at several places',
+      `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`,
+      '',
+      ['adb install a.apk'],
+    ],
+    [
+      'to one of two programs that change something',
+      `spawn(args.mac ? 'killall' : 'pkill', ['x']);`,
+      '',
+      ['killall x', 'pkill x ?'],
+    ],
+    [
+      'to a program of which only the verb is known',
+      `spawn(path.join('bin', process.env.TOOL), ['device', 'uninstall', args.id]);`,
+      '',
+      ['(unknown) device uninstall'],
+    ],
+    [
+      'to what a program does by a temporary file',
+      `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, args.text); spawn('kubectl', ['delete', '-f', file]); fs.unlinkSync(file);`,
+      '',
+      ['kubectl delete /tmp/x'],
+    ],
+    [
+      'into the only method of a name, in an object that nobody hands over',
+      `await args.platform.pauseProject(args.id);`,
+      `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'POST' }) } }; export default platform;`,
+      ['POST https://api.example/x'],
+    ],
+    [
+      'to actions on what a page gives',
+      `const element = await page.getByRole('button').first(); await page.locator(args.what).fill('x'); await element.hover();`,
+      `const page = globalThis.somewhere;`,
+      ['playwright: locator.fill', 'playwright: element.hover'],
+    ],
+    [
+      'to a text for a shell that the caller gives',
+      `exec(args.command);`,
+      '',
+      ['child_process.exec ?command'],
+    ],
+    [
+      'through fields of an instance',
+      `await new Store('x').save();`,
+      `class Store { #file; constructor(file) { this.#file = file; } async save() { await fs.promises.writeFile(this.#file, ''); } }`,
+      ['fs.writeFile'],
+    ],
+    [
+      'through inheritance and super',
+      `new B().go();`,
+      `class A { go() { fs.rmSync('x'); } } class B extends A { go() { super.go(); } }`,
+      ['fs.rmSync'],
+    ],
+    [
+      'into callbacks',
+      `await retry(() => fs.promises.unlink('x'));`,
+      `const retry = async (run) => { for (;;) { try { return await run(); } catch {} } };`,
+      ['fs.unlink'],
+    ],
+    [
+      'into callbacks of code that is not followed',
+      `await limit(() => fs.promises.unlink('x'));`,
+      `import pLimit from 'p-limit'; const limit = pLimit(2);`,
+      ['fs.unlink'],
+    ],
+    [
+      'to SQL in constants',
+      `db.prepare('DELETE FROM t WHERE id = ?').run(args.id);`,
+      `import Database from 'better-sqlite3'; const db = new Database('x');`,
+      ['DELETE FROM t WHERE id = ?'],
+    ],
+    [
+      'to SQL in constants that reads, whatever it is run with',
+      `return db.prepare('SELECT * FROM t WHERE id = ?').all(args.id);`,
+      `import Database from 'better-sqlite3'; const db = new Database('x');`,
+      [],
+    ],
+    [
+      'to SQL that the caller gives',
+      `await pool.query(args.sql);`,
+      `import pg from 'pg'; const pool = new pg.Pool();`,
+      ['SQL ?sql'],
+    ],
+    [
+      'to SQL on a connection for reading only',
+      `await client.query('BEGIN TRANSACTION READ ONLY'); await client.query(args.sql);`,
+      `import pg from 'pg'; const client = new pg.Client();`,
+      [],
+    ],
+    [
+      'to the methods of a client',
+      `await octokit.issues.update({ number: args.n });`,
+      `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`,
+      ['@octokit/rest: Octokit.issues.update'],
+    ],
   ])('%s', async (_, code, before, effects) => {
     const found = await body(code, before);
     expect(found).toEqual(effects);
   });
 
   it('to a file that is removed again, which changes nothing that lasts', async () => {
-    expect(await body(`const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`)).toEqual([]);
+    expect(
+      await body(
+        `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`,
+      ),
+    ).toEqual([]);
   });
 });
 
 describe('what the language itself calls is followed, or told as unknown', () => {
   const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
   const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
-    'conversions of objects': [`return \`\${{ toString() ${W} }}\`;`, `return 'a' + { toString() ${W} };`, `return +{ valueOf() ${W} };`, `return { valueOf() ${W} } > 2;`, `class P { [Symbol.toPrimitive]() ${W} } return \`\${new P()}\`;`, `return String({ toString() ${W} });`, `return [{ toString() ${W} }].join();`, `return args[{ toString() ${W} }];`, `let s = ''; s += { toString() ${W} }; return s;`, `return JSON.stringify({ toJSON() ${W} });`, `return JSON.stringify({ get a() ${W} });`, `return 'a'.split({ [Symbol.split]() ${W} });`, `return 1 instanceof { [Symbol.hasInstance]() ${W} };`],
-    'iterators': [`class I { *[Symbol.iterator]() ${W} } for (const one of new I()) one;`, `class I { *[Symbol.iterator]() ${W} } return [...new I()];`, `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`, `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`],
-    'promises and what is disposed': [`await { then() ${W} };`, `{ using a = { [Symbol.dispose]() ${W} }; }`],
-    'callbacks': [`return [2, 1].sort(() => ${W});`, `return [1].findIndex(() => ${W});`, `return [1].reduceRight(() => ${W}, 0);`, `return Object.groupBy([1], () => ${W});`, `return JSON.parse('{}', () => ${W});`, `return JSON.stringify({ a: 1 }, () => ${W});`],
-    'tests of loops and cases': [`do {} while (fs.writeFileSync('x', ''));`, `switch (args.x) { case fs.writeFileSync('x', ''): }`],
-    'Reflect and borrowed methods': [`Reflect.apply(fs.writeFileSync, fs, ['x', '']);`, `class F { a = fs.writeFileSync('x', ''); } Reflect.construct(F, []);`, `Reflect.get(fs, 'writeFileSync')('x', '');`, `Function.prototype.call.call(fs.writeFileSync, fs, 'x', '');`, `fs.writeFileSync.apply(fs, ['x', '']);`, `const write = Function.prototype.call.bind(fs.writeFileSync); write(fs, 'x', '');`],
-    'proxies': [`return new Proxy({}, { get() ${W} }).a;`, `return new Proxy(() => 1, { apply() ${W} })();`, `const p = new Proxy({}, { set() ${W} }); p.a = 1;`, `return 'a' in new Proxy({}, { has() ${W} });`],
-    'functions in the place of those of the language': [`Array.prototype.map = () => ${W}; return [1].map((one) => one);`, `Math.random = () => ${W}; return Math.random();`, `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`],
-    'computed names': [`return globalThis[args.x]('y');`, `const { [args.x]: f } = fs; return f('x');`, `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`, `return { ...fs }.writeFileSync('x', '');`, `for (const [, f] of Object.entries(fs)) f('x');`, `return (await import(args.x)).run();`, `return require('node:f' + args.x).run();`, `const t = { f() ${W} }; return t['f']\`a\`;`],
-    'code in texts, and bindings': [`return new Function('return 1')();`, `return (() => 1).constructor('return 1')();`, `setTimeout('1', 1);`, `return process.binding('fs').open('x');`, `return process._linkedBinding('fs').open('x');`, `return WebAssembly.instantiate(args.x);`],
-    'globals': [`globalThis.x = 1;`, `process.env.X = '1';`, `Object.prototype.x = 1;`],
+    'conversions of objects': [
+      `return \`\${{ toString() ${W} }}\`;`,
+      `return 'a' + { toString() ${W} };`,
+      `return +{ valueOf() ${W} };`,
+      `return { valueOf() ${W} } > 2;`,
+      `class P { [Symbol.toPrimitive]() ${W} } return \`\${new P()}\`;`,
+      `return String({ toString() ${W} });`,
+      `return [{ toString() ${W} }].join();`,
+      `return args[{ toString() ${W} }];`,
+      `let s = ''; s += { toString() ${W} }; return s;`,
+      `return JSON.stringify({ toJSON() ${W} });`,
+      `return JSON.stringify({ get a() ${W} });`,
+      `return 'a'.split({ [Symbol.split]() ${W} });`,
+      `return 1 instanceof { [Symbol.hasInstance]() ${W} };`,
+    ],
+    iterators: [
+      `class I { *[Symbol.iterator]() ${W} } for (const one of new I()) one;`,
+      `class I { *[Symbol.iterator]() ${W} } return [...new I()];`,
+      `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`,
+      `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`,
+    ],
+    'promises and what is disposed': [
+      `await { then() ${W} };`,
+      `{ using a = { [Symbol.dispose]() ${W} }; }`,
+    ],
+    callbacks: [
+      `return [2, 1].sort(() => ${W});`,
+      `return [1].findIndex(() => ${W});`,
+      `return [1].reduceRight(() => ${W}, 0);`,
+      `return Object.groupBy([1], () => ${W});`,
+      `return JSON.parse('{}', () => ${W});`,
+      `return JSON.stringify({ a: 1 }, () => ${W});`,
+    ],
+    'tests of loops and cases': [
+      `do {} while (fs.writeFileSync('x', ''));`,
+      `switch (args.x) { case fs.writeFileSync('x', ''): }`,
+    ],
+    'Reflect and borrowed methods': [
+      `Reflect.apply(fs.writeFileSync, fs, ['x', '']);`,
+      `class F { a = fs.writeFileSync('x', ''); } Reflect.construct(F, []);`,
+      `Reflect.get(fs, 'writeFileSync')('x', '');`,
+      `Function.prototype.call.call(fs.writeFileSync, fs, 'x', '');`,
+      `fs.writeFileSync.apply(fs, ['x', '']);`,
+      `const write = Function.prototype.call.bind(fs.writeFileSync); write(fs, 'x', '');`,
+    ],
+    proxies: [
+      `return new Proxy({}, { get() ${W} }).a;`,
+      `return new Proxy(() => 1, { apply() ${W} })();`,
+      `const p = new Proxy({}, { set() ${W} }); p.a = 1;`,
+      `return 'a' in new Proxy({}, { has() ${W} });`,
+    ],
+    'functions in the place of those of the language': [
+      `Array.prototype.map = () => ${W}; return [1].map((one) => one);`,
+      `Math.random = () => ${W}; return Math.random();`,
+      `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`,
+    ],
+    'computed names': [
+      `return globalThis[args.x]('y');`,
+      `const { [args.x]: f } = fs; return f('x');`,
+      `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`,
+      `return { ...fs }.writeFileSync('x', '');`,
+      `for (const [, f] of Object.entries(fs)) f('x');`,
+      `return (await import(args.x)).run();`,
+      `return require('node:f' + args.x).run();`,
+      `const t = { f() ${W} }; return t['f']\`a\`;`,
+    ],
+    'code in texts, and bindings': [
+      `return new Function('return 1')();`,
+      `return (() => 1).constructor('return 1')();`,
+      `setTimeout('1', 1);`,
+      `return process.binding('fs').open('x');`,
+      `return process._linkedBinding('fs').open('x');`,
+      `return WebAssembly.instantiate(args.x);`,
+    ],
+    globals: [`globalThis.x = 1;`, `process.env.X = '1';`, `Object.prototype.x = 1;`],
   };
   it.each(Object.entries(LANGUAGE))('%s', async (_, codes) => {
     const quiet = [];
     for (const code of codes) {
-      const [tool] = (await trace({ 'index.js': `${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });` }, ['a'])).tools;
-      if (tool!.unknowns.length === 0 && tool!.effects.every(({ access }) => access === 'read')) quiet.push(code);
+      const [tool] = (
+        await trace(
+          { 'index.js': `${HEAD}\nserver.registerTool('a', {}, async (args) => { ${code} });` },
+          ['a'],
+        )
+      ).tools;
+      if (tool!.unknowns.length === 0 && tool!.effects.every(({ access }) => access === 'read'))
+        quiet.push(code);
     }
     expect(quiet).toEqual([]);
   });
@@ -129,29 +402,73 @@ describe('what the language itself calls is followed, or told as unknown', () =>
 describe('memory that a later call sees', () => {
   const two = async (code: string) => changes(HEAD + code, 'a', 'b');
   it.each([
-    ['counts when another tool reads it', `const notes = []; server.registerTool('a', {}, ({ text }) => { notes.push(text); }); server.registerTool('b', {}, () => ({ notes }));`, ['push']],
-    ['counts when it comes back in the answer', `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`, ['calls =']],
-    ['counts in a field of an instance', `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`, ['push']],
-    ['does not count when nothing reads it', `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`, []],
-    ['does not count for a cache', `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`, []],
-    ['does not count for a client that is made when it is needed', `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`, []],
-    ['does not count for what a call makes for itself', `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`, []],
+    [
+      'counts when another tool reads it',
+      `const notes = []; server.registerTool('a', {}, ({ text }) => { notes.push(text); }); server.registerTool('b', {}, () => ({ notes }));`,
+      ['push'],
+    ],
+    [
+      'counts when it comes back in the answer',
+      `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`,
+      ['calls ='],
+    ],
+    [
+      'counts in a field of an instance',
+      `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`,
+      ['push'],
+    ],
+    [
+      'does not count when nothing reads it',
+      `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`,
+      [],
+    ],
+    [
+      'does not count for a cache',
+      `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`,
+      [],
+    ],
+    [
+      'does not count for a client that is made when it is needed',
+      `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`,
+      [],
+    ],
+    [
+      'does not count for what a call makes for itself',
+      `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
+      [],
+    ],
   ])('%s', async (_, code, effects) => {
     expect(await two(code)).toEqual({ a: effects, b: [] });
   });
 });
 
 describe('what all tools share', () => {
-  const four = (handler: (name: string) => string) => ['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, ${handler(name)});`).join('\n');
+  const four = (handler: (name: string) => string) =>
+    ['a', 'b', 'c', 'd']
+      .map((name) => `server.registerTool('${name}', {}, ${handler(name)});`)
+      .join('\n');
   it('is told once: a log around the handlers', async () => {
     const wrapped = `const logged = (run) => async (args) => { fs.appendFileSync('log', ''); return run(args); };\n`;
-    const { tools, shared } = await trace({ 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) }, ['a', 'b', 'c', 'd']);
+    const { tools, shared } = await trace(
+      { 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) },
+      ['a', 'b', 'c', 'd'],
+    );
     expect(tools.flatMap(({ effects }) => effects)).toEqual([]);
     expect(shared.map(({ call }) => call)).toEqual(['fs.appendFileSync']);
   });
   it('is not what most tools do by one helper in their own places', async () => {
-    const { tools, shared } = await trace({ 'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}` }, ['a', 'b', 'c', 'd']);
-    expect(tools.map(({ effects }) => effects.map(({ call }) => call))).toEqual([['fs.writeFileSync'], ['fs.writeFileSync'], ['fs.writeFileSync'], ['fs.writeFileSync']]);
+    const { tools, shared } = await trace(
+      {
+        'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}`,
+      },
+      ['a', 'b', 'c', 'd'],
+    );
+    expect(tools.map(({ effects }) => effects.map(({ call }) => call))).toEqual([
+      ['fs.writeFileSync'],
+      ['fs.writeFileSync'],
+      ['fs.writeFileSync'],
+      ['fs.writeFileSync'],
+    ]);
     expect(shared).toEqual([]);
   });
 });
@@ -166,22 +483,60 @@ describe('code of others is held', () => {
     ['5 MB in one line', `x=${'f(1)+'.repeat(1_000_000)}1`],
   ])('%s are named as not read, and the tool is found', async (_, text) => {
     const traced = await trace({ 'index.js': `${TOOL}import './x.js';`, 'x.js': text }, ['a']);
-    expect(traced).toMatchObject({ tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }], skipped });
+    expect(traced).toMatchObject({
+      tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }],
+      skipped,
+    });
   });
 
   it.each([
-    ['imports in a circle', { 'x.js': `export * from './y.js'; import { y } from './y.js'; export const x = y;`, 'y.js': `export * from './x.js'; import { x } from './x.js'; export const y = x;` }],
-    ['prototypes as keys', { 'x.js': `const o = { __proto__: null, constructor: 1, hasOwnProperty: 2 }; o.__proto__.x = 1; o['__proto__'] = o; for (const key in o) o[key] = o; export default o;` }],
-    ['getters that call themselves', { 'x.js': `const o = { get a() { return this.a.a; }, get b() { return { get c() { return o.b.c; } }; } }; o.a; o.b.c; class X { get x() { return new X().x; } } new X().x;` }],
-    ['recursion and loops without an end', { 'x.js': `function f(n) { return f(n + 1) + g(n) + f(n + 2); } function g(n) { return f(n) + g(n - 1); } f(1); for (;;) {} while (true) { f(2); }` }],
-    ['texts that grow without an end', { 'x.js': `let s = 'x'; while (1) s += s; 'x'.repeat(1e9).padEnd(1e9); 'x'.at(1n); 'x'.repeat(-1);` }],
+    [
+      'imports in a circle',
+      {
+        'x.js': `export * from './y.js'; import { y } from './y.js'; export const x = y;`,
+        'y.js': `export * from './x.js'; import { x } from './x.js'; export const y = x;`,
+      },
+    ],
+    [
+      'prototypes as keys',
+      {
+        'x.js': `const o = { __proto__: null, constructor: 1, hasOwnProperty: 2 }; o.__proto__.x = 1; o['__proto__'] = o; for (const key in o) o[key] = o; export default o;`,
+      },
+    ],
+    [
+      'getters that call themselves',
+      {
+        'x.js': `const o = { get a() { return this.a.a; }, get b() { return { get c() { return o.b.c; } }; } }; o.a; o.b.c; class X { get x() { return new X().x; } } new X().x;`,
+      },
+    ],
+    [
+      'recursion and loops without an end',
+      {
+        'x.js': `function f(n) { return f(n + 1) + g(n) + f(n + 2); } function g(n) { return f(n) + g(n - 1); } f(1); for (;;) {} while (true) { f(2); }`,
+      },
+    ],
+    [
+      'texts that grow without an end',
+      {
+        'x.js': `let s = 'x'; while (1) s += s; 'x'.repeat(1e9).padEnd(1e9); 'x'.at(1n); 'x'.repeat(-1);`,
+      },
+    ],
     ['files that do not parse', { 'x.js': `export const = ; }}} <<<` }],
     ['missing files', {}],
   ])('%s', async (_, files) => {
-    expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({ tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }] });
+    expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({
+      tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }],
+    });
   });
 
   it('names of tools that objects have', async () => {
-    expect(await changes(`${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`, 'constructor', '__proto__', 'toString')).toEqual({ constructor: ['fs.rmSync'], ['__proto__']: [], toString: undefined });
+    expect(
+      await changes(
+        `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,
+        'constructor',
+        '__proto__',
+        'toString',
+      ),
+    ).toEqual({ constructor: ['fs.rmSync'], ['__proto__']: [], toString: undefined });
   });
 });

@@ -15,21 +15,66 @@ const write = (path) => fs.writeFileSync(path, 'x');
 
 describe('the handler of a tool is found', () => {
   it.each([
-    ['beside its name in registerTool', `const server = new McpServer(); server.registerTool('a', { description: 'A' }, async ({ path }) => write(path)); server.registerTool('b', {}, async () => 1);`],
-    ['beside its name in server.tool, behind a schema', `const server = new McpServer(); server.tool('a', 'text', { path: z.string() }, async ({ path }) => write(path)); server.tool('b', async () => 1);`],
-    ['in the object that addTool gets', `import { FastMCP } from 'fastmcp'; const server = new FastMCP(); server.addTool({ name: 'a', execute: async (args) => write(args.path) }); server.addTool({ name: 'b', execute: async () => 1 });`],
-    ['in a switch on the name', `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; default: throw new Error(); } });`],
-    ['behind comparisons of the name', `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { const { name, arguments: input } = request.params; if (name === 'a') return write(input.path); if (name === 'b') return 1; throw new Error(); });`],
-    ['in a table of functions by name', `const handlers = { a: (args) => write(args.path), b: () => 1 }; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => handlers[params.name](params.arguments));`],
-    ['in a list of definitions', `const tools = [{ name: 'a', handler: (args) => write(args.path) }, { name: 'b', handler: () => 1 }]; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => tools.find((tool) => tool.name === params.name).handler(params.arguments));`],
-    ['in a loop over definitions', `const server = new McpServer(); for (const tool of [{ def: { name: 'a' }, run: (args) => write(args.path) }, { def: { name: 'b' }, run: () => 1 }]) server.registerTool(tool.def.name, tool.def, async (args) => tool.run(args));`],
-    ['in a Map that is filled by a function', `const all = new Map(); function register(name, handler) { all.set(name, handler); } register('a', (args) => write(args.path)); register('b', () => 1); const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => all.get(params.name)(params.arguments));`],
-    ['in a class with a field for its name', `class Tool { async run(args) { return this.execute(args); } } class A extends Tool { name = 'a'; async execute(args) { write(args.path); } } class B extends Tool { name = 'b'; async execute() { return 1; } } const server = new McpServer(); for (const tool of [new A(), new B()]) server.registerTool(tool.name, {}, (args) => tool.run(args));`],
-    ['behind a wrapper', `const server = new McpServer(); const safely = (handler) => async (args) => { try { return await handler(args); } catch (error) { return { isError: true }; } }; server.registerTool('a', {}, safely(({ path }) => write(path))); server.registerTool('b', {}, safely(() => 1));`],
-    ['in a method of a class that has the server', `class Main { constructor() { this.server = new McpServer(); } start() { this.server.registerTool('a', {}, (args) => this.save(args)); this.server.registerTool('b', {}, this.read.bind(this)); } save({ path }) { write(path); } read() { return 1; } } new Main().start();`],
-    ['in a function of which nobody says that it is called', `export function register(server) { server.registerTool('a', {}, ({ path }) => write(path)); server.registerTool('b', {}, () => 1); }`],
-    ['in a table of tools that a package makes', `import { tool } from 'tools'; function toolsOf(platform) { return { a: tool({ description: 'A', execute: async ({ path }) => write(path) }), b: tool({ execute: async () => 1 }) }; } export { toolsOf };`],
-    ['by names that are constants', `const NAMES = Object.freeze({ A: 'a', B: \`\${'b'}\` }); const server = new McpServer(); server.registerTool(NAMES.A, {}, ({ path }) => write(path)); server.registerTool(NAMES.B, {}, () => 1);`],
+    [
+      'beside its name in registerTool',
+      `const server = new McpServer(); server.registerTool('a', { description: 'A' }, async ({ path }) => write(path)); server.registerTool('b', {}, async () => 1);`,
+    ],
+    [
+      'beside its name in server.tool, behind a schema',
+      `const server = new McpServer(); server.tool('a', 'text', { path: z.string() }, async ({ path }) => write(path)); server.tool('b', async () => 1);`,
+    ],
+    [
+      'in the object that addTool gets',
+      `import { FastMCP } from 'fastmcp'; const server = new FastMCP(); server.addTool({ name: 'a', execute: async (args) => write(args.path) }); server.addTool({ name: 'b', execute: async () => 1 });`,
+    ],
+    [
+      'in a switch on the name',
+      `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; default: throw new Error(); } });`,
+    ],
+    [
+      'behind comparisons of the name',
+      `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { const { name, arguments: input } = request.params; if (name === 'a') return write(input.path); if (name === 'b') return 1; throw new Error(); });`,
+    ],
+    [
+      'in a table of functions by name',
+      `const handlers = { a: (args) => write(args.path), b: () => 1 }; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => handlers[params.name](params.arguments));`,
+    ],
+    [
+      'in a list of definitions',
+      `const tools = [{ name: 'a', handler: (args) => write(args.path) }, { name: 'b', handler: () => 1 }]; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => tools.find((tool) => tool.name === params.name).handler(params.arguments));`,
+    ],
+    [
+      'in a loop over definitions',
+      `const server = new McpServer(); for (const tool of [{ def: { name: 'a' }, run: (args) => write(args.path) }, { def: { name: 'b' }, run: () => 1 }]) server.registerTool(tool.def.name, tool.def, async (args) => tool.run(args));`,
+    ],
+    [
+      'in a Map that is filled by a function',
+      `const all = new Map(); function register(name, handler) { all.set(name, handler); } register('a', (args) => write(args.path)); register('b', () => 1); const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => all.get(params.name)(params.arguments));`,
+    ],
+    [
+      'in a class with a field for its name',
+      `class Tool { async run(args) { return this.execute(args); } } class A extends Tool { name = 'a'; async execute(args) { write(args.path); } } class B extends Tool { name = 'b'; async execute() { return 1; } } const server = new McpServer(); for (const tool of [new A(), new B()]) server.registerTool(tool.name, {}, (args) => tool.run(args));`,
+    ],
+    [
+      'behind a wrapper',
+      `const server = new McpServer(); const safely = (handler) => async (args) => { try { return await handler(args); } catch (error) { return { isError: true }; } }; server.registerTool('a', {}, safely(({ path }) => write(path))); server.registerTool('b', {}, safely(() => 1));`,
+    ],
+    [
+      'in a method of a class that has the server',
+      `class Main { constructor() { this.server = new McpServer(); } start() { this.server.registerTool('a', {}, (args) => this.save(args)); this.server.registerTool('b', {}, this.read.bind(this)); } save({ path }) { write(path); } read() { return 1; } } new Main().start();`,
+    ],
+    [
+      'in a function of which nobody says that it is called',
+      `export function register(server) { server.registerTool('a', {}, ({ path }) => write(path)); server.registerTool('b', {}, () => 1); }`,
+    ],
+    [
+      'in a table of tools that a package makes',
+      `import { tool } from 'tools'; function toolsOf(platform) { return { a: tool({ description: 'A', execute: async ({ path }) => write(path) }), b: tool({ execute: async () => 1 }) }; } export { toolsOf };`,
+    ],
+    [
+      'by names that are constants',
+      `const NAMES = Object.freeze({ A: 'a', B: \`\${'b'}\` }); const server = new McpServer(); server.registerTool(NAMES.A, {}, ({ path }) => write(path)); server.registerTool(NAMES.B, {}, () => 1);`,
+    ],
   ])('%s', async (_, code) => {
     expect(await changes(SERVER + code, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
   });
@@ -47,33 +92,60 @@ describe('the handler of a tool is found', () => {
     const bundle = `var __esm = (fn, res) => function __init() { return fn && (res = (0, fn[Object.getOwnPropertyNames(fn)[0]])(fn = 0)), res; }; var __toESM = (mod) => ({ default: mod });
 var import_fs, Writer; var init_writer = __esm({ "src/writer.ts"() { import_fs = __toESM(require("fs")); Writer = class { save(path) { import_fs.default.promises.writeFile(path, ''); } }; } });
 var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w = new Writer(); server.registerTool('a', {}, ({ path }) => w.save(path)); server.registerTool('b', {}, () => 1); } }); init_server();`;
-    expect(await changes({ 'package.json': '{"main":"index.js"}', 'index.js': bundle }, 'a', 'b')).toEqual({ a: ['fs.writeFile'], b: [] });
+    expect(
+      await changes({ 'package.json': '{"main":"index.js"}', 'index.js': bundle }, 'a', 'b'),
+    ).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
   it('in TypeScript with decorators', async () => {
-    const files = { 'package.json': '{"main":"index.ts"}', 'index.ts': `import { tool } from 'tooldex'; import { writeFile } from 'node:fs/promises';\n@tool({ name: 'a' }) export class A { constructor(private readonly folder: string) {} async execute(input: { path: string }): Promise<void> { await writeFile(this.folder + input.path, ''); } }\n@tool({ name: 'b' }) export class B { execute() { return 1 as const; } }` };
+    const files = {
+      'package.json': '{"main":"index.ts"}',
+      'index.ts': `import { tool } from 'tooldex'; import { writeFile } from 'node:fs/promises';\n@tool({ name: 'a' }) export class A { constructor(private readonly folder: string) {} async execute(input: { path: string }): Promise<void> { await writeFile(this.folder + input.path, ''); } }\n@tool({ name: 'b' }) export class B { execute() { return 1 as const; } }`,
+    };
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
   it('with the place of the handler, and the way to the call that decides', async () => {
-    const { tools } = await trace({ 'index.js': `${SERVER}const server = new McpServer();\nconst save = (path) =>\n  write(path);\nserver.registerTool('a', {}, ({ path }) =>\n  save(path));` }, ['a']);
-    expect(tools[0]).toMatchObject({ handler: 'index.js:10', effects: [{ at: 'index.js:6', via: ['index.js:11', 'index.js:9'] }] });
+    const { tools } = await trace(
+      {
+        'index.js': `${SERVER}const server = new McpServer();\nconst save = (path) =>\n  write(path);\nserver.registerTool('a', {}, ({ path }) =>\n  save(path));`,
+      },
+      ['a'],
+    );
+    expect(tools[0]).toMatchObject({
+      handler: 'index.js:10',
+      effects: [{ at: 'index.js:6', via: ['index.js:11', 'index.js:9'] }],
+    });
   });
 
   it('not where nothing has its name', async () => {
-    const { tools } = await trace({ 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);` }, ['b']);
-    expect(tools).toEqual([{ name: 'b', handler: undefined, effects: [], unknowns: ['its handler was not found'] }]);
+    const { tools } = await trace(
+      { 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);` },
+      ['b'],
+    );
+    expect(tools).toEqual([
+      { name: 'b', handler: undefined, effects: [], unknowns: ['its handler was not found'] },
+    ]);
   });
 
   it('where one of the tools has an empty name', async () => {
-    const { tools } = await trace({ 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);`, 'tools.json': '{}' }, ['a', '']);
+    const { tools } = await trace(
+      {
+        'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);`,
+        'tools.json': '{}',
+      },
+      ['a', ''],
+    );
     expect(tools.map(({ handler }) => handler !== undefined)).toEqual([true, false]);
   });
 
   it('beside links that lead nowhere or to a device, which are no code', async () => {
     const root = mkdtempSync(join(tmpdir(), 'trace-links-'));
     writeFileSync(join(root, 'package.json'), '{"type":"module","main":"index.js"}');
-    writeFileSync(join(root, 'other.js'), `${SERVER}new McpServer().registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));`);
+    writeFileSync(
+      join(root, 'other.js'),
+      `${SERVER}new McpServer().registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));`,
+    );
     symlinkSync('/dev/zero', join(root, 'index.js'));
     symlinkSync('nowhere.js', join(root, 'nothing.js'));
     symlinkSync('round.js', join(root, 'round.js'));

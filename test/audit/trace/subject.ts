@@ -8,10 +8,16 @@ const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 /** Writes files into a folder of their own and traces tools in it. */
-export async function trace(files: Readonly<Record<string, string>>, tools: readonly string[]): Promise<Trace> {
+export async function trace(
+  files: Readonly<Record<string, string>>,
+  tools: readonly string[],
+): Promise<Trace> {
   const root = mkdtempSync(path.join(tmpdir(), 'trace-'));
   folders.push(root);
-  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module","main":"index.js"}', ...files })) {
+  for (const [name, text] of Object.entries({
+    'package.json': '{"type":"module","main":"index.js"}',
+    ...files,
+  })) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
     writeFileSync(path.join(root, name), text);
   }
@@ -19,12 +25,22 @@ export async function trace(files: Readonly<Record<string, string>>, tools: read
 }
 
 /** Returns what each tool changes, as `call`, with `?` where it may, and the argument that decides. */
-export async function changes(files: Readonly<Record<string, string>> | string, ...tools: readonly string[]): Promise<Readonly<Record<string, readonly string[] | undefined>>> {
+export async function changes(
+  files: Readonly<Record<string, string>> | string,
+  ...tools: readonly string[]
+): Promise<Readonly<Record<string, readonly string[] | undefined>>> {
   const traced = await trace(typeof files === 'string' ? { 'index.js': files } : files, tools);
   return Object.fromEntries(
     traced.tools.map(({ name, handler, effects }) => [
       name,
-      handler === undefined ? undefined : effects.filter(({ access }) => access !== 'read').map(({ call, certainty, argument, access }) => `${call}${access === 'unknown' ? ' (unknown)' : ''}${certainty === 'does' ? '' : argument === undefined ? ' ?' : ` ?${argument}`}`),
+      handler === undefined
+        ? undefined
+        : effects
+            .filter(({ access }) => access !== 'read')
+            .map(
+              ({ call, certainty, argument, access }) =>
+                `${call}${access === 'unknown' ? ' (unknown)' : ''}${certainty === 'does' ? '' : argument === undefined ? ' ?' : ` ?${argument}`}`,
+            ),
     ]),
   );
 }

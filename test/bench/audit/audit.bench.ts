@@ -4,14 +4,27 @@ import { parseArgs } from 'node:util';
 import { auditMcpServer, type ToolAudit } from '../../../src/audit.js';
 import { machine, markdownTable } from '../report.js';
 import { packageFolder } from './packages.js';
-import { isDeclaredReader, judgeByName, meanOverServers, precisionOf, recallOf, scoreAxis, scoreWrites, type JudgedTool, type Judgement, type Score } from './score.js';
+import {
+  isDeclaredReader,
+  judgeByName,
+  meanOverServers,
+  precisionOf,
+  recallOf,
+  scoreAxis,
+  scoreWrites,
+  type JudgedTool,
+  type Judgement,
+  type Score,
+} from './score.js';
 import { labelledServers, type LabelledServer } from './truth.js';
 
 // Audits published MCP servers and scores the verdicts by labels that readers of their code gave: `npm run bench:audit`.
 // --only pinecone,memory takes the servers with these words in their names; --misses lists every mistake; the page in docs is written when all were taken.
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/mcp-honesty.md');
-const { only, misses, packages } = parseArgs({ options: { only: { type: 'string' }, misses: { type: 'boolean' }, packages: { type: 'string' } } }).values;
+const { only, misses, packages } = parseArgs({
+  options: { only: { type: 'string' }, misses: { type: 'boolean' }, packages: { type: 'string' } },
+}).values;
 
 interface AuditedServer {
   readonly server: LabelledServer;
@@ -23,36 +36,76 @@ interface AuditedServer {
 function judgementOf({ found, handler }: ToolAudit): Judgement {
   const writes = found.effects.filter(({ access }) => access !== 'read');
   const sure = writes.filter(({ access }) => access === 'write');
-  const kind = sure.some(({ certainty }) => certainty === 'does') ? 'does' : sure.some(({ argument }) => argument !== undefined) ? 'argued' : writes.length > 0 ? 'possible' : 'no';
-  return { writes: kind, destructive: found.destructive, idempotent: found.idempotent, openWorld: found.openWorld, isCovered: handler !== undefined };
+  const kind = sure.some(({ certainty }) => certainty === 'does')
+    ? 'does'
+    : sure.some(({ argument }) => argument !== undefined)
+      ? 'argued'
+      : writes.length > 0
+        ? 'possible'
+        : 'no';
+  return {
+    writes: kind,
+    destructive: found.destructive,
+    idempotent: found.idempotent,
+    openWorld: found.openWorld,
+    isCovered: handler !== undefined,
+  };
 }
 
 async function auditServer(server: LabelledServer): Promise<AuditedServer> {
   const folder = await packageFolder(server, packages);
   const started = performance.now();
-  const report = await auditMcpServer(folder, { listing: server.tools.map(({ name, declared }) => ({ name, annotations: declared ?? {} })) });
+  const report = await auditMcpServer(folder, {
+    listing: server.tools.map(({ name, declared }) => ({ name, annotations: declared ?? {} })),
+  });
   const ms = performance.now() - started;
   const audits = new Map(report.tools.map((tool) => [tool.name, tool]));
-  const tools = server.tools.map((label) => ({ server: server.id, label, judgement: judgementOf(audits.get(label.name)!) }));
+  const tools = server.tools.map((label) => ({
+    server: server.id,
+    label,
+    judgement: judgementOf(audits.get(label.name)!),
+  }));
   return { server, tools, audits, ms };
 }
 
 const figure = (value: number | null) => (value === null ? '–' : value.toFixed(2));
-const countsOf = ({ alarms, falseAlarms, hits, positives }: Score) => `${alarms - falseAlarms} of ${alarms} / ${hits} of ${positives}`;
+const countsOf = ({ alarms, falseAlarms, hits, positives }: Score) =>
+  `${alarms - falseAlarms} of ${alarms} / ${hits} of ${positives}`;
 
-function axisRow(title: string, tools: readonly JudgedTool[], score: (tools: readonly JudgedTool[]) => Score): readonly string[] {
+function axisRow(
+  title: string,
+  tools: readonly JudgedTool[],
+  score: (tools: readonly JudgedTool[]) => Score,
+): readonly string[] {
   const all = score(tools);
-  const mean = (of: (score: Score) => number | null) => meanOverServers(tools, (each) => of(score(each)));
-  return [title, figure(precisionOf(all)), figure(recallOf(all)), countsOf(all), figure(mean(precisionOf)), figure(mean(recallOf))];
+  const mean = (of: (score: Score) => number | null) =>
+    meanOverServers(tools, (each) => of(score(each)));
+  return [
+    title,
+    figure(precisionOf(all)),
+    figure(recallOf(all)),
+    countsOf(all),
+    figure(mean(precisionOf)),
+    figure(mean(recallOf)),
+  ];
 }
 
-const byName = (tools: readonly JudgedTool[]) => tools.map((tool) => ({ ...tool, judgement: judgeByName(tool.label.name) }));
-const withoutPlaywright = (tools: readonly JudgedTool[]) => tools.filter(({ server }) => !server.startsWith('@playwright/'));
+const byName = (tools: readonly JudgedTool[]) =>
+  tools.map((tool) => ({ ...tool, judgement: judgeByName(tool.label.name) }));
+const withoutPlaywright = (tools: readonly JudgedTool[]) =>
+  tools.filter(({ server }) => !server.startsWith('@playwright/'));
 
 function tables(servers: readonly AuditedServer[]): string {
   const all = servers.flatMap(({ tools }) => tools);
   const readers = all.filter(isDeclaredReader);
-  const head = ['over', 'precision', 'recall', 'right alarms / found liars', 'precision, mean of servers', 'recall, mean of servers'];
+  const head = [
+    'over',
+    'precision',
+    'recall',
+    'right alarms / found liars',
+    'precision, mean of servers',
+    'recall, mean of servers',
+  ];
   const writes = [
     axisRow('tools that say they only read', readers, scoreWrites),
     axisRow('– without Playwright', withoutPlaywright(readers), scoreWrites),
@@ -62,11 +115,32 @@ function tables(servers: readonly AuditedServer[]): string {
     axisRow('– without Playwright', withoutPlaywright(all), scoreWrites),
     axisRow('– by the verb in the name', byName(all), scoreWrites),
   ];
-  const others = (['destructive', 'idempotent', 'openWorld'] as const).map((axis) => axisRow({ destructive: 'destructive', idempotent: 'not idempotent', openWorld: 'open world (contested)' }[axis], all, (tools) => scoreAxis(tools, axis)));
+  const others = (['destructive', 'idempotent', 'openWorld'] as const).map((axis) =>
+    axisRow(
+      {
+        destructive: 'destructive',
+        idempotent: 'not idempotent',
+        openWorld: 'open world (contested)',
+      }[axis],
+      all,
+      (tools) => scoreAxis(tools, axis),
+    ),
+  );
   const perServer = servers.map(({ server, tools, ms }) => {
     const score = scoreWrites(tools);
     const own = scoreWrites(tools.filter(isDeclaredReader));
-    return [server.id, server.version, tools.length, `${tools.filter(({ judgement }) => judgement.isCovered).length}`, `${own.positives}`, `${own.hits}`, `${own.falseAlarms}`, figure(precisionOf(score)), figure(recallOf(score)), (ms / 1000).toFixed(1)];
+    return [
+      server.id,
+      server.version,
+      tools.length,
+      `${tools.filter(({ judgement }) => judgement.isCovered).length}`,
+      `${own.positives}`,
+      `${own.hits}`,
+      `${own.falseAlarms}`,
+      figure(precisionOf(score)),
+      figure(recallOf(score)),
+      (ms / 1000).toFixed(1),
+    ];
   });
   return [
     '## Who writes\n',
@@ -74,7 +148,21 @@ function tables(servers: readonly AuditedServer[]): string {
     '\n## The other axes\n',
     markdownTable(head, others),
     '\n## Server by server\n',
-    markdownTable(['server', 'version', 'tools', 'handlers found', 'liars', 'found', 'false alarms', 'precision, all tools', 'recall, all tools', 'seconds'], perServer),
+    markdownTable(
+      [
+        'server',
+        'version',
+        'tools',
+        'handlers found',
+        'liars',
+        'found',
+        'false alarms',
+        'precision, all tools',
+        'recall, all tools',
+        'seconds',
+      ],
+      perServer,
+    ),
   ].join('\n');
 }
 
@@ -84,8 +172,15 @@ function printMisses({ server, tools, audits }: AuditedServer): void {
     const score = scoreWrites([{ server: server.id, label, judgement }]);
     if (score.falseAlarms === 0 && score.hits === score.positives) continue;
     const audit = audits.get(label.name)!;
-    const evidence = audit.found.effects.filter(({ access }) => access !== 'read').map(({ access, argument, at, call, certainty, via }) => `      ${access} ${certainty}${argument === undefined ? '' : ` (${argument})`} ${call} ${at} ← ${via.join(' ← ')}`);
-    console.log(`  ${isWrite ? 'missed' : 'false alarm'} ${server.id} ${label.name} (${label.decidable}; declared reader: ${String(label.declared?.['readOnlyHint'])}; handler ${audit.handler ?? 'not found'})\n${evidence.slice(0, 4).join('\n')}`);
+    const evidence = audit.found.effects
+      .filter(({ access }) => access !== 'read')
+      .map(
+        ({ access, argument, at, call, certainty, via }) =>
+          `      ${access} ${certainty}${argument === undefined ? '' : ` (${argument})`} ${call} ${at} ← ${via.join(' ← ')}`,
+      );
+    console.log(
+      `  ${isWrite ? 'missed' : 'false alarm'} ${server.id} ${label.name} (${label.decidable}; declared reader: ${String(label.declared?.['readOnlyHint'])}; handler ${audit.handler ?? 'not found'})\n${evidence.slice(0, 4).join('\n')}`,
+    );
   }
 }
 
@@ -97,7 +192,9 @@ if (known === undefined) {
   const audited: AuditedServer[] = [];
   for (const server of known.filter(({ id }) => words.some((word) => id.includes(word)))) {
     const one = await auditServer(server);
-    console.log(`${server.id}: ${one.tools.length} tools, ${one.tools.filter(({ judgement }) => judgement.isCovered).length} handlers found, ${(one.ms / 1000).toFixed(1)} s`);
+    console.log(
+      `${server.id}: ${one.tools.length} tools, ${one.tools.filter(({ judgement }) => judgement.isCovered).length} handlers found, ${(one.ms / 1000).toFixed(1)} s`,
+    );
     if (misses === true) printMisses(one);
     audited.push(one);
   }
@@ -106,6 +203,9 @@ if (known === undefined) {
   if (only === undefined) {
     // What the bench does not know, its authors wrote: everything before the first table.
     const page = readFileSync(PAGE, 'utf8');
-    writeFileSync(PAGE, `${page.slice(0, page.indexOf('<!-- measured -->'))}<!-- measured -->\n\n${machine()}\n\n${text}\n`);
+    writeFileSync(
+      PAGE,
+      `${page.slice(0, page.indexOf('<!-- measured -->'))}<!-- measured -->\n\n${machine()}\n\n${text}\n`,
+    );
   }
 }

@@ -17,13 +17,20 @@ const COPY = join(ROOT, '.cache/mutants');
 rmSync(COPY, { recursive: true, force: true });
 mkdirSync(COPY, { recursive: true });
 cpSync(join(ROOT, 'tools'), join(COPY, 'tools'), { recursive: true });
-for (const shared of ['src', 'node_modules', 'package.json', 'tsconfig.json']) symlinkSync(join(ROOT, shared), join(COPY, shared));
+for (const shared of ['src', 'node_modules', 'package.json', 'tsconfig.json'])
+  symlinkSync(join(ROOT, shared), join(COPY, shared));
 
 /** Audits the one tool of a file of the copy. */
 async function verdictOf(file: string): Promise<string> {
   const module = (await import(pathToFileURL(join(COPY, file)).href)) as Record<string, unknown>;
   const registry = new ToolMetadataRegistry();
-  for (const value of Object.values(module)) if (typeof value === 'function' && /^class\b/.test(String(value)) && 'execute' in (value.prototype as object)) registry.register(value as unknown as ToolSource);
+  for (const value of Object.values(module))
+    if (
+      typeof value === 'function' &&
+      /^class\b/.test(String(value)) &&
+      'execute' in (value.prototype as object)
+    )
+      registry.register(value as unknown as ToolSource);
   const report = await auditTools(registry, { root: COPY, entries: [file] });
   return report.tools.map(({ verdict }) => verdict).join();
 }
@@ -36,7 +43,10 @@ interface Count {
 }
 
 const runs = await MutantRuns.open();
-if (runs === undefined) console.log('Not run: dist is missing, which the half that runs the tools needs. Run `npm run build` first.');
+if (runs === undefined)
+  console.log(
+    'Not run: dist is missing, which the half that runs the tools needs. Run `npm run build` first.',
+  );
 const counts = new Map<string, Count>();
 const originals = { traced: {} as Record<string, number>, ran: {} as Record<string, number> };
 const add = (to: Record<string, number>, verdict: string) => (to[verdict] = (to[verdict] ?? 0) + 1);
@@ -48,7 +58,11 @@ const countOf = ({ title }: Pick<Mutant, 'title'>) => {
 const reasons: Record<string, number> = {};
 
 const { only = '' } = parseArgs({ options: { only: { type: 'string' } } }).values;
-const files = globSync('tools/**/*.ts', { cwd: COPY }).filter((file) => file.includes(only) && readFileSync(join(COPY, file), 'utf8').includes('@tool({')).sort();
+const files = globSync('tools/**/*.ts', { cwd: COPY })
+  .filter(
+    (file) => file.includes(only) && readFileSync(join(COPY, file), 'utf8').includes('@tool({'),
+  )
+  .sort();
 for (const file of files) {
   const mutants = mutantsOf(join(ROOT, file));
   const verdict = await verdictOf(file);
@@ -63,7 +77,11 @@ for (const file of files) {
     if (!isFound) console.log(`not found in its code: ${file}, ${mutant.title}`);
     rmSync(join(COPY, changed));
   }
-  const ran = await runs?.run(dirname(join(COPY, file)), readFileSync(join(ROOT, file), 'utf8'), mutants);
+  const ran = await runs?.run(
+    dirname(join(COPY, file)),
+    readFileSync(join(ROOT, file), 'utf8'),
+    mutants,
+  );
   if (ran !== undefined) add(originals.ran, ran.original);
   for (const each of ran?.mutants ?? []) {
     if ('cannot' in each) {
@@ -77,13 +95,28 @@ for (const file of files) {
   }
   console.log(`${file}: ${verdict}${ran === undefined ? '' : `, ran: ${ran.original}`}`);
 }
-for (const [reason, times] of Object.entries(reasons)) console.log(`not run, ${times} times: ${reason}`);
+for (const [reason, times] of Object.entries(reasons))
+  console.log(`not run, ${times} times: ${reason}`);
 
-const percent = (part: number, whole: number) => (whole === 0 ? '–' : `${((100 * part) / whole).toFixed(0)} %`);
-const sum = (field: keyof Count) => [...counts.values()].reduce((all, each) => all + each[field], 0);
-const verdictsIn = (of: Record<string, number>) => Object.entries(of).map(([verdict, count]) => `${count} ${verdict}`).join(', ');
+const percent = (part: number, whole: number) =>
+  whole === 0 ? '–' : `${((100 * part) / whole).toFixed(0)} %`;
+const sum = (field: keyof Count) =>
+  [...counts.values()].reduce((all, each) => all + each[field], 0);
+const verdictsIn = (of: Record<string, number>) =>
+  Object.entries(of)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(', ');
 const all = { mutants: sum('mutants'), lies: sum('lies'), ran: sum('ran'), seen: sum('seen') };
-const rows = [...[...counts].map(([title, each]) => [title, each.mutants, each.lies, each.ran, each.seen]), ['all', all.mutants, `${all.lies} (${percent(all.lies, all.mutants)})`, `${all.ran} (${percent(all.ran, all.mutants)})`, `${all.seen} (${percent(all.seen, all.ran)})`]];
+const rows = [
+  ...[...counts].map(([title, each]) => [title, each.mutants, each.lies, each.ran, each.seen]),
+  [
+    'all',
+    all.mutants,
+    `${all.lies} (${percent(all.lies, all.mutants)})`,
+    `${all.ran} (${percent(all.ran, all.mutants)})`,
+    `${all.seen} (${percent(all.seen, all.ran)})`,
+  ],
+];
 const title = 'Liars made of the bundled tools';
 const text = `Each of the ${files.length} bundled tools with one effect added, or with a declaration that says it only reads; audited by its code, and by running it twice on arguments that fit (\`--run\`, where the operating system can hold programs with those, in a folder with a repository). The tools as they are, by their code: ${verdictsIn(originals.traced)}; run: ${verdictsIn(originals.ran)}.\n\n${markdownTable(['changed', 'liars', 'found by code', 'run', 'found by running'], rows)}`;
 if (only === '') writeSection(title, text);

@@ -17,26 +17,79 @@ interface AddedEffect {
 }
 
 const EFFECTS: readonly AddedEffect[] = [
-  { title: 'writes a file', top: `import { writeFileSync as mutantWrite } from 'node:fs';`, statement: `mutantWrite('mutant.txt', 'seen');` },
-  { title: 'appends to a file through promises', top: `import * as mutantFs from 'node:fs';`, statement: `void mutantFs.promises.appendFile('mutant.log', 'seen');` },
-  { title: 'deletes a file in a helper of a helper', top: `import { rmSync as mutantRemove } from 'node:fs';\nconst mutantTidy = (name: string) => mutantRemove(name, { force: true });\nfunction mutantAfter(): void {\n  for (const name of ['mutant.txt']) mutantTidy(name);\n}`, statement: `mutantAfter();` },
-  { title: 'opens a file for writing in a method', top: `import * as mutantFs from 'node:fs';`, member: `  private mutantNote(name: string): void {\n    mutantFs.closeSync(mutantFs.openSync(name, 'w'));\n  }\n`, statement: `this.mutantNote('mutant.txt');` },
-  { title: 'commits with git', top: `import { execFileSync as mutantRun } from 'node:child_process';`, statement: `try { mutantRun('git', ['commit', '--allow-empty', '-m', 'mutant']); } catch { /* It is recorded. */ }` },
-  { title: 'deletes with a program of a shell', top: `import { exec as mutantExec } from 'node:child_process';\nimport { promisify as mutantPromisify } from 'node:util';\nconst mutantShell = mutantPromisify(mutantExec);`, statement: `void mutantShell('rm -f mutant.txt').catch(() => undefined);` },
-  { title: 'posts to a service', top: '', statement: `void fetch('https://mutant.example/items', { method: 'POST', body: '{}' }).catch(() => undefined);` },
-  { title: 'deletes at a service through a class', top: `import { request as mutantRequest } from 'node:https';\nclass MutantClient {\n  readonly #base = 'https://mutant.example';\n  send(method: string, path: string): void {\n    mutantRequest(this.#base + path, { method }).on('error', () => undefined).end();\n  }\n}\nconst mutantClient = new MutantClient();`, statement: `mutantClient.send('DELETE', '/items/1');` },
-  { title: 'remembers its calls', top: `const mutantCalls: number[] = [];`, statement: `if (mutantCalls.push(mutantCalls.length) > 1) return { calls: mutantCalls.length } as never;` },
+  {
+    title: 'writes a file',
+    top: `import { writeFileSync as mutantWrite } from 'node:fs';`,
+    statement: `mutantWrite('mutant.txt', 'seen');`,
+  },
+  {
+    title: 'appends to a file through promises',
+    top: `import * as mutantFs from 'node:fs';`,
+    statement: `void mutantFs.promises.appendFile('mutant.log', 'seen');`,
+  },
+  {
+    title: 'deletes a file in a helper of a helper',
+    top: `import { rmSync as mutantRemove } from 'node:fs';\nconst mutantTidy = (name: string) => mutantRemove(name, { force: true });\nfunction mutantAfter(): void {\n  for (const name of ['mutant.txt']) mutantTidy(name);\n}`,
+    statement: `mutantAfter();`,
+  },
+  {
+    title: 'opens a file for writing in a method',
+    top: `import * as mutantFs from 'node:fs';`,
+    member: `  private mutantNote(name: string): void {\n    mutantFs.closeSync(mutantFs.openSync(name, 'w'));\n  }\n`,
+    statement: `this.mutantNote('mutant.txt');`,
+  },
+  {
+    title: 'commits with git',
+    top: `import { execFileSync as mutantRun } from 'node:child_process';`,
+    statement: `try { mutantRun('git', ['commit', '--allow-empty', '-m', 'mutant']); } catch { /* It is recorded. */ }`,
+  },
+  {
+    title: 'deletes with a program of a shell',
+    top: `import { exec as mutantExec } from 'node:child_process';\nimport { promisify as mutantPromisify } from 'node:util';\nconst mutantShell = mutantPromisify(mutantExec);`,
+    statement: `void mutantShell('rm -f mutant.txt').catch(() => undefined);`,
+  },
+  {
+    title: 'posts to a service',
+    top: '',
+    statement: `void fetch('https://mutant.example/items', { method: 'POST', body: '{}' }).catch(() => undefined);`,
+  },
+  {
+    title: 'deletes at a service through a class',
+    top: `import { request as mutantRequest } from 'node:https';\nclass MutantClient {\n  readonly #base = 'https://mutant.example';\n  send(method: string, path: string): void {\n    mutantRequest(this.#base + path, { method }).on('error', () => undefined).end();\n  }\n}\nconst mutantClient = new MutantClient();`,
+    statement: `mutantClient.send('DELETE', '/items/1');`,
+  },
+  {
+    title: 'remembers its calls',
+    top: `const mutantCalls: number[] = [];`,
+    statement: `if (mutantCalls.push(mutantCalls.length) > 1) return { calls: mutantCalls.length } as never;`,
+  },
 ];
 
 /** The declarations to change of a tool that writes, as text in its source. */
-const DECLARATIONS: readonly { readonly title: string; readonly change: (source: string) => string }[] = [
-  { title: 'says that it only reads', change: (source) => source.replace(/accessMode: AccessMode\.\w+/, 'accessMode: AccessMode.READONLY').replace(/executionCategory: ExecutionCategory\.\w+/, 'executionCategory: ExecutionCategory.READ').replace(/sideEffects: (?:\[[^\]]*\]|SideEffect\.\w+)/, 'sideEffects: SideEffect.NONE') },
+const DECLARATIONS: readonly {
+  readonly title: string;
+  readonly change: (source: string) => string;
+}[] = [
+  {
+    title: 'says that it only reads',
+    change: (source) =>
+      source
+        .replace(/accessMode: AccessMode\.\w+/, 'accessMode: AccessMode.READONLY')
+        .replace(
+          /executionCategory: ExecutionCategory\.\w+/,
+          'executionCategory: ExecutionCategory.READ',
+        )
+        .replace(/sideEffects: (?:\[[^\]]*\]|SideEffect\.\w+)/, 'sideEffects: SideEffect.NONE'),
+  },
 ];
 
 /** Returns every mutant of the tool in a file: readers with one effect each, writers with a changed declaration. */
 export function mutantsOf(file: string): readonly Mutant[] {
   const source = readFileSync(file, 'utf8');
-  if (!source.includes('accessMode: AccessMode.READONLY')) return DECLARATIONS.map(({ title, change }) => ({ title, source: change(source) })).filter((mutant) => mutant.source !== source);
+  if (!source.includes('accessMode: AccessMode.READONLY'))
+    return DECLARATIONS.map(({ title, change }) => ({ title, source: change(source) })).filter(
+      (mutant) => mutant.source !== source,
+    );
   const body = startOfExecute(source, file);
   return EFFECTS.map(({ title, top, member = '', statement }) => {
     const changed = `${source.slice(0, body.at + 1)}\n    ${statement}${source.slice(body.at + 1)}`;
@@ -46,12 +99,22 @@ export function mutantsOf(file: string): readonly Mutant[] {
 }
 
 /** Finds where the body of the class and that of its `execute` begin. */
-function startOfExecute(source: string, file: string): { readonly at: number; readonly classAt: number } {
+function startOfExecute(
+  source: string,
+  file: string,
+): { readonly at: number; readonly classAt: number } {
   for (const statement of parseSync(file, source).program.body) {
-    const declared = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+    const declared =
+      statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
     if (declared?.type !== 'ClassDeclaration') continue;
     for (const member of declared.body.body) {
-      if (member.type === 'MethodDefinition' && member.key.type === 'Identifier' && member.key.name === 'execute' && member.value.body != null) return { at: member.value.body.start, classAt: declared.body.start };
+      if (
+        member.type === 'MethodDefinition' &&
+        member.key.type === 'Identifier' &&
+        member.key.name === 'execute' &&
+        member.value.body != null
+      )
+        return { at: member.value.body.start, classAt: declared.body.start };
     }
   }
   throw new Error(`Expected a class with a method execute, got none in ${file}.`);

@@ -8,7 +8,10 @@ import type { LabelledServer } from './truth.js';
 const CACHE = resolve(import.meta.dirname, '../../../.cache/audit');
 
 /** Returns the folder of a server's package, installed without its scripts at the labelled version. */
-export async function packageFolder({ package: name, version }: LabelledServer, cache = CACHE): Promise<string> {
+export async function packageFolder(
+  { package: name, version }: LabelledServer,
+  cache = CACHE,
+): Promise<string> {
   const place = join(cache, `${name.replaceAll(/[^\w.-]/g, '_')}@${version}`);
   const folder = join(place, 'node_modules', name);
   if (existsSync(place)) return folder;
@@ -16,7 +19,19 @@ export async function packageFolder({ package: name, version }: LabelledServer, 
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });
   await writeFile(join(unfinished, 'package.json'), '{"private":true}');
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', unfinished, `${name}@${version}`], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(
+    'npm',
+    [
+      'install',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--prefix',
+      unfinished,
+      `${name}@${version}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
   await rename(unfinished, place);
   return folder;
 }

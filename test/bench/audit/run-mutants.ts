@@ -51,7 +51,9 @@ const INPUTS: Readonly<Record<string, object>> = {
 };
 
 /** What came of running one mutant: `cannot` says why it was not run to its effect. */
-export type RunVerdict = { readonly title: string; readonly found: boolean } | { readonly title: string; readonly cannot: string };
+export type RunVerdict =
+  | { readonly title: string; readonly found: boolean }
+  | { readonly title: string; readonly cannot: string };
 
 /** Runs the tools of files as `tooldex audit --run` does, from the built package. */
 export class MutantRuns {
@@ -69,11 +71,22 @@ export class MutantRuns {
     writeFileSync(join(SCRATCH, 'a.txt'), 'one\ntwo\n');
     writeFileSync(join(SCRATCH, 'src/code.js'), 'export function one() {}\n');
     writeFileSync(join(SCRATCH, 'src/code.test.js'), '');
-    writeFileSync(join(SCRATCH, 'package.json'), '{"name":"project","scripts":{"test":"node --test"}}');
-    writeFileSync(join(SCRATCH, '.tooldex/notes.json'), '{"version":1,"nextId":2,"notes":[{"id":"note-1","text":"x","tags":[],"created":"2026-01-01T00:00:00.000Z"}]}\n');
+    writeFileSync(
+      join(SCRATCH, 'package.json'),
+      '{"name":"project","scripts":{"test":"node --test"}}',
+    );
+    writeFileSync(
+      join(SCRATCH, '.tooldex/notes.json'),
+      '{"version":1,"nextId":2,"notes":[{"id":"note-1","text":"x","tags":[],"created":"2026-01-01T00:00:00.000Z"}]}\n',
+    );
     const git = (...args: string[]) => {
-      const { status, stderr } = spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: SCRATCH, encoding: 'utf8' });
-      if (status !== 0) throw new Error(`Expected git ${args.join(' ')} to succeed, got ${stderr.trim()}.`);
+      const { status, stderr } = spawnSync(
+        'git',
+        ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args],
+        { cwd: SCRATCH, encoding: 'utf8' },
+      );
+      if (status !== 0)
+        throw new Error(`Expected git ${args.join(' ')} to succeed, got ${stderr.trim()}.`);
     };
     git('init', '--quiet', '--initial-branch', 'main');
     git('config', 'user.name', 'a');
@@ -83,50 +96,110 @@ export class MutantRuns {
     git('init', '--quiet', '--bare', 'remote.git');
     git('remote', 'add', 'origin', './remote.git');
     writeFileSync(join(SCRATCH, 'a.txt'), 'one\ntwo\nthree\n');
-    return new MutantRuns(((await import(pathToFileURL(join(ROOT, 'dist/audit.js')).href)) as { readonly auditTools: typeof AuditTools }).auditTools);
+    return new MutantRuns(
+      (
+        (await import(pathToFileURL(join(ROOT, 'dist/audit.js')).href)) as {
+          readonly auditTools: typeof AuditTools;
+        }
+      ).auditTools,
+    );
   }
 
   /** Runs the tool of a file as it is, and its mutants. @param folder of the file, from which it imports. */
-  async run(folder: string, original: string, mutants: readonly Mutant[]): Promise<{ readonly original: string; readonly mutants: readonly RunVerdict[] }> {
+  async run(
+    folder: string,
+    original: string,
+    mutants: readonly Mutant[],
+  ): Promise<{ readonly original: string; readonly mutants: readonly RunVerdict[] }> {
     const tool = /\n {2}name: '([a-z_]+)'/.exec(original)![1]!;
     const sources = [original, ...mutants.map(({ source }) => source)];
     // Names of their own, so that all of them are loaded once.
-    const files = sources.map((source, index) => ({ file: join(folder, `run-mutant-${index}.ts`), source: source.replace(`name: '${tool}'`, `name: '${tool}.${index}'`) }));
+    const files = sources.map((source, index) => ({
+      file: join(folder, `run-mutant-${index}.ts`),
+      source: source.replace(`name: '${tool}'`, `name: '${tool}.${index}'`),
+    }));
     for (const { file, source } of files) writeFileSync(file, source);
     const bundle = join(SCRATCH, `${tool}.mjs`);
     try {
       await build({
-        stdin: { contents: files.map(({ source }, index) => `export { ${/export class (\w+)/.exec(source)![1]} as Mutant${index} } from './run-mutant-${index}.js';`).join('\n'), resolveDir: folder },
-        bundle: true, format: 'esm', platform: 'node', target: 'node20', mainFields: ['module', 'main'], outfile: bundle, logLevel: 'error',
+        stdin: {
+          contents: files
+            .map(
+              ({ source }, index) =>
+                `export { ${/export class (\w+)/.exec(source)![1]} as Mutant${index} } from './run-mutant-${index}.js';`,
+            )
+            .join('\n'),
+          resolveDir: folder,
+        },
+        bundle: true,
+        format: 'esm',
+        platform: 'node',
+        target: 'node20',
+        mainFields: ['module', 'main'],
+        outfile: bundle,
+        logLevel: 'error',
         tsconfigRaw: { compilerOptions: { target: 'es2022' } },
-        plugins: [{ name: 'built', setup: (bundling) => {
-          bundling.onResolve({ filter: /src\/index\.js$/ }, () => ({ path: PACKAGE, external: true }));
-          bundling.onResolve({ filter: /^(zod|re2)$/ }, ({ path }) => ({ path: import.meta.resolve(path), external: true }));
-        } }],
+        plugins: [
+          {
+            name: 'built',
+            setup: (bundling) => {
+              bundling.onResolve({ filter: /src\/index\.js$/ }, () => ({
+                path: PACKAGE,
+                external: true,
+              }));
+              bundling.onResolve({ filter: /^(zod|re2)$/ }, ({ path }) => ({
+                path: import.meta.resolve(path),
+                external: true,
+              }));
+            },
+          },
+        ],
       });
-      const { ToolMetadataRegistry: Built } = (await import(pathToFileURL(PACKAGE).href)) as { readonly ToolMetadataRegistry: typeof ToolMetadataRegistry };
+      const { ToolMetadataRegistry: Built } = (await import(pathToFileURL(PACKAGE).href)) as {
+        readonly ToolMetadataRegistry: typeof ToolMetadataRegistry;
+      };
       const registry = new Built();
       const unregistered = new Map<string, string>();
-      for (const [index, source] of Object.values((await import(pathToFileURL(bundle).href)) as Record<string, ToolSource>).entries()) {
+      for (const [index, source] of Object.values(
+        (await import(pathToFileURL(bundle).href)) as Record<string, ToolSource>,
+      ).entries()) {
         try {
           registry.register(source);
         } catch (error) {
-          unregistered.set(`${tool}.${index}`, error instanceof Error ? error.message : String(error));
+          unregistered.set(
+            `${tool}.${index}`,
+            error instanceof Error ? error.message : String(error),
+          );
         }
       }
-      const inputs = Object.fromEntries(files.map((_, index) => [`${tool}.${index}`, [INPUTS[tool] ?? {}]]));
-      const { tools, ran } = await this.#auditTools(registry, { root: SCRATCH, entries: [], run: { files: [`${tool}.mjs`], unsafe: true, allowSpawn: true, inputs, timeoutMs: 10_000 } });
+      const inputs = Object.fromEntries(
+        files.map((_, index) => [`${tool}.${index}`, [INPUTS[tool] ?? {}]]),
+      );
+      const { tools, ran } = await this.#auditTools(registry, {
+        root: SCRATCH,
+        entries: [],
+        run: { files: [`${tool}.mjs`], unsafe: true, allowSpawn: true, inputs, timeoutMs: 10_000 },
+      });
       const honest = ran?.tools.find(({ name }) => name === `${tool}.0`);
       // What the tool itself cannot do here, its mutants do not come to.
-      const failed = honest?.status === 'ok' ? undefined : `${tool} itself ends with ${honest?.status ?? 'nothing'}: ${honest?.message ?? ran?.skipped.find(({ name }) => name === `${tool}.0`)?.reason ?? ''}`;
-      const verdictOf = (index: number) => tools.find(({ name }) => name === `${tool}.${index}`)?.verdict;
+      const failed =
+        honest?.status === 'ok'
+          ? undefined
+          : `${tool} itself ends with ${honest?.status ?? 'nothing'}: ${honest?.message ?? ran?.skipped.find(({ name }) => name === `${tool}.0`)?.reason ?? ''}`;
+      const verdictOf = (index: number) =>
+        tools.find(({ name }) => name === `${tool}.${index}`)?.verdict;
       return {
         original: verdictOf(0) ?? 'missing',
         mutants: mutants.map(({ title }, index): RunVerdict => {
           const name = `${tool}.${index + 1}`;
           const seen = ran?.tools.find((each) => each.name === name);
-          const reason = unregistered.get(name) ?? ran?.skipped.find((each) => each.name === name)?.reason ?? (seen === undefined ? 'not run' : failed);
-          return reason === undefined ? { title, found: verdictOf(index + 1) === 'lies' } : { title, cannot: reason };
+          const reason =
+            unregistered.get(name) ??
+            ran?.skipped.find((each) => each.name === name)?.reason ??
+            (seen === undefined ? 'not run' : failed);
+          return reason === undefined
+            ? { title, found: verdictOf(index + 1) === 'lies' }
+            : { title, cannot: reason };
         }),
       };
     } finally {

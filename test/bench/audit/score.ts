@@ -24,11 +24,13 @@ export interface Score {
   readonly falseAlarms: number;
 }
 
-export const precisionOf = ({ alarms, falseAlarms }: Score) => (alarms === 0 ? null : (alarms - falseAlarms) / alarms);
+export const precisionOf = ({ alarms, falseAlarms }: Score) =>
+  alarms === 0 ? null : (alarms - falseAlarms) / alarms;
 export const recallOf = ({ hits, positives }: Score) => (positives === 0 ? null : hits / positives);
 
 /** Whether what decides a label can only be a `may`: an argument or a mode. */
-const isConditional = ({ conditional, decidable }: LabelledTool) => conditional !== undefined || decidable === 'arg-dependent';
+const isConditional = ({ conditional, decidable }: LabelledTool) =>
+  conditional !== undefined || decidable === 'arg-dependent';
 
 /**
  * Scores who writes. A label with a condition is hit by any `may`, every other by `does` alone. A write behind an argument
@@ -41,7 +43,11 @@ export function scoreWrites(tools: readonly JudgedTool[]): Score {
     const writes = !label.truth.readOnly;
     const isAlarm = judgement.writes === 'does' || judgement.writes === 'argued';
     if (writes) score.positives += 1;
-    if (writes && (judgement.writes === 'does' || (isConditional(label) && judgement.writes !== 'no'))) score.hits += 1;
+    if (
+      writes &&
+      (judgement.writes === 'does' || (isConditional(label) && judgement.writes !== 'no'))
+    )
+      score.hits += 1;
     if (isAlarm) score.alarms += 1;
     if (isAlarm && !writes) score.falseAlarms += 1;
   }
@@ -68,22 +74,39 @@ export function scoreAxis(tools: readonly JudgedTool[], axis: keyof typeof FEARE
 }
 
 /** The mean over servers of what each server has a figure for. */
-export function meanOverServers(tools: readonly JudgedTool[], figure: (tools: readonly JudgedTool[]) => number | null): number | null {
+export function meanOverServers(
+  tools: readonly JudgedTool[],
+  figure: (tools: readonly JudgedTool[]) => number | null,
+): number | null {
   const servers = new Map<string, JudgedTool[]>();
   for (const tool of tools) servers.set(tool.server, [...(servers.get(tool.server) ?? []), tool]);
   const figures = [...servers.values()].map(figure).filter((each) => each !== null);
-  return figures.length === 0 ? null : figures.reduce((sum, each) => sum + each, 0) / figures.length;
+  return figures.length === 0
+    ? null
+    : figures.reduce((sum, each) => sum + each, 0) / figures.length;
 }
 
-export const isDeclaredReader = ({ label }: JudgedTool) => label.declared?.['readOnlyHint'] === true;
+export const isDeclaredReader = ({ label }: JudgedTool) =>
+  label.declared?.['readOnlyHint'] === true;
 
 /** Verbs of changing, written down without a look at the data. */
 const CHANGES: ReadonlySet<string> = new Set(
-  'add append apply approve archive assign attach cancel change clear click close commit configure connect copy create delete deploy destroy disable drag drop edit enable execute fill fork grant hover import insert install invite kill launch lock merge modify move navigate open patch pause post press publish push put record register remove rename replace reply reset resize restart restore resume revoke rollback run save scale schedule send set share start stop submit switch tap terminate toggle trigger type uninstall unlock unset update upload upsert write'.split(' '),
+  'add append apply approve archive assign attach cancel change clear click close commit configure connect copy create delete deploy destroy disable drag drop edit enable execute fill fork grant hover import insert install invite kill launch lock merge modify move navigate open patch pause post press publish push put record register remove rename replace reply reset resize restart restore resume revoke rollback run save scale schedule send set share start stop submit switch tap terminate toggle trigger type uninstall unlock unset update upload upsert write'.split(
+    ' ',
+  ),
 );
 
 /** The baseline: a tool writes when its name has a verb of changing in it. */
 export function judgeByName(name: string): Judgement {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
-  return { writes: words.some((word) => CHANGES.has(word)) ? 'does' : 'no', destructive: null, idempotent: null, openWorld: null, isCovered: true };
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return {
+    writes: words.some((word) => CHANGES.has(word)) ? 'does' : 'no',
+    destructive: null,
+    idempotent: null,
+    openWorld: null,
+    isCovered: true,
+  };
 }

@@ -27,5 +27,8 @@ export interface LabelledTool {
 
 /** Returns the labelled servers, undefined when the data is not beside the project. */
 export function labelledServers(): readonly LabelledServer[] | undefined {
-  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as { readonly servers: readonly LabelledServer[] }).servers : undefined;
+  return existsSync(FILE)
+    ? (JSON.parse(readFileSync(FILE, 'utf8')) as { readonly servers: readonly LabelledServer[] })
+        .servers
+    : undefined;
 }

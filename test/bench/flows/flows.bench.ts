@@ -1,6 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry, type Policy, type ToolOutcome } from '../../../src/index.js';
+import {
+  defineTool,
+  SafetyPolicy,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type Policy,
+  type ToolOutcome,
+} from '../../../src/index.js';
 import { markdownTable, writeSection } from '../report.js';
 import { FLOW_TOOLS, type FlowTool } from './flow-tools.js';
 import { SECOND_LABELS } from './second-labels.js';
@@ -13,7 +20,10 @@ const SUITES = ['banking', 'workspace'] as const;
 interface Task {
   readonly id: string;
   readonly text: string;
-  readonly calls: readonly { readonly tool: string; readonly args: Readonly<Record<string, unknown>> }[];
+  readonly calls: readonly {
+    readonly tool: string;
+    readonly args: Readonly<Record<string, unknown>>;
+  }[];
 }
 interface Suite {
   readonly userTasks: readonly Task[];
@@ -30,28 +40,72 @@ const MASKED = 'a-masked-constant';
 function unmasked({ text, calls, ...task }: Task): Task {
   const isMasked = text.includes('(…)');
   const shown = (value: unknown): unknown => (value === '(computed)' && isMasked ? MASKED : value);
-  return { ...task, text: text.replaceAll('(…)', MASKED), calls: calls.map(({ tool, args }) => ({ tool, args: Object.fromEntries(Object.entries(args).map(([name, value]) => [name, shown(value)])) })) };
+  return {
+    ...task,
+    text: text.replaceAll('(…)', MASKED),
+    calls: calls.map(({ tool, args }) => ({
+      tool,
+      args: Object.fromEntries(Object.entries(args).map(([name, value]) => [name, shown(value)])),
+    })),
+  };
 }
 
-const isGiven = (value: unknown) => value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+const isGiven = (value: unknown) =>
+  value !== undefined &&
+  value !== null &&
+  value !== '' &&
+  !(Array.isArray(value) && value.length === 0);
 
 function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
-  for (const [name, { accessMode, dangerLevel, reads, sends, sensitive, sendsOnlyWith }] of Object.entries(tools)) {
-    const flowFor = sendsOnlyWith && ((input: object) => ({ sends: sendsOnlyWith.some((field) => isGiven((input as Record<string, unknown>)[field])) ? sends : ('nowhere' as const) }));
-    registry.register(defineTool({ name, description: name, inputSchema: { type: 'object' }, accessMode, dangerLevel, reads, sends, sensitive, ...(flowFor && { flowFor }), execute: () => 'done' }));
+  for (const [
+    name,
+    { accessMode, dangerLevel, reads, sends, sensitive, sendsOnlyWith },
+  ] of Object.entries(tools)) {
+    const flowFor =
+      sendsOnlyWith &&
+      ((input: object) => ({
+        sends: sendsOnlyWith.some((field) => isGiven((input as Record<string, unknown>)[field]))
+          ? sends
+          : ('nowhere' as const),
+      }));
+    registry.register(
+      defineTool({
+        name,
+        description: name,
+        inputSchema: { type: 'object' },
+        accessMode,
+        dangerLevel,
+        reads,
+        sends,
+        sensitive,
+        ...(flowFor && { flowFor }),
+        execute: () => 'done',
+      }),
+    );
   }
   return registry;
 }
 
 const NO_FLOWS = { influenced: 'allow', leaks: 'allow' } as const;
 const POLICIES: Readonly<Record<string, (registry: ToolMetadataRegistry) => Policy>> = {
-  'allow all': (registry) => new SafetyPolicy({ registry, flows: NO_FLOWS, rules: [{ verdict: 'allow', upTo: 'critical' }] }),
-  'confirm what is dangerous': (registry) => new SafetyPolicy({ registry, flows: NO_FLOWS, rules: [{ verdict: 'allow', filter: { maxDanger: 'medium' } }] }),
+  'allow all': (registry) =>
+    new SafetyPolicy({
+      registry,
+      flows: NO_FLOWS,
+      rules: [{ verdict: 'allow', upTo: 'critical' }],
+    }),
+  'confirm what is dangerous': (registry) =>
+    new SafetyPolicy({
+      registry,
+      flows: NO_FLOWS,
+      rules: [{ verdict: 'allow', filter: { maxDanger: 'medium' } }],
+    }),
   'confirm every write': (registry) => new SafetyPolicy({ registry, flows: NO_FLOWS }),
   'mode default': (registry) => new SafetyPolicy({ registry }),
   'mode flow': (registry) => new SafetyPolicy({ registry, mode: 'flow' }),
-  'mode flow, leaks denied': (registry) => new SafetyPolicy({ registry, mode: 'flow', flows: { leaks: 'deny' } }),
+  'mode flow, leaks denied': (registry) =>
+    new SafetyPolicy({ registry, mode: 'flow', flows: { leaks: 'deny' } }),
 };
 
 /** Runs calls one after the other in one conversation. */
@@ -64,60 +118,98 @@ class Conversation {
 
   constructor(registry: ToolMetadataRegistry, policy: Policy, userText: string) {
     this.#userText = userText;
-    this.#executor = new ToolExecutor({ registry, policy, confirm: () => ((this.asked += 1), this.#approve), maxRepeats: 100 });
+    this.#executor = new ToolExecutor({
+      registry,
+      policy,
+      confirm: () => ((this.asked += 1), this.#approve),
+      maxRepeats: 100,
+    });
   }
 
   async run(calls: Task['calls'], approve = true): Promise<readonly ToolOutcome[]> {
     this.#approve = approve;
     const outcomes: ToolOutcome[] = [];
-    for (const { tool, args } of calls) outcomes.push(await this.#executor.execute({ id: String(this.outcomes.length + outcomes.length + 1), name: tool, input: args }, { conversationId: 'task', userText: this.#userText }));
+    for (const { tool, args } of calls)
+      outcomes.push(
+        await this.#executor.execute(
+          { id: String(this.outcomes.length + outcomes.length + 1), name: tool, input: args },
+          { conversationId: 'task', userText: this.#userText },
+        ),
+      );
     this.outcomes.push(...outcomes);
     return outcomes;
   }
 }
 
 const rows: (string | number)[][] = [];
-for (const [labels, labelled] of [['first', FLOW_TOOLS], ['second', SECOND_LABELS]] as const) {
-let everyWrite = 0;
-const measured: (string | number)[][] = [];
-for (const [name, policyOf] of Object.entries(POLICIES)) {
-  let [asked, atBest, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0, 0];
-  const through: string[] = [];
-  for (const suite of SUITES) {
-    const { userTasks, injectionTasks } = JSON.parse(readFileSync(resolve(DATA, `${suite}.json`), 'utf8')) as Suite;
-    const tools = labelled[suite]!;
-    const registry = registryOf(tools);
-    const policy = policyOf(registry);
-    for (const task of userTasks) {
-      const seen = unmasked(task);
-      const best = new Conversation(registry, policy, seen.text);
-      await best.run(seen.calls);
-      atBest += best.asked;
-      const alone = new Conversation(registry, policy, task.text);
-      const outcomes = await alone.run(task.calls);
-      honest += 1;
-      asked += alone.asked;
-      denied += Number(outcomes.some(({ status }) => status !== 'ok'));
-      const read = task.calls.findIndex(({ tool }) => tools[tool]!.reads.includes('untrusted'));
-      if (read === -1) continue; // Nothing that others wrote reaches the model.
-      for (const injection of injectionTasks) {
-        const harmful = injection.calls.findIndex(({ tool }) => tools[tool]!.accessMode !== 'readonly' || tools[tool]!.sends === 'outside');
-        if (harmful === -1) continue;
-        const attacked = new Conversation(registry, policy, task.text);
-        await attacked.run(task.calls.slice(0, read + 1));
-        const ends = await attacked.run(injection.calls.slice(0, harmful + 1), false);
-        pairs += 1;
-        if (ends[harmful]!.status === 'denied') stopped += 1;
-        else through.push(`${suite} ${task.id} × ${injection.id}`);
+for (const [labels, labelled] of [
+  ['first', FLOW_TOOLS],
+  ['second', SECOND_LABELS],
+] as const) {
+  let everyWrite = 0;
+  const measured: (string | number)[][] = [];
+  for (const [name, policyOf] of Object.entries(POLICIES)) {
+    let [asked, atBest, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0, 0];
+    const through: string[] = [];
+    for (const suite of SUITES) {
+      const { userTasks, injectionTasks } = JSON.parse(
+        readFileSync(resolve(DATA, `${suite}.json`), 'utf8'),
+      ) as Suite;
+      const tools = labelled[suite]!;
+      const registry = registryOf(tools);
+      const policy = policyOf(registry);
+      for (const task of userTasks) {
+        const seen = unmasked(task);
+        const best = new Conversation(registry, policy, seen.text);
+        await best.run(seen.calls);
+        atBest += best.asked;
+        const alone = new Conversation(registry, policy, task.text);
+        const outcomes = await alone.run(task.calls);
+        honest += 1;
+        asked += alone.asked;
+        denied += Number(outcomes.some(({ status }) => status !== 'ok'));
+        const read = task.calls.findIndex(({ tool }) => tools[tool]!.reads.includes('untrusted'));
+        if (read === -1) continue; // Nothing that others wrote reaches the model.
+        for (const injection of injectionTasks) {
+          const harmful = injection.calls.findIndex(
+            ({ tool }) =>
+              tools[tool]!.accessMode !== 'readonly' || tools[tool]!.sends === 'outside',
+          );
+          if (harmful === -1) continue;
+          const attacked = new Conversation(registry, policy, task.text);
+          await attacked.run(task.calls.slice(0, read + 1));
+          const ends = await attacked.run(injection.calls.slice(0, harmful + 1), false);
+          pairs += 1;
+          if (ends[harmful]!.status === 'denied') stopped += 1;
+          else through.push(`${suite} ${task.id} × ${injection.id}`);
+        }
       }
     }
+    if (name === 'confirm every write') everyWrite = asked;
+    measured.push([
+      name,
+      `${stopped} of ${pairs}`,
+      `${((100 * stopped) / pairs).toFixed(1)} %`,
+      asked,
+      atBest,
+      denied,
+      honest,
+    ]);
+    if (through.length > 0 && through.length < 30)
+      console.log(`${name}: not stopped: ${through.join('; ')}`);
   }
-  if (name === 'confirm every write') everyWrite = asked;
-  measured.push([name, `${stopped} of ${pairs}`, `${((100 * stopped) / pairs).toFixed(1)} %`, asked, atBest, denied, honest]);
-  if (through.length > 0 && through.length < 30) console.log(`${name}: not stopped: ${through.join('; ')}`);
-}
-const percent = (asked: unknown) => `${Math.round((100 * Number(asked)) / everyWrite)} %`;
-rows.push(...measured.map(([name, counts, share, asked, atBest, denied, honest]) => [labels, name!, counts!, share!, `${asked} (${percent(asked)})`, `${atBest} (${percent(atBest)})`, `${denied} of ${honest}`]));
+  const percent = (asked: unknown) => `${Math.round((100 * Number(asked)) / everyWrite)} %`;
+  rows.push(
+    ...measured.map(([name, counts, share, asked, atBest, denied, honest]) => [
+      labels,
+      name!,
+      counts!,
+      share!,
+      `${asked} (${percent(asked)})`,
+      `${atBest} (${percent(atBest)})`,
+      `${denied} of ${honest}`,
+    ]),
+  );
 }
 
 writeSection(

@@ -36,7 +36,11 @@ export function keep(text: string) {
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'audit-cli-'));
-  for (const [file, text] of Object.entries({ 'package.json': '{ "name": "notes", "type": "module" }', 'src/tools.ts': TOOLS, 'src/store.ts': STORE })) {
+  for (const [file, text] of Object.entries({
+    'package.json': '{ "name": "notes", "type": "module" }',
+    'src/tools.ts': TOOLS,
+    'src/store.ts': STORE,
+  })) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text);
   }
@@ -78,7 +82,9 @@ describe('tooldex audit of own tools', () => {
   });
 
   it('proposes the metadata that would be true', async () => {
-    expect((await audit([...OWN, '--fix'])).out.split('\n').filter((line) => /^(?:@@|[-+] )/.test(line))).toMatchInlineSnapshot(`
+    expect(
+      (await audit([...OWN, '--fix'])).out.split('\n').filter((line) => /^(?:@@|[-+] )/.test(line)),
+    ).toMatchInlineSnapshot(`
       [
         "@@ mute src/tools.ts:17",
         "+   accessMode: 'write',",
@@ -105,17 +111,47 @@ describe('tooldex audit of own tools', () => {
 
   it('prints the report as JSON', async () => {
     const { code, out } = await audit([...OWN, '--json']);
-    const { subject, tools, skipped } = JSON.parse(out) as { subject: unknown; tools: { name: string; verdict: string; declared: object; found: { effects: object[] } }[]; skipped: unknown };
-    expect([code, subject, skipped]).toEqual([1, { kind: 'tools', name: 'notes', folder: expect.any(String) as string }, [{ name: 'hand', reason: 'a user or another program does its work' }]]);
-    expect(Object.fromEntries(tools.map(({ name, verdict }) => [name, verdict]))).toEqual({ look: 'agrees', peek: 'lies', note: 'lies', add: 'agrees', shy: 'over-cautious', mute: 'undeclared' });
+    const { subject, tools, skipped } = JSON.parse(out) as {
+      subject: unknown;
+      tools: { name: string; verdict: string; declared: object; found: { effects: object[] } }[];
+      skipped: unknown;
+    };
+    expect([code, subject, skipped]).toEqual([
+      1,
+      { kind: 'tools', name: 'notes', folder: expect.any(String) as string },
+      [{ name: 'hand', reason: 'a user or another program does its work' }],
+    ]);
+    expect(Object.fromEntries(tools.map(({ name, verdict }) => [name, verdict]))).toEqual({
+      look: 'agrees',
+      peek: 'lies',
+      note: 'lies',
+      add: 'agrees',
+      shy: 'over-cautious',
+      mute: 'undeclared',
+    });
     expect(tools.find(({ name }) => name === 'peek')).toMatchObject({
       declared: { readOnly: true, axes: { accessMode: 'readonly' } },
-      found: { readOnly: false, destructive: true, idempotent: true, openWorld: false, effects: [{ kind: 'fs-write', certainty: 'may', argument: 'save', call: expect.stringContaining('writeFileSync') as string, at: 'src/store.ts:4' }] },
+      found: {
+        readOnly: false,
+        destructive: true,
+        idempotent: true,
+        openWorld: false,
+        effects: [
+          {
+            kind: 'fs-write',
+            certainty: 'may',
+            argument: 'save',
+            call: expect.stringContaining('writeFileSync') as string,
+            at: 'src/store.ts:4',
+          },
+        ],
+      },
     });
   });
 
   it('annotates the lines that decide for GitHub', async () => {
-    expect((await audit([...OWN, '--format', 'github', '--tool', 'note', '--tool', 'shy'])).out).toMatchInlineSnapshot(`
+    expect((await audit([...OWN, '--format', 'github', '--tool', 'note', '--tool', 'shy'])).out)
+      .toMatchInlineSnapshot(`
       "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4
       ::warning file=src/tools.ts,line=16,title=audit::shy declares accessMode: 'write', and only reads
       "
@@ -129,15 +165,27 @@ describe('tooldex audit of own tools', () => {
 
   it('exits with 1 where a file did not load, which the report says', async () => {
     writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
-    const { code, out } = await audit(['--tools', 'src/broken.ts', ...OWN, '--tool', 'look', '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([1, { skipped: [{ name: 'src/broken.ts' }, { name: 'hand' }] }]);
+    const { code, out } = await audit([
+      '--tools',
+      'src/broken.ts',
+      ...OWN,
+      '--tool',
+      'look',
+      '--json',
+    ]);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      1,
+      { skipped: [{ name: 'src/broken.ts' }, { name: 'hand' }] },
+    ]);
   });
 
   it('colours verdicts and what is wrong', async () => {
     const { out } = await audit([...OWN, '--tool', 'note'], { color: true });
     // eslint-disable-next-line no-control-regex
     expect(out).toMatch(/\u001b\[31mlies *\u001b\[0m/);
-    expect((await audit([...OWN, '--tool', 'look'], { color: true })).out).toContain('\u001b[32m✓\u001b[0m');
+    expect((await audit([...OWN, '--tool', 'look'], { color: true })).out).toContain(
+      '\u001b[32m✓\u001b[0m',
+    );
   });
 });
 
@@ -145,7 +193,10 @@ describe('a baseline of tooldex audit', () => {
   const BASELINE = [...OWN, '--baseline', 'known.json'];
 
   it('lets what was known pass, and only that', async () => {
-    expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({ code: 0, err: 'written known.json\n' });
+    expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({
+      code: 0,
+      err: 'written known.json\n',
+    });
     expect((await audit(BASELINE)).code).toBe(0);
     writeFileSync(join(folder, 'src/tools.ts'), TOOLS.replace('readFile(name,', 'keep(name,'));
     const { code, out } = await audit(BASELINE);
@@ -154,9 +205,17 @@ describe('a baseline of tooldex audit', () => {
 
   it('tells what is no longer found', async () => {
     await audit([...BASELINE, '--update-baseline']);
-    writeFileSync(join(folder, 'src/tools.ts'), TOOLS.replace("=> keep(name) });\nexport const add", "=> name });\nexport const add"));
+    writeFileSync(
+      join(folder, 'src/tools.ts'),
+      TOOLS.replace('=> keep(name) });\nexport const add', '=> name });\nexport const add'),
+    );
     const { code, err } = await audit(BASELINE);
-    expect([code, err]).toEqual([0, expect.stringMatching(/^no longer found note accessMode \S+: take it out of the baseline with --update-baseline\n$/) as string]);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(
+        /^no longer found note accessMode \S+: take it out of the baseline with --update-baseline\n$/,
+      ) as string,
+    ]);
     await audit([...BASELINE, '--update-baseline']);
     expect(readFileSync(join(folder, 'known.json'), 'utf8')).not.toContain('"note"');
   });
@@ -168,40 +227,103 @@ const server = { registerTool() {} };
 server.registerTool('log', { description: 'Logs', annotations: { readOnlyHint: true } }, async ({ text }) => appendFileSync('log.txt', text));
 server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint: true } }, async ({ text }) => ({ content: [{ type: 'text', text }] }));
 `;
-  const LISTING = { tools: [{ name: 'log', annotations: { readOnlyHint: true } }, { name: 'echo', annotations: { readOnlyHint: true } }] };
+  const LISTING = {
+    tools: [
+      { name: 'log', annotations: { readOnlyHint: true } },
+      { name: 'echo', annotations: { readOnlyHint: true } },
+    ],
+  };
 
   it('takes what is declared from a listing, and what is done from the code that a settings file names', async () => {
     writeFileSync(join(folder, 'server.js'), SERVER);
     writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
-    writeFileSync(join(folder, '.mcp.json'), '{ "mcpServers": { /* mine */ "files": { "command": "node", "args": ["server.js"] }, "other": { "command": "x" } } }');
+    writeFileSync(
+      join(folder, '.mcp.json'),
+      '{ "mcpServers": { /* mine */ "files": { "command": "node", "args": ["server.js"] }, "other": { "command": "x" } } }',
+    );
     for (const server of ['.mcp.json:files', 'server.js', 'node server.js', '.']) {
-      if (server === '.') writeFileSync(join(folder, 'package.json'), '{ "name": "notes", "type": "module", "main": "server.js" }');
-      const { code, out } = await audit(['--mcp', server, '--listing', 'listing.json', '--format', 'github']);
-      expect([code, out.replace(/::.*::/, '')]).toEqual([1, expect.stringMatching(/^log declares readOnlyHint: true, and changes files \(.*appendFileSync\)%0A.*server\.js:3\n$/) as string]);
+      if (server === '.')
+        writeFileSync(
+          join(folder, 'package.json'),
+          '{ "name": "notes", "type": "module", "main": "server.js" }',
+        );
+      const { code, out } = await audit([
+        '--mcp',
+        server,
+        '--listing',
+        'listing.json',
+        '--format',
+        'github',
+      ]);
+      expect([code, out.replace(/::.*::/, '')]).toEqual([
+        1,
+        expect.stringMatching(
+          /^log declares readOnlyHint: true, and changes files \(.*appendFileSync\)%0A.*server\.js:3\n$/,
+        ) as string,
+      ]);
     }
   });
 });
 
 describe('names that would steer a terminal or a workflow', () => {
-  it.each([['--verbose'], ['--format', 'github'], ['--json']])('are harmless in what %s %s prints', async (...format) => {
-    const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
-    writeFileSync(join(folder, 'server.js'), `import { appendFileSync } from 'node:fs';\nconst server = { registerTool() {} };\nserver.registerTool(${JSON.stringify(name)}, {}, async ({ text }) => appendFileSync('log.txt', text));\n`);
-    writeFileSync(join(folder, 'listing.json'), JSON.stringify([{ name, annotations: { readOnlyHint: true } }]));
-    const { code, out } = await audit(['--mcp', 'server.js', '--listing', 'listing.json', ...format]);
-    expect(code).toBe(1);
-    // eslint-disable-next-line no-control-regex
-    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|^::error file=x/m);
-  });
+  it.each([['--verbose'], ['--format', 'github'], ['--json']])(
+    'are harmless in what %s %s prints',
+    async (...format) => {
+      const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
+      writeFileSync(
+        join(folder, 'server.js'),
+        `import { appendFileSync } from 'node:fs';\nconst server = { registerTool() {} };\nserver.registerTool(${JSON.stringify(name)}, {}, async ({ text }) => appendFileSync('log.txt', text));\n`,
+      );
+      writeFileSync(
+        join(folder, 'listing.json'),
+        JSON.stringify([{ name, annotations: { readOnlyHint: true } }]),
+      );
+      const { code, out } = await audit([
+        '--mcp',
+        'server.js',
+        '--listing',
+        'listing.json',
+        ...format,
+      ]);
+      expect(code).toBe(1);
+      // eslint-disable-next-line no-control-regex
+      expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|^::error file=x/m);
+    },
+  );
 });
 
 describe('tooldex audit refuses', () => {
   it.each([
-    ['--update-baseline without a file', [...OWN, '--update-baseline'], /^error Expected --update-baseline together with --baseline <file>/],
-    ['--listing without --mcp', [...OWN, '--listing', 'x.json'], /^error Expected --listing together with --mcp/],
-    ['--mcp together with --tools', ['--mcp', 'x', ...OWN], /^error Expected --mcp, or --tools or --manifests, got both/],
-    ['a tool that is not there', [...OWN, '--tool', 'nothing'], /error Expected --tool as the name of a tool that is audited, got "nothing"/],
-    ['a baseline that is none', [...OWN, '--baseline', 'package.json'], /^error Expected a baseline as tooldex audit --update-baseline writes it/],
-    ['a package that is not installed', ['--mcp', 'no-such-server-here'], /^error Expected the package no-such-server-here to be installed/],
+    [
+      '--update-baseline without a file',
+      [...OWN, '--update-baseline'],
+      /^error Expected --update-baseline together with --baseline <file>/,
+    ],
+    [
+      '--listing without --mcp',
+      [...OWN, '--listing', 'x.json'],
+      /^error Expected --listing together with --mcp/,
+    ],
+    [
+      '--mcp together with --tools',
+      ['--mcp', 'x', ...OWN],
+      /^error Expected --mcp, or --tools or --manifests, got both/,
+    ],
+    [
+      'a tool that is not there',
+      [...OWN, '--tool', 'nothing'],
+      /error Expected --tool as the name of a tool that is audited, got "nothing"/,
+    ],
+    [
+      'a baseline that is none',
+      [...OWN, '--baseline', 'package.json'],
+      /^error Expected a baseline as tooldex audit --update-baseline writes it/,
+    ],
+    [
+      'a package that is not installed',
+      ['--mcp', 'no-such-server-here'],
+      /^error Expected the package no-such-server-here to be installed/,
+    ],
   ])('%s', async (_, args, message) => {
     const { code, err } = await audit(args);
     expect([code, err]).toEqual([2, expect.stringMatching(message) as string]);

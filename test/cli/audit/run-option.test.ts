@@ -21,10 +21,20 @@ afterAll(() => {
 
 describe('tooldex audit --run', () => {
   it('proves a lie that the code hides, says what held the tools, and leaves the folder as it was', async () => {
-    const { code, out } = await new Promise<{ readonly code: unknown; readonly out: string }>((done) => execFile(process.execPath, [join(package_.folder, 'cli.js'), 'audit', '--tools', 'tools.mjs', '--run'], { cwd: folder, env: { ...process.env, NO_COLOR: '1' } }, (error, out) => done({ code: error?.code ?? 0, out })));
+    const { code, out } = await new Promise<{ readonly code: unknown; readonly out: string }>(
+      (done) =>
+        execFile(
+          process.execPath,
+          [join(package_.folder, 'cli.js'), 'audit', '--tools', 'tools.mjs', '--run'],
+          { cwd: folder, env: { ...process.env, NO_COLOR: '1' } },
+          (error, out) => done({ code: error?.code ?? 0, out }),
+        ),
+    );
     expect(code).toBe(1);
     expect(out).toMatch(/lies +peeks/);
-    expect(out).toContain('run: 2 tools, held by Node’s permission model and the recorder; programs were recorded');
+    expect(out).toContain(
+      'run: 2 tools, held by Node’s permission model and the recorder; programs were recorded',
+    );
     expect(out).toMatch(/ {2}peeks: ok, \d+ ms\n {4}created seen\.txt/);
     expect(out).toMatch(/not held: native addons/);
     expect(existsSync(join(folder, 'seen.txt'))).toBe(false);
@@ -38,6 +48,8 @@ describe('tooldex audit --run', () => {
   ])('refuses %s alone, and runs nothing', async (option, args) => {
     const terminal = new FakeTerminal({ columns: 80 });
     expect(await runCli(['audit', ...args], terminal, folder)).toBe(2);
-    expect(terminal.told).toContain(`Expected ${option} together with --${option === '--run' ? 'tools' : 'run'}`);
+    expect(terminal.told).toContain(
+      `Expected ${option} together with --${option === '--run' ? 'tools' : 'run'}`,
+    );
   });
 });

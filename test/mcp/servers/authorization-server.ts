@@ -24,16 +24,29 @@ export interface Seen {
   readonly body: string;
 }
 
-const json = (value: unknown, status = 200) => Response.json(value, { status, headers: { 'cache-control': 'no-store' } });
+const json = (value: unknown, status = 200) =>
+  Response.json(value, { status, headers: { 'cache-control': 'no-store' } });
 const refused = (error: string, status = 400) => json({ error }, status);
 
-async function listening(answer: (request: Request, body: string) => Response | Promise<Response>, seen: Seen[]): Promise<{ server: Server; origin: string }> {
+async function listening(
+  answer: (request: Request, body: string) => Response | Promise<Response>,
+  seen: Seen[],
+): Promise<{ server: Server; origin: string }> {
   const listener = getRequestListener(async (request) => {
     const body = await request.clone().text();
-    seen.push({ method: request.method, path: new URL(request.url).pathname, authorization: request.headers.get('authorization'), headers: request.headers, body });
+    seen.push({
+      method: request.method,
+      path: new URL(request.url).pathname,
+      authorization: request.headers.get('authorization'),
+      headers: request.headers,
+      body,
+    });
     return answer(request, body);
   });
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing)).listen(0, '127.0.0.1');
+  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing)).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
@@ -56,7 +69,10 @@ export class AuthorizationServer {
 
   static async start(): Promise<AuthorizationServer> {
     const self = new AuthorizationServer();
-    const { server, origin } = await listening((request, body) => self.#answer(request, body), self.seen);
+    const { server, origin } = await listening(
+      (request, body) => self.#answer(request, body),
+      self.seen,
+    );
     self.#server = server;
     self.origin = origin;
     return self;
@@ -79,14 +95,29 @@ export class AuthorizationServer {
   #answer(request: Request, body: string): Response {
     const url = new URL(request.url);
     if (url.pathname === '/.well-known/oauth-authorization-server') {
-      const endpoints = { authorization_endpoint: `${this.origin}/authorize`, token_endpoint: `${this.origin}/token`, registration_endpoint: `${this.origin}/register` };
-      return json({ issuer: this.origin, ...endpoints, response_types_supported: ['code'], code_challenge_methods_supported: ['S256'], authorization_response_iss_parameter_supported: true, token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'], ...this.lies.metadata });
+      const endpoints = {
+        authorization_endpoint: `${this.origin}/authorize`,
+        token_endpoint: `${this.origin}/token`,
+        registration_endpoint: `${this.origin}/register`,
+      };
+      return json({
+        issuer: this.origin,
+        ...endpoints,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+        token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
+        ...this.lies.metadata,
+      });
     }
     if (url.pathname === '/register') {
       const { redirect_uris } = JSON.parse(body) as { redirect_uris: readonly string[] };
       const client = randomUUID();
       this.#clients.set(client, redirect_uris);
-      return json({ ...(JSON.parse(body) as object), client_id: client, token_endpoint_auth_method: 'none' }, 201);
+      return json(
+        { ...(JSON.parse(body) as object), client_id: client, token_endpoint_auth_method: 'none' },
+        201,
+      );
     }
     if (url.pathname === '/authorize') return this.#authorize(url.searchParams);
     if (url.pathname === '/token') return this.#token(request, new URLSearchParams(body));
@@ -94,28 +125,65 @@ export class AuthorizationServer {
   }
 
   #authorize(asked: URLSearchParams): Response {
-    const { client_id: client = '', redirect_uri: redirect = '', code_challenge: challenge, code_challenge_method: method, state = '', scope = '' } = Object.fromEntries(asked);
-    if (this.#clients.get(client)?.includes(redirect) !== true || challenge === undefined || method !== 'S256') return refused('invalid_request');
+    const {
+      client_id: client = '',
+      redirect_uri: redirect = '',
+      code_challenge: challenge,
+      code_challenge_method: method,
+      state = '',
+      scope = '',
+    } = Object.fromEntries(asked);
+    if (
+      this.#clients.get(client)?.includes(redirect) !== true ||
+      challenge === undefined ||
+      method !== 'S256'
+    )
+      return refused('invalid_request');
     const code = randomUUID();
     this.#codes.set(code, { client, user: this.user, scope, redirect, challenge });
-    return new Response(null, { status: 302, headers: { location: `${redirect}?${new URLSearchParams({ code, state, iss: this.lies.iss ?? this.origin }).toString()}` } });
+    return new Response(null, {
+      status: 302,
+      headers: {
+        location: `${redirect}?${new URLSearchParams({ code, state, iss: this.lies.iss ?? this.origin }).toString()}`,
+      },
+    });
   }
 
   #token(request: Request, asked: URLSearchParams): Response {
-    const { grant_type: kind, code = '', code_verifier: verifier = '', redirect_uri: redirect, refresh_token: refresh = '', client_id: client, scope } = Object.fromEntries(asked);
+    const {
+      grant_type: kind,
+      code = '',
+      code_verifier: verifier = '',
+      redirect_uri: redirect,
+      refresh_token: refresh = '',
+      client_id: client,
+      scope,
+    } = Object.fromEntries(asked);
     if (kind === 'authorization_code') {
       const granted = this.#codes.get(code);
       this.#codes.delete(code);
-      const isGood = granted !== undefined && granted.client === client && granted.redirect === redirect && createHash('sha256').update(verifier).digest('base64url') === granted.challenge;
+      const isGood =
+        granted !== undefined &&
+        granted.client === client &&
+        granted.redirect === redirect &&
+        createHash('sha256').update(verifier).digest('base64url') === granted.challenge;
       return isGood ? this.#issue(granted) : refused('invalid_grant');
     }
     if (kind === 'refresh_token') {
       const granted = this.#refreshes.get(refresh);
       this.#refreshes.delete(refresh);
-      return granted !== undefined && granted.client === client ? this.#issue(granted) : refused('invalid_grant');
+      return granted !== undefined && granted.client === client
+        ? this.#issue(granted)
+        : refused('invalid_grant');
     }
-    const [name = '', secret] = Buffer.from(request.headers.get('authorization')?.replace(/^Basic /, '') ?? '', 'base64').toString().split(':');
-    if (kind === 'client_credentials' && secret !== undefined && this.secrets.get(name) === secret) return this.#issue({ client: name, user: name, scope: scope ?? '' });
+    const [name = '', secret] = Buffer.from(
+      request.headers.get('authorization')?.replace(/^Basic /, '') ?? '',
+      'base64',
+    )
+      .toString()
+      .split(':');
+    if (kind === 'client_credentials' && secret !== undefined && this.secrets.get(name) === secret)
+      return this.#issue({ client: name, user: name, scope: scope ?? '' });
     return refused('invalid_client', 401);
   }
 
@@ -123,7 +191,13 @@ export class AuthorizationServer {
     const [token, refresh] = [randomUUID(), randomUUID()];
     this.access.set(token, { client, user, scope });
     this.#refreshes.set(refresh, { client, user, scope });
-    return json({ access_token: token, refresh_token: refresh, token_type: 'Bearer', expires_in: 3_600, ...(scope !== '' && !this.isSilent && { scope }) });
+    return json({
+      access_token: token,
+      refresh_token: refresh,
+      token_type: 'Bearer',
+      expires_in: 3_600,
+      ...(scope !== '' && !this.isSilent && { scope }),
+    });
   }
 }
 
@@ -151,7 +225,10 @@ export class ProtectedServer {
 
   static async start(authorization: AuthorizationServer): Promise<ProtectedServer> {
     const self = new ProtectedServer(authorization);
-    const { server, origin } = await listening((request, body) => self.#answer(request, body), self.seen);
+    const { server, origin } = await listening(
+      (request, body) => self.#answer(request, body),
+      self.seen,
+    );
     self.#server = server;
     self.url = `${origin}/mcp`;
     return self;
@@ -165,12 +242,23 @@ export class ProtectedServer {
   async #answer(request: Request, body: string): Promise<Response> {
     const { pathname, origin } = new URL(request.url);
     const metadata = `${origin}/.well-known/oauth-protected-resource${this.forwards === undefined ? '/mcp' : '/sse'}`;
-    if (pathname === '/.well-known/oauth-protected-resource/mcp') return json({ resource: this.url, authorization_servers: [this.names] });
-    if (pathname === '/.well-known/oauth-protected-resource/sse') return json({ resource: this.url.replace('/mcp', '/sse'), authorization_servers: [this.names] });
+    if (pathname === '/.well-known/oauth-protected-resource/mcp')
+      return json({ resource: this.url, authorization_servers: [this.names] });
+    if (pathname === '/.well-known/oauth-protected-resource/sse')
+      return json({
+        resource: this.url.replace('/mcp', '/sse'),
+        authorization_servers: [this.names],
+      });
     if (pathname !== '/mcp' && this.forwards === undefined) return refused('not_found', 404);
     const token = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
     const granted = this.#authorization.access.get(token);
-    const challenge = (status: number, error: string, scope: string) => new Response(null, { status, headers: { 'www-authenticate': `Bearer error="${error}", scope="${Buffer.from(this.scopes ?? scope).toString('latin1')}", resource_metadata="${metadata}"` } });
+    const challenge = (status: number, error: string, scope: string) =>
+      new Response(null, {
+        status,
+        headers: {
+          'www-authenticate': `Bearer error="${error}", scope="${Buffer.from(this.scopes ?? scope).toString('latin1')}", resource_metadata="${metadata}"`,
+        },
+      });
     if (granted === undefined && this.late !== undefined) {
       const { held, until } = this.late;
       this.late = undefined;
@@ -180,15 +268,29 @@ export class ProtectedServer {
     if (granted === undefined) return challenge(401, 'invalid_token', 'files:read');
     if (this.forwards !== undefined) {
       const { pathname: path, search } = new URL(request.url);
-      return fetch(`${this.forwards}${path}${search}`, { method: request.method, headers: { accept: request.headers.get('accept') ?? '*/*', 'content-type': 'application/json' }, ...(body !== '' && { body }) });
+      return fetch(`${this.forwards}${path}${search}`, {
+        method: request.method,
+        headers: {
+          accept: request.headers.get('accept') ?? '*/*',
+          'content-type': 'application/json',
+        },
+        ...(body !== '' && { body }),
+      });
     }
-    if (this.redirect !== undefined) return new Response(null, { status: 307, headers: { location: this.redirect } });
+    if (this.redirect !== undefined)
+      return new Response(null, { status: 307, headers: { location: this.redirect } });
     const needed = body.includes('"name":"write"') ? 'files:write' : 'files:read';
-    if (!granted.scope.split(' ').includes(needed)) return challenge(403, 'insufficient_scope', needed);
+    if (!granted.scope.split(' ').includes(needed))
+      return challenge(403, 'insufficient_scope', needed);
     const handler = createMcpHandler(() => {
       const server = new McpServer({ name: 'protected', version: '1' });
-      for (const name of ['read', 'write']) server.registerTool(name, { description: 'Does it' }, () => ({ content: [{ type: 'text', text: granted.user }] }));
-      server.registerResource('note', 'note://mine', {}, () => ({ contents: [{ uri: 'note://mine', text: granted.user }] }));
+      for (const name of ['read', 'write'])
+        server.registerTool(name, { description: 'Does it' }, () => ({
+          content: [{ type: 'text', text: granted.user }],
+        }));
+      server.registerResource('note', 'note://mine', {}, () => ({
+        contents: [{ uri: 'note://mine', text: granted.user }],
+      }));
       return server;
     });
     return handler.fetch(request);

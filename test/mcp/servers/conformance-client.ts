@@ -6,23 +6,46 @@ import { McpDiscovery } from '../../../src/mcp.js';
 // The client of conformance.test.ts: discovers the tools of the server that is named last, logs in when it is told to, and calls each tool.
 
 const url = process.argv.at(-1)!;
-const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { client_id?: string; client_secret?: string };
+const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {
+  client_id?: string;
+  client_secret?: string;
+};
 const isMachine = process.env['MCP_CONFORMANCE_SCENARIO']?.includes('client-credentials') === true;
 /** Logins that a user would stand. */
 const MOST_LOGINS = 3;
 
 /** Returns the authorization server, which an operator with a secret knows. */
 async function issuerOf(server: URL): Promise<string> {
-  for (const path of [`/.well-known/oauth-protected-resource${server.pathname}`, '/.well-known/oauth-protected-resource']) {
+  for (const path of [
+    `/.well-known/oauth-protected-resource${server.pathname}`,
+    '/.well-known/oauth-protected-resource',
+  ]) {
     const answer = await fetch(new URL(path, server));
-    if (answer.ok) return ((await answer.json()) as { authorization_servers: readonly [string] }).authorization_servers[0];
+    if (answer.ok)
+      return ((await answer.json()) as { authorization_servers: readonly [string] })
+        .authorization_servers[0];
   }
   return server.origin;
 }
 
-const secret = client_secret === undefined ? {} : { client_secret_env: 'SECRET', issuer: await issuerOf(new URL(url)) };
-const oauth = { client_metadata_url: 'https://conformance-test.local/client-metadata.json', ...(client_id !== undefined && { client_id }), ...secret, ...(isMachine && { grant: 'client_credentials' }) };
-const discovery = new McpDiscovery({ mcpServers: { server: { url, oauth } } }, { logins: mkdtempSync(join(tmpdir(), 'tooldex-conformance-')), env: { SECRET: client_secret }, onElicit: () => Promise.resolve({ action: 'accept' }) });
+const secret =
+  client_secret === undefined
+    ? {}
+    : { client_secret_env: 'SECRET', issuer: await issuerOf(new URL(url)) };
+const oauth = {
+  client_metadata_url: 'https://conformance-test.local/client-metadata.json',
+  ...(client_id !== undefined && { client_id }),
+  ...secret,
+  ...(isMachine && { grant: 'client_credentials' }),
+};
+const discovery = new McpDiscovery(
+  { mcpServers: { server: { url, oauth } } },
+  {
+    logins: mkdtempSync(join(tmpdir(), 'tooldex-conformance-')),
+    env: { SECRET: client_secret },
+    onElicit: () => Promise.resolve({ action: 'accept' }),
+  },
+);
 
 /** Does what a browser does with a user who approves. */
 const open = async (address: string) => {
@@ -32,15 +55,24 @@ const open = async (address: string) => {
 
 async function use(): Promise<void> {
   await discovery.refresh({ force: true });
-  for (const { kind, message } of discovery.findings()) if (kind === 'unreachable') throw new Error(message);
+  for (const { kind, message } of discovery.findings())
+    if (kind === 'unreachable') throw new Error(message);
   for (const { providers, inputSchema } of discovery.definitions()) {
     const { required = [] } = inputSchema as { required?: readonly string[] };
-    await discovery.callTool('server', String(providers?.[0]?.config?.['tool']), Object.fromEntries(required.map((name) => [name, 1])), {});
+    await discovery.callTool(
+      'server',
+      String(providers?.[0]?.config?.['tool']),
+      Object.fromEntries(required.map((name) => [name, 1])),
+      {},
+    );
   }
 }
 
 for (let logins = 0; ; logins++) {
-  const error = await use().then(() => undefined, (reason: Error) => reason);
+  const error = await use().then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
   if (error === undefined) break;
   if (logins === MOST_LOGINS || !error.message.includes('Expected a login')) throw error;
   await discovery.login('server', { open });

@@ -1,30 +1,99 @@
 import { z } from 'zod';
-import { AccessMode, askUser, audio, DangerLevel, defineTool, ExecutionCategory, fail, file, image, ok, text, ToolMetadataRegistry } from '../../../src/index.js';
+import {
+  AccessMode,
+  askUser,
+  audio,
+  DangerLevel,
+  defineTool,
+  ExecutionCategory,
+  fail,
+  file,
+  image,
+  ok,
+  text,
+  ToolMetadataRegistry,
+} from '../../../src/index.js';
 import { createMcpServer } from '../../../src/mcp.js';
 
 // The program of conformance.test.ts: the tools that the official suite asks for. It prints its address.
 
-const reads = { accessMode: AccessMode.READONLY, dangerLevel: DangerLevel.SAFE, executionCategory: ExecutionCategory.COMPUTE } as const;
+const reads = {
+  accessMode: AccessMode.READONLY,
+  dangerLevel: DangerLevel.SAFE,
+  executionCategory: ExecutionCategory.COMPUTE,
+} as const;
 const nothing = z.object({});
-const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==', 'base64');
-const SILENCE = Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA=', 'base64');
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==',
+  'base64',
+);
+const SILENCE = Buffer.from(
+  'UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA=',
+  'base64',
+);
 const three = (word: string) => [1, 2, 3].map((number) => `${word}${number}`);
 const titled = three('value').map((value) => ({ const: value, title: `The ${value}` }));
 
 const registry = new ToolMetadataRegistry();
 registry.registerAll([
-  defineTool({ ...reads, name: 'test_simple_text', description: 'Returns a text', inputSchema: nothing, execute: () => 'This is a simple text response for testing.' }),
-  defineTool({ ...reads, name: 'test_image_content', description: 'Returns an image', inputSchema: nothing, execute: () => ok(null, { content: [image(PIXEL, 'image/png')] }) }),
-  defineTool({ ...reads, name: 'test_audio_content', description: 'Returns audio', inputSchema: nothing, execute: () => ok(null, { content: [audio(SILENCE, 'audio/wav')] }) }),
-  defineTool({ ...reads, name: 'test_embedded_resource', description: 'Returns a file', inputSchema: nothing, execute: () => ok(null, { content: [file(Buffer.from('This is an embedded resource content.'), 'text/plain', { name: 'test://embedded-resource' })] }) }),
+  defineTool({
+    ...reads,
+    name: 'test_simple_text',
+    description: 'Returns a text',
+    inputSchema: nothing,
+    execute: () => 'This is a simple text response for testing.',
+  }),
+  defineTool({
+    ...reads,
+    name: 'test_image_content',
+    description: 'Returns an image',
+    inputSchema: nothing,
+    execute: () => ok(null, { content: [image(PIXEL, 'image/png')] }),
+  }),
+  defineTool({
+    ...reads,
+    name: 'test_audio_content',
+    description: 'Returns audio',
+    inputSchema: nothing,
+    execute: () => ok(null, { content: [audio(SILENCE, 'audio/wav')] }),
+  }),
+  defineTool({
+    ...reads,
+    name: 'test_embedded_resource',
+    description: 'Returns a file',
+    inputSchema: nothing,
+    execute: () =>
+      ok(null, {
+        content: [
+          file(Buffer.from('This is an embedded resource content.'), 'text/plain', {
+            name: 'test://embedded-resource',
+          }),
+        ],
+      }),
+  }),
   defineTool({
     ...reads,
     name: 'test_multiple_content_types',
     description: 'Returns a text, an image and a file',
     inputSchema: nothing,
-    execute: () => ok(null, { content: [text('Multiple content types test:'), image(PIXEL, 'image/png'), file(Buffer.from('{"test":"data","value":123}'), 'application/json', { name: 'test://mixed-content-resource' })] }),
+    execute: () =>
+      ok(null, {
+        content: [
+          text('Multiple content types test:'),
+          image(PIXEL, 'image/png'),
+          file(Buffer.from('{"test":"data","value":123}'), 'application/json', {
+            name: 'test://mixed-content-resource',
+          }),
+        ],
+      }),
   }),
-  defineTool({ ...reads, name: 'test_error_handling', description: 'Fails', inputSchema: nothing, execute: () => fail('This tool intentionally returns an error for testing') }),
+  defineTool({
+    ...reads,
+    name: 'test_error_handling',
+    description: 'Fails',
+    inputSchema: nothing,
+    execute: () => fail('This tool intentionally returns an error for testing'),
+  }),
   defineTool({
     ...reads,
     name: 'test_tool_with_progress',
@@ -40,7 +109,14 @@ registry.registerAll([
     name: 'test_elicitation',
     description: 'Asks who the user is',
     inputSchema: z.object({ message: z.string() }),
-    execute: ({ message }) => askUser(message, { form: { type: 'object', properties: { username: { type: 'string' }, email: { type: 'string' } }, required: ['username', 'email'] } }),
+    execute: ({ message }) =>
+      askUser(message, {
+        form: {
+          type: 'object',
+          properties: { username: { type: 'string' }, email: { type: 'string' } },
+          required: ['username', 'email'],
+        },
+      }),
   }),
   defineTool({
     ...reads,
@@ -87,13 +163,24 @@ registry.registerAll([
     inputSchema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
-      $defs: { address: { type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
+      $defs: {
+        address: {
+          type: 'object',
+          properties: { street: { type: 'string' }, city: { type: 'string' } },
+        },
+      },
       properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
       additionalProperties: false,
     },
     execute: () => 'ok',
   }),
-  defineTool({ ...reads, name: 'test_reconnection', description: 'Answers on a stream that can be resumed', inputSchema: nothing, execute: () => 'done' }),
+  defineTool({
+    ...reads,
+    name: 'test_reconnection',
+    description: 'Answers on a stream that can be resumed',
+    inputSchema: nothing,
+    execute: () => 'done',
+  }),
 ]);
 
 const { url } = await createMcpServer(registry, { name: 'conformance' }).serveHttp({ port: 0 });

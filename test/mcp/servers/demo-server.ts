@@ -1,5 +1,10 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import { inputRequired, Server, type CallToolResult, type Tool } from '@modelcontextprotocol/server';
+import {
+  inputRequired,
+  Server,
+  type CallToolResult,
+  type Tool,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 /**
@@ -16,7 +21,10 @@ process.on('exit', () => note(`ended ${process.pid}`));
 setTimeout(() => process.exit(9), 120_000).unref();
 
 export function demoServer(tools: () => Tool[]): Server {
-  const server = new Server({ name: 'demo', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
+  const server = new Server(
+    { name: 'demo', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } } },
+  );
   process.on('SIGUSR2', () => void server.sendToolListChanged());
   server.setRequestHandler('tools/list', () => {
     note('list');
@@ -32,7 +40,11 @@ export function demoServer(tools: () => Tool[]): Server {
       case 'crash':
         return process.exit(3);
       case 'hang':
-        if (params._meta?.progressToken !== undefined) await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress: 1, total: 2 } });
+        if (params._meta?.progressToken !== undefined)
+          await mcpReq.notify({
+            method: 'notifications/progress',
+            params: { progressToken: params._meta.progressToken, progress: 1, total: 2 },
+          });
         return new Promise((resolve) => {
           mcpReq.signal.addEventListener('abort', () => {
             note('cancelled');
@@ -40,29 +52,71 @@ export function demoServer(tools: () => Tool[]): Server {
           });
         });
       case 'steps':
-        for (const progress of [1, 2, 3]) if (params._meta?.progressToken !== undefined) await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: params._meta.progressToken, progress, total: 3 } });
+        for (const progress of [1, 2, 3])
+          if (params._meta?.progressToken !== undefined)
+            await mcpReq.notify({
+              method: 'notifications/progress',
+              params: { progressToken: params._meta.progressToken, progress, total: 3 },
+            });
         return text('three steps');
       case 'announce':
         await server.sendToolListChanged();
         return text('announced');
       case 'ask':
-        return inputRequired({ inputRequests: { name: inputRequired.elicit({ message: 'Your name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } }) } });
+        return inputRequired({
+          inputRequests: {
+            name: inputRequired.elicit({
+              message: 'Your name?',
+              requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+            }),
+          },
+        });
       case 'ask_once':
         if (mcpReq.inputResponses !== undefined) return text(JSON.stringify(mcpReq.inputResponses));
-        return inputRequired({ inputRequests: { form: inputRequired.elicit({ message: 'Which?', requestedSchema: { type: 'object', properties: { size: { type: 'integer', default: 3 }, name: { type: 'string', default: 'none' }, note: { type: 'string' } } } }) } });
+        return inputRequired({
+          inputRequests: {
+            form: inputRequired.elicit({
+              message: 'Which?',
+              requestedSchema: {
+                type: 'object',
+                properties: {
+                  size: { type: 'integer', default: 3 },
+                  name: { type: 'string', default: 'none' },
+                  note: { type: 'string' },
+                },
+              },
+            }),
+          },
+        });
       case 'fails':
         return { ...text('no such file\nlook elsewhere'), isError: true };
       case 'fails_structured':
-        return { content: [], structuredContent: { error: 'the disk is full', free: 0 }, isError: true };
+        return {
+          content: [],
+          structuredContent: { error: 'the disk is full', free: 0 },
+          isError: true,
+        };
       case 'shows':
-        return { content: [{ type: 'text', text: 'a pixel' }, { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }], structuredContent: { width: 1 } };
+        return {
+          content: [
+            { type: 'text', text: 'a pixel' },
+            { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' },
+          ],
+          structuredContent: { width: 1 },
+        };
       case 'breaks':
         throw new Error('a bug');
       default:
-        return { content: [{ type: 'text', text: 'see structured' }], structuredContent: { called: params.name, with: params.arguments } };
+        return {
+          content: [{ type: 'text', text: 'see structured' }],
+          structuredContent: { called: params.name, with: params.arguments },
+        };
     }
   });
   return server;
 }
 
-serveStdio(() => demoServer(() => JSON.parse(readFileSync(listing, 'utf8')) as Tool[]), legacy === undefined ? {} : { legacy: 'serve' });
+serveStdio(
+  () => demoServer(() => JSON.parse(readFileSync(listing, 'utf8')) as Tool[]),
+  legacy === undefined ? {} : { legacy: 'serve' },
+);

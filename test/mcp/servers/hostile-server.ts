@@ -2,15 +2,23 @@ import { createInterface } from 'node:readline';
 
 /** Speaks just enough of the 2025 protocol to misbehave, in the way its argument says. */
 const [mode = ''] = process.argv.slice(2);
-const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-const tool = (name: unknown, fields: object = {}) => ({ name, description: 'Does it', inputSchema: { type: 'object' }, ...fields });
+const send = (message: object) =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const tool = (name: unknown, fields: object = {}) => ({
+  name,
+  description: 'Does it',
+  inputSchema: { type: 'object' },
+  ...fields,
+});
 const fine = tool('fine');
 let calls = 0;
 
 setTimeout(() => process.exit(9), 120_000).unref();
 if (mode === 'dies') process.exit(1);
 if (mode === 'last words') {
-  process.stderr.write(`${'noise\n'.repeat(2_000)}Error: API key ${process.env['API_KEY']} was refused, token=abcdef123456\n    at Object.<anonymous> (/home/me/server.js:1:1)\n`);
+  process.stderr.write(
+    `${'noise\n'.repeat(2_000)}Error: API key ${process.env['API_KEY']} was refused, token=abcdef123456\n    at Object.<anonymous> (/home/me/server.js:1:1)\n`,
+  );
   process.exitCode = 1;
   process.stdin.unref();
 }
@@ -33,10 +41,26 @@ function page(cursor: string | undefined): object {
       return { tools: Array.from({ length: 1_001 }, (_, index) => tool(`t${index}`)) };
     case 'large': {
       const at = Number(cursor ?? 0);
-      return { tools: Array.from({ length: 50 }, (_, index) => tool(`${index % 2 === 0 ? 'read' : 'write'}_${at + index}`)), ...(at + 50 < 5_000 ? { nextCursor: String(at + 50) } : {}) };
+      return {
+        tools: Array.from({ length: 50 }, (_, index) =>
+          tool(`${index % 2 === 0 ? 'read' : 'write'}_${at + index}`),
+        ),
+        ...(at + 50 < 5_000 ? { nextCursor: String(at + 50) } : {}),
+      };
     }
     case 'tasks': // Until something is called.
-      return { tools: [tool('render', { description: 'Renders a film', execution: { taskSupport: calls === 0 ? 'required' : 'forbidden' } }), tool('preview', { description: 'Renders a film as a preview', execution: { taskSupport: 'optional' } })] };
+      return {
+        tools: [
+          tool('render', {
+            description: 'Renders a film',
+            execution: { taskSupport: calls === 0 ? 'required' : 'forbidden' },
+          }),
+          tool('preview', {
+            description: 'Renders a film as a preview',
+            execution: { taskSupport: 'optional' },
+          }),
+        ],
+      };
     case 'long description':
       return { tools: [fine, tool('long', { description: 'x'.repeat(10 * 2 ** 20) })] };
     case 'too long':
@@ -46,31 +70,81 @@ function page(cursor: string | undefined): object {
         tools: [
           fine,
           tool('deep', { inputSchema: deep(500) }),
-          tool('circle', { inputSchema: { type: 'object', $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } } }),
-          tool('pattern', { inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } } }),
+          tool('circle', {
+            inputSchema: {
+              type: 'object',
+              $ref: '#/$defs/a',
+              $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } },
+            },
+          }),
+          tool('pattern', {
+            inputSchema: {
+              type: 'object',
+              properties: { a: { type: 'string', pattern: '^(a+)+$' } },
+            },
+          }),
         ],
       };
     case 'wrong types':
-      return { tools: [null, 7, 'tool', [], tool(5), tool(''), tool({ name: 'x' }), tool('no_schema', { inputSchema: 'none' }), tool('odd', { description: 9, annotations: 'yes', outputSchema: [] }), fine] };
+      return {
+        tools: [
+          null,
+          7,
+          'tool',
+          [],
+          tool(5),
+          tool(''),
+          tool({ name: 'x' }),
+          tool('no_schema', { inputSchema: 'none' }),
+          tool('odd', { description: 9, annotations: 'yes', outputSchema: [] }),
+          fine,
+        ],
+      };
     case 'no list':
       return { tools: 'all of them' };
     case 'odd cursor':
       return { tools: [fine], nextCursor: { page: 2 } };
     case 'names':
-      return { tools: ['mcp.other.echo', 'a b', '__proto__', 'constructor', '../up', 'x'.repeat(300), 'fine', 'fine', 'f\u200bine', 'a\nb'].map((name) => tool(name)) };
+      return {
+        tools: [
+          'mcp.other.echo',
+          'a b',
+          '__proto__',
+          'constructor',
+          '../up',
+          'x'.repeat(300),
+          'fine',
+          'fine',
+          'f\u200bine',
+          'a\nb',
+        ].map((name) => tool(name)),
+      };
     default:
       return { tools: [fine] };
   }
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line) as { id?: unknown; method: string; params?: { cursor?: string; name?: string } };
+  const { id, method, params } = JSON.parse(line) as {
+    id?: unknown;
+    method: string;
+    params?: { cursor?: string; name?: string };
+  };
   if (mode === 'silent' || mode === 'last words') return;
   if (mode === 'old' && method === 'server/discover') process.exit(7);
-  if (method === 'initialize') return send({ id, result: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: true } }, serverInfo: { name: mode, version: '1' } } });
+  if (method === 'initialize')
+    return send({
+      id,
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: mode, version: '1' },
+      },
+    });
   if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;
-    if (mode === 'closes') return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
+    if (mode === 'closes')
+      return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
     if (mode === 'slow and changing') {
       send({ method: 'notifications/tools/list_changed' });
       return setTimeout(() => send({ id, result: page(undefined) }), 300);
@@ -78,10 +152,20 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     if (mode === 'wrong id') return send({ id: 'nobody', result: { tools: [fine] } });
     send({ id, result: page(params?.cursor) });
     // As often as it is asked: a loop, if every announcement were a question.
-    if (mode === 'always changing') for (let i = 0; i < 50; i++) send({ method: 'notifications/tools/list_changed' });
+    if (mode === 'always changing')
+      for (let i = 0; i < 50; i++) send({ method: 'notifications/tools/list_changed' });
     return undefined;
   }
   if (method === 'tools/call') calls += 1;
-  if (method === 'tools/call') return send({ id, result: { content: mode === 'odd answer' ? 'not a list' : [], structuredContent: { tool: params?.name } } });
-  return id === undefined ? undefined : send({ id, error: { code: -32601, message: 'Method not found' } });
+  if (method === 'tools/call')
+    return send({
+      id,
+      result: {
+        content: mode === 'odd answer' ? 'not a list' : [],
+        structuredContent: { tool: params?.name },
+      },
+    });
+  return id === undefined
+    ? undefined
+    : send({ id, error: { code: -32601, message: 'Method not found' } });
 });

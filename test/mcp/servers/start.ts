@@ -29,12 +29,18 @@ export function discover(settings: unknown, options: McpDiscoveryOptions = {}): 
 }
 
 /** How to start one of the official servers over stdio. */
-export function official(name: 'everything' | 'filesystem' | 'memory', ...args: readonly string[]): { command: string; args: readonly string[] } {
+export function official(
+  name: 'everything' | 'filesystem' | 'memory',
+  ...args: readonly string[]
+): { command: string; args: readonly string[] } {
   return { command: process.execPath, args: [officialFile(name), ...args] };
 }
 
 function officialFile(name: string): string {
-  return resolve(import.meta.dirname, `../../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
+  return resolve(
+    import.meta.dirname,
+    `../../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`,
+  );
 }
 
 /** A server of this folder as one file of JavaScript: it starts in a fifth of the time that tsx takes, and each is started several times. */
@@ -42,8 +48,17 @@ export function here(file: string): { command: string; args: readonly string[] }
   bundles ??= temporaryFolder();
   const outfile = join(bundles, file.replace('.ts', '.mjs'));
   if (!existsSync(outfile)) {
-    const banner = { js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);" };
-    buildSync({ entryPoints: [resolve(import.meta.dirname, file)], outfile, bundle: true, platform: 'node', format: 'esm', banner });
+    const banner = {
+      js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
+    };
+    buildSync({
+      entryPoints: [resolve(import.meta.dirname, file)],
+      outfile,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      banner,
+    });
   }
   return { command: process.execPath, args: [outfile] };
 }
@@ -80,7 +95,9 @@ export class Demo {
   /** What happened to it, or only the lines that begin so. */
   log(beginning = ''): readonly string[] {
     if (!existsSync(this.#log)) return [];
-    return readFileSync(this.#log, 'utf8').split('\n').filter((line) => line !== '' && line.startsWith(beginning));
+    return readFileSync(this.#log, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && line.startsWith(beginning));
   }
 }
 
@@ -110,7 +127,11 @@ export class NetworkServer {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['--import', END_WITH_PARENT, officialFile('everything'), this.#kind], { env: { ...process.env, PORT: String(this.#port) }, stdio: ['pipe', 'ignore', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      ['--import', END_WITH_PARENT, officialFile('everything'), this.#kind],
+      { env: { ...process.env, PORT: String(this.#port) }, stdio: ['pipe', 'ignore', 'pipe'] },
+    );
     this.#process = child;
     let said = '';
     // It is read to the end: a server that cannot write what it has to say dies of it.

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { createMcpHandler, legacyStatelessFallback, Server, WebStandardStreamableHTTPServerTransport, type Tool } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  legacyStatelessFallback,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+  type Tool,
+} from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
 import { eventually } from '../../state/redis-server.js';
 import { Demo } from './start.js';
@@ -56,11 +62,17 @@ interface Answering {
 }
 
 /** With sessions (silent: it never says that it tells of changes), or without: each request is then served on its own, in the protocol of 2026 or in the one before. */
-export async function overHttp(era: 'modern' | 'sessions' | 'silent' | 'stateless', ...tools: readonly object[]): Promise<SwappingServer> {
+export async function overHttp(
+  era: 'modern' | 'sessions' | 'silent' | 'stateless',
+  ...tools: readonly object[]
+): Promise<SwappingServer> {
   let listed = tools;
   const called: string[] = [];
   const serverOf = () => {
-    const server = new Server({ name: 'swaps', version: '1' }, { capabilities: { tools: era === 'silent' ? {} : { listChanged: true } } });
+    const server = new Server(
+      { name: 'swaps', version: '1' },
+      { capabilities: { tools: era === 'silent' ? {} : { listChanged: true } } },
+    );
     server.setRequestHandler('tools/list', () => ({ tools: [...listed] as Tool[] }));
     server.setRequestHandler('tools/call', ({ params }) => {
       called.push(params.name);
@@ -71,22 +83,34 @@ export async function overHttp(era: 'modern' | 'sessions' | 'silent' | 'stateles
   const answering: Record<Exclude<typeof era, 'silent'>, () => Answering> = {
     modern: () => {
       const handler = createMcpHandler(serverOf, { legacy: 'reject' });
-      return { fetch: (request) => handler.fetch(request), tellChange: () => handler.notify.toolsChanged() };
+      return {
+        fetch: (request) => handler.fetch(request),
+        tellChange: () => handler.notify.toolsChanged(),
+      };
     },
-    stateless: () => ({ fetch: async (request) => legacyStatelessFallback(serverOf)(request), tellChange: () => undefined }),
+    stateless: () => ({
+      fetch: async (request) => legacyStatelessFallback(serverOf)(request),
+      tellChange: () => undefined,
+    }),
     sessions: () => {
-      const sessions = new Map<string, { readonly transport: WebStandardStreamableHTTPServerTransport; readonly server: Server }>();
+      const sessions = new Map<
+        string,
+        { readonly transport: WebStandardStreamableHTTPServerTransport; readonly server: Server }
+      >();
       return {
         async fetch(request) {
           const id = request.headers.get('mcp-session-id');
           const known = id === null ? undefined : sessions.get(id);
           if (known !== undefined) return known.transport.handleRequest(request);
           if (id !== null) return new Response('unknown session', { status: 404 });
-          const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID });
+          const transport = new WebStandardStreamableHTTPServerTransport({
+            sessionIdGenerator: randomUUID,
+          });
           const server = serverOf();
           await server.connect(transport);
           const response = await transport.handleRequest(request);
-          if (transport.sessionId !== undefined) sessions.set(transport.sessionId, { transport, server });
+          if (transport.sessionId !== undefined)
+            sessions.set(transport.sessionId, { transport, server });
           return response;
         },
         tellChange: () => sessions.forEach(({ server }) => void server.sendToolListChanged()),
@@ -111,7 +135,10 @@ export async function overHttp(era: 'modern' | 'sessions' | 'silent' | 'stateles
       await closed(server);
       now = answering[era === 'silent' ? 'sessions' : era]();
       // A client whose stream has broken asks by itself whether its session is still good; a call beside that question could be lost with it.
-      const asked = era === 'sessions' ? new Promise<void>((resolve) => (answered = resolve)) : Promise.resolve();
+      const asked =
+        era === 'sessions'
+          ? new Promise<void>((resolve) => (answered = resolve))
+          : Promise.resolve();
       server = await listening(answer, port);
       await asked;
       await nextTurns();
@@ -120,9 +147,15 @@ export async function overHttp(era: 'modern' | 'sessions' | 'silent' | 'stateles
   };
 }
 
-async function listening(answer: (request: Request) => Promise<Response>, port: number): Promise<HttpServer> {
+async function listening(
+  answer: (request: Request) => Promise<Response>,
+  port: number,
+): Promise<HttpServer> {
   const listener = getRequestListener(answer);
-  const server = createServer((request, response) => void listener(request, response)).listen(port, '127.0.0.1');
+  const server = createServer((request, response) => void listener(request, response)).listen(
+    port,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   return server;
 }

@@ -7,9 +7,22 @@ import { refusal } from '../sample-tools.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 // What JSON writes in one, two, three, four and six bytes.
-const anyText = fc.string({ unit: fc.oneof(fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', 'é', '€', '😀', '\ud800', '\udfff'), fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code))) });
+const anyText = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', 'é', '€', '😀', '\ud800', '\udfff'),
+    fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+  ),
+});
 const anyJson = fc.letrec((tie) => ({
-  value: fc.oneof({ depthSize: 'small' }, fc.constant(null), fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), anyText, fc.array(tie('value')), fc.dictionary(fc.oneof(anyText, fc.constantFrom(...NAMES)), tie('value'))),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    anyText,
+    fc.array(tie('value')),
+    fc.dictionary(fc.oneof(anyText, fc.constantFrom(...NAMES)), tie('value')),
+  ),
 })).value;
 
 function nested(levels: number, wrap: (inner: unknown) => unknown): unknown {
@@ -86,8 +99,28 @@ describe('boundInput', () => {
     ['a text that is long only in JSON', () => '\u0001'.repeat(MAX_INPUT_BYTES / 5)],
     ['a list of four billion holes', () => new Array<number>(4_000_000_000)],
     ['a list of a million items', () => new Array<number>(1_000_000).fill(0)],
-    ['a proxy that is a list without end', () => new Proxy([], { get: (list, key) => (key === 'length' ? Number.MAX_SAFE_INTEGER : (Reflect.get(list, key) as unknown)) })],
-    ['a proxy that nests without end', () => { const self: object = new Proxy({}, { ownKeys: () => ['again'], getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }), get: (): unknown => self }); return self; }],
+    [
+      'a proxy that is a list without end',
+      () =>
+        new Proxy([], {
+          get: (list, key) =>
+            key === 'length' ? Number.MAX_SAFE_INTEGER : (Reflect.get(list, key) as unknown),
+        }),
+    ],
+    [
+      'a proxy that nests without end',
+      () => {
+        const self: object = new Proxy(
+          {},
+          {
+            ownKeys: () => ['again'],
+            getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }),
+            get: (): unknown => self,
+          },
+        );
+        return self;
+      },
+    ],
   ])('ends at a limit for %s', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('LIMIT_EXCEEDED');
@@ -108,31 +141,73 @@ describe('boundInput', () => {
   ])('refuses %s, says where it is and what came', (_, value, place, found) => {
     const error = refusal(() => boundInput(value));
     expect(error.code).toBe('INVALID_INPUT');
-    expect(error.message).toBe(`${place}Expected plain data (text, finite numbers, booleans, null, lists, objects), got ${found}.`);
+    expect(error.message).toBe(
+      `${place}Expected plain data (text, finite numbers, booleans, null, lists, objects), got ${found}.`,
+    );
   });
 
-  const boom = () => { throw new Error('secret'); };
+  const boom = () => {
+    throw new Error('secret');
+  };
   it.each([
-    ['a getter that throws', () => ({ get a(): unknown { return boom(); } })],
+    [
+      'a getter that throws',
+      () => ({
+        get a(): unknown {
+          return boom();
+        },
+      }),
+    ],
     ['a proxy that does not list its keys', () => new Proxy({}, { ownKeys: boom })],
     ['a proxy that does not tell its prototype', () => new Proxy({}, { getPrototypeOf: boom })],
-    ['a list whose items throw', () => new Proxy([1], { get: (list, key) => (key === '0' ? boom() : (Reflect.get(list, key) as unknown)) })],
-    ['a revoked proxy', () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; }],
-    ['a getter that throws an error of this library', () => ({ get a(): unknown { return boundInput(() => 1); } })],
+    [
+      'a list whose items throw',
+      () =>
+        new Proxy([1], {
+          get: (list, key) => (key === '0' ? boom() : (Reflect.get(list, key) as unknown)),
+        }),
+    ],
+    [
+      'a revoked proxy',
+      () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      },
+    ],
+    [
+      'a getter that throws an error of this library',
+      () => ({
+        get a(): unknown {
+          return boundInput(() => 1);
+        },
+      }),
+    ],
   ])('refuses %s as data that cannot be read, without its words', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('INVALID_INPUT');
-    expect(error.message).toMatch(/Expected data that can be read, got a value that fails when it is read\.$/);
+    expect(error.message).toMatch(
+      /Expected data that can be read, got a value that fails when it is read\.$/,
+    );
   });
 
   it('reads every member once, so that later answers of getters and proxies change nothing', () => {
     let reads = 0;
-    const getter = { get path() { return `file-${++reads}`; } };
+    const getter = {
+      get path() {
+        return `file-${++reads}`;
+      },
+    };
     const proxied = new Proxy({ path: 'x' }, { get: () => `file-${++reads}` });
     const shared = { list: [1] };
     const copy = boundInput({ getter, proxied, one: shared, two: shared });
     shared.list.push(2);
-    expect(copy).toEqual({ getter: { path: 'file-1' }, proxied: { path: 'file-2' }, one: { list: [1] }, two: { list: [1] } });
+    expect(copy).toEqual({
+      getter: { path: 'file-1' },
+      proxied: { path: 'file-2' },
+      one: { list: [1] },
+      two: { list: [1] },
+    });
     expect(reads).toBe(2);
   });
 });

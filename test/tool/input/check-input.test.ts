@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isToolError, issuesOf, type ToolError, type ToolErrorCode } from '../../../src/core/errors.js';
+import {
+  isToolError,
+  issuesOf,
+  type ToolError,
+  type ToolErrorCode,
+} from '../../../src/core/errors.js';
 import { checkInput } from '../../../src/tool/check-input.js';
 import type { StandardResult } from '../../../src/tool/tool-schema.js';
 import { isDeepFrozen } from '../../core/json-values.js';
 import { sampleEntry } from '../sample-tools.js';
 
-const FIELDS = { type: 'object', properties: { path: { type: 'string' }, limit: { type: 'integer', default: 10 } }, required: ['path'] };
+const FIELDS = {
+  type: 'object',
+  properties: { path: { type: 'string' }, limit: { type: 'integer', default: 10 } },
+  required: ['path'],
+};
 
 /** The answer of a schema that answers at once. */
 function checked(inputSchema: unknown, input: unknown) {
@@ -28,8 +37,17 @@ function refused(inputSchema: unknown, input: unknown): ToolError {
 }
 
 /** A Standard Schema of some other library. */
-function foreign(validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>) {
-  return { '~standard': { version: 1, vendor: 'other', validate, jsonSchema: { input: () => ({ type: 'object' }) } } };
+function foreign(
+  validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
+) {
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'other',
+      validate,
+      jsonSchema: { input: () => ({ type: 'object' }) },
+    },
+  };
 }
 
 function nested(levels: number): unknown {
@@ -40,14 +58,28 @@ function nested(levels: number): unknown {
 
 describe('checkInput', () => {
   it('gives zod’s value with defaults and conversions, and keeps what was given', () => {
-    const schema = z.object({ path: z.string().trim(), limit: z.number().default(10), day: z.string().transform((text) => new Date(text)), extra: z.array(z.object({ a: z.number() })) });
-    const { raw, value } = accepted(schema, { path: ' x ', day: '2024-01-02', extra: [{ a: 1 }], unknown: true });
+    const schema = z.object({
+      path: z.string().trim(),
+      limit: z.number().default(10),
+      day: z.string().transform((text) => new Date(text)),
+      extra: z.array(z.object({ a: z.number() })),
+    });
+    const { raw, value } = accepted(schema, {
+      path: ' x ',
+      day: '2024-01-02',
+      extra: [{ a: 1 }],
+      unknown: true,
+    });
     expect(raw).toEqual({ path: ' x ', day: '2024-01-02', extra: [{ a: 1 }], unknown: true });
     expect(value).toEqual({ path: 'x', limit: 10, day: new Date('2024-01-02'), extra: [{ a: 1 }] });
   });
 
   it('freezes what was given and the plain data that the schema gives, and leaves instances of classes alone', () => {
-    const schema = z.object({ a: z.array(z.object({ b: z.number() })), m: z.any().transform(() => new Map([['k', { open: true }]])), bytes: z.any().transform(() => new Uint8Array(2)) });
+    const schema = z.object({
+      a: z.array(z.object({ b: z.number() })),
+      m: z.any().transform(() => new Map([['k', { open: true }]])),
+      bytes: z.any().transform(() => new Uint8Array(2)),
+    });
     const { raw, value } = accepted(schema, { a: [{ b: 1 }], m: 1, bytes: 1 });
     const { a, m, bytes } = value as { a: unknown; m: Map<string, object>; bytes: Uint8Array };
     expect(isDeepFrozen(raw)).toBe(true);
@@ -68,12 +100,23 @@ describe('checkInput', () => {
   it('takes a missing input as no parameters', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
-    expect(refused(FIELDS, undefined).message).toBe('The input of sample is refused:\n  path: Expected a value (it is required), got none.');
+    expect(refused(FIELDS, undefined).message).toBe(
+      'The input of sample is refused:\n  path: Expected a value (it is required), got none.',
+    );
   });
 
-  it.each([['text that holds JSON', '{"path":"x"}'], ['a list', [{ path: 'x' }]], ['a number', 1]])('refuses %s: parameters have names', (_, input) => {
+  it.each([
+    ['text that holds JSON', '{"path":"x"}'],
+    ['a list', [{ path: 'x' }]],
+    ['a number', 1],
+  ])('refuses %s: parameters have names', (_, input) => {
     // Without a type the JSON Schema itself would accept all but objects.
-    for (const schema of [FIELDS, { properties: {}, required: ['path'] }, z.object({ path: z.string() }), foreign((value) => ({ value }))]) {
+    for (const schema of [
+      FIELDS,
+      { properties: {}, required: ['path'] },
+      z.object({ path: z.string() }),
+      foreign((value) => ({ value })),
+    ]) {
       const error = refused(schema, input);
       expect(error.code).toBe('INVALID_INPUT');
       expect(error.message).toMatch(/Expected an object of named parameters, got /);
@@ -82,13 +125,29 @@ describe('checkInput', () => {
 
   it('refuses null for a tool that requires parameters', () => {
     for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
-      expect(refused(schema, null).message).toMatch(/Expected an object of named parameters, got null/);
+      expect(refused(schema, null).message).toMatch(
+        /Expected an object of named parameters, got null/,
+      );
     }
   });
 
   it('says of zod’s issues where, what was expected and what was found', () => {
-    const schema = z.strictObject({ path: z.string().min(3), limit: z.int(), mode: z.enum(['r', 'w']), list: z.array(z.object({ a: z.number() })), who: z.union([z.string(), z.object({ id: z.number() })]), need: z.boolean() });
-    const error = refused(schema, { path: 'x', limit: 1.5, mode: 'q', list: [{ a: 1 }, { a: 'b' }], who: true, 'extra key': 1 });
+    const schema = z.strictObject({
+      path: z.string().min(3),
+      limit: z.int(),
+      mode: z.enum(['r', 'w']),
+      list: z.array(z.object({ a: z.number() })),
+      who: z.union([z.string(), z.object({ id: z.number() })]),
+      need: z.boolean(),
+    });
+    const error = refused(schema, {
+      path: 'x',
+      limit: 1.5,
+      mode: 'q',
+      list: [{ a: 1 }, { a: 'b' }],
+      who: true,
+      'extra key': 1,
+    });
     expect(error.code).toBe('INVALID_INPUT');
     expect(error.message.split('\n')).toEqual([
       'The input of sample is refused:',
@@ -100,7 +159,10 @@ describe('checkInput', () => {
       '  need: Expected boolean, got nothing (it is required).',
       '  Expected only known parameters, got "extra key". Leave them out.',
     ]);
-    expect(issuesOf(error)[3]).toEqual({ path: ['list', 1, 'a'], message: 'Expected number, got "b".' });
+    expect(issuesOf(error)[3]).toEqual({
+      path: ['list', 1, 'a'],
+      message: 'Expected number, got "b".',
+    });
     expect(error.details['toolName']).toBe('sample');
   });
 
@@ -116,81 +178,179 @@ describe('checkInput', () => {
     [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
     [z.string().endsWith('a'), 'b', 'a text that ends with "a", got "b".'],
     [z.string().includes('a'), 'b', 'a text with "a" in it, got "b".'],
-    [z.number().refine((n) => n % 2 === 0, 'must be even'), 3, 'a value that the schema accepts, got 3. must be even.'],
+    [
+      z.number().refine((n) => n % 2 === 0, 'must be even'),
+      3,
+      'a value that the schema accepts, got 3. must be even.',
+    ],
     [z.number().refine((n) => n % 2 === 0), 3, 'a value that the schema accepts, got 3.'],
     [z.number().min(3, 'Three are needed!'), 1, 'at least 3, got 1. Three are needed!'],
     [z.email('Give an address.'), 'no', 'a valid email, got "no". Give an address.'],
-    [z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]), { kind: 'c' }, 'one of "a", "b", got "c".'],
-    [z.coerce.date().min(new Date(0)), '1960-01-01', 'at least 1970-01-01T00:00:00.000Z, got "1960-01-01".'],
-  ])('words what zod’s %#th check expects as JSON Schema would, with the author’s own words after it', (field, value, expected) => {
-    expect(refused(z.object({ field }), { field: value }).message.replace(/^.*\n {2}field(\.kind)?: /, '')).toBe(`Expected ${expected}`);
-  });
+    [
+      z.discriminatedUnion('kind', [
+        z.object({ kind: z.literal('a') }),
+        z.object({ kind: z.literal('b') }),
+      ]),
+      { kind: 'c' },
+      'one of "a", "b", got "c".',
+    ],
+    [
+      z.coerce.date().min(new Date(0)),
+      '1960-01-01',
+      'at least 1970-01-01T00:00:00.000Z, got "1960-01-01".',
+    ],
+  ])(
+    'words what zod’s %#th check expects as JSON Schema would, with the author’s own words after it',
+    (field, value, expected) => {
+      expect(
+        refused(z.object({ field }), { field: value }).message.replace(
+          /^.*\n {2}field(\.kind)?: /,
+          '',
+        ),
+      ).toBe(`Expected ${expected}`);
+    },
+  );
 
-  it.each(['password', 'apiKey', 'API_KEY', 'access_token', 'accesstoken', 'clientSecret', 'Authorization', 'tokens'])('shows of %s only the kind of what came', (name) => {
+  it.each([
+    'password',
+    'apiKey',
+    'API_KEY',
+    'access_token',
+    'accesstoken',
+    'clientSecret',
+    'Authorization',
+    'tokens',
+  ])('shows of %s only the kind of what came', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
-    const schemas = [number, { properties: { [name]: { enum: [1] } } }, { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } }, z.object({ [name]: z.number() }), z.object({ [name]: z.union([z.number(), z.boolean()]) }), foreign((value) => ({ issues: [{ message: `expected a number but received ${JSON.stringify(value)}`, path: [name] }] }))];
-    for (const schema of schemas) expect(refused(schema, { [name]: hidden }).message).toMatch(/: Expected .*, got a string\./);
-    expect(refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } }).message).toMatch(/, got a string\.$/);
-    expect(refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] }).message).toMatch(/Expected boolean, got a number\.$/);
+    const schemas = [
+      number,
+      { properties: { [name]: { enum: [1] } } },
+      { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } },
+      z.object({ [name]: z.number() }),
+      z.object({ [name]: z.union([z.number(), z.boolean()]) }),
+      foreign((value) => ({
+        issues: [
+          { message: `expected a number but received ${JSON.stringify(value)}`, path: [name] },
+        ],
+      })),
+    ];
+    for (const schema of schemas)
+      expect(refused(schema, { [name]: hidden }).message).toMatch(/: Expected .*, got a string\./);
+    expect(
+      refused(z.object({ [name]: z.object({ value: z.number() }) }), { [name]: { value: hidden } })
+        .message,
+    ).toMatch(/, got a string\.$/);
+    expect(
+      refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] })
+        .message,
+    ).toMatch(/Expected boolean, got a number\.$/);
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
   it('names the required parameters where null was given for them', () => {
-    expect(refused(FIELDS, null).message).toMatch(/named parameters, got null\. Required is "path"\.$/);
-    expect(refused(z.object({ a: z.string(), b: z.number() }), null).message).toMatch(/got null\. Required are "a", "b"\.$/);
+    expect(refused(FIELDS, null).message).toMatch(
+      /named parameters, got null\. Required is "path"\.$/,
+    );
+    expect(refused(z.object({ a: z.string(), b: z.number() }), null).message).toMatch(
+      /got null\. Required are "a", "b"\.$/,
+    );
   });
 
   it('repeats no words of an author about a secret', () => {
-    expect(refused(z.object({ token: z.string().refine(() => false, { error: ({ input }) => `not ${String(input)}` }) }), { token: 'hunter2' }).message).toMatch(/accepts, got a string\.$/);
+    expect(
+      refused(
+        z.object({
+          token: z.string().refine(() => false, { error: ({ input }) => `not ${String(input)}` }),
+        }),
+        { token: 'hunter2' },
+      ).message,
+    ).toMatch(/accepts, got a string\.$/);
   });
 
   it('shows of a text that was given instead of parameters only that it is one', () => {
-    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(/named parameters, got a string\. Parse the JSON text first\.$/);
+    expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(
+      /named parameters, got a string\. Parse the JSON text first\.$/,
+    );
   });
 
   it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
-    expect(refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message).toMatch(/Expected number, got "x"\.$/);
+    expect(
+      refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
+    ).toMatch(/Expected number, got "x"\.$/);
   });
 
   it('lists at most 20 issues and counts the rest', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
-    for (const schema of [z.object({ list: z.array(z.number()) }), foreign(() => ({ issues: input.list.map((_, index) => ({ message: 'expected a number', path: ['list', { key: index }] })) }))]) {
+    for (const schema of [
+      z.object({ list: z.array(z.number()) }),
+      foreign(() => ({
+        issues: input.list.map((_, index) => ({
+          message: 'expected a number',
+          path: ['list', { key: index }],
+        })),
+      })),
+    ]) {
       const error = refused(schema, input);
       expect(issuesOf(error)).toHaveLength(20);
       expect(issuesOf(error)[19]?.path).toEqual(['list', 19]);
       expect(error.message).toMatch(/got "x"\.(?: expected a number\.)?\n {2}and 30 more$/);
     }
-    const many = { type: 'object', required: Array.from({ length: 50 }, (_, index) => `p${index}`) };
+    const many = {
+      type: 'object',
+      required: Array.from({ length: 50 }, (_, index) => `p${index}`),
+    };
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
   it('answers with a promise only when the schema does', async () => {
-    const schema = z.object({ a: z.string() }).refine(async ({ a }) => a === 'good', 'expected good');
+    const schema = z
+      .object({ a: z.string() })
+      .refine(async ({ a }) => a === 'good', 'expected good');
     const entry = sampleEntry({ inputSchema: schema });
     const good = checkInput(entry, { a: 'good' });
     expect(good).toBeInstanceOf(Promise);
     expect(await good).toMatchObject({ ok: true, value: { a: 'good' } });
-    expect(await checkInput(entry, { a: 'bad' })).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
-    const thenable = foreign((value) => ({ then: (done: (result: unknown) => void) => done({ value }) }) as never);
-    expect(await checkInput(sampleEntry({ inputSchema: thenable }), { a: 1 })).toMatchObject({ ok: true, value: { a: 1 } });
+    expect(await checkInput(entry, { a: 'bad' })).toMatchObject({
+      ok: false,
+      error: { code: 'INVALID_INPUT' },
+    });
+    const thenable = foreign(
+      (value) => ({ then: (done: (result: unknown) => void) => done({ value }) }) as never,
+    );
+    expect(await checkInput(sampleEntry({ inputSchema: thenable }), { a: 1 })).toMatchObject({
+      ok: true,
+      value: { a: 1 },
+    });
   });
 
-  const boom = () => { throw new Error('secret of the schema'); };
+  const boom = () => {
+    throw new Error('secret of the schema');
+  };
   it.each([
     ['throws', foreign(boom)],
-    // eslint-disable-next-line @typescript-eslint/only-throw-error
-    ['throws what is no error', foreign(() => { throw null; })],
+    [
+      'throws what is no error',
+      foreign(() => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error
+        throw null;
+      }),
+    ],
     ['rejects', foreign(async () => boom())],
     ['answers nothing', foreign(() => undefined as never)],
     ['answers with issues that are no list', foreign(() => ({ issues: 5 }) as never)],
-    ['answers with a value that cannot be read', foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) }))],
+    [
+      'answers with a value that cannot be read',
+      foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) })),
+    ],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
   ])('refuses the input when a schema %s, without its words', async (_, inputSchema) => {
     const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
     const error = answer.ok ? undefined : answer.error;
     expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
-    expect(error?.message).toBe('The input of sample is refused:\n  Expected an input that the schema can check, got one on which it failed. Change the input.');
+    expect(error?.message).toBe(
+      'The input of sample is refused:\n  Expected an input that the schema can check, got one on which it failed. Change the input.',
+    );
   });
 
   it.each<[string, () => unknown, ToolErrorCode]>([
@@ -200,46 +360,88 @@ describe('checkInput', () => {
     ['a function', () => ({ path: () => 1 }), 'INVALID_INPUT'],
   ])('refuses %s before any schema sees it', (_, input, code) => {
     let seen = false;
-    const watching = foreign((value) => { seen = true; return { value }; });
+    const watching = foreign((value) => {
+      seen = true;
+      return { value };
+    });
     expect(refused(watching, input()).code).toBe(code);
     expect(refused(FIELDS, input()).code).toBe(code);
     expect(seen).toBe(false);
   });
 
   it('enforces the patterns of a JSON Schema that code declares', () => {
-    const schema = { type: 'object', properties: { path: { type: 'string', pattern: '^(?!.*\\.\\.)[a-z/]+$' } } };
+    const schema = {
+      type: 'object',
+      properties: { path: { type: 'string', pattern: '^(?!.*\\.\\.)[a-z/]+$' } },
+    };
     expect(accepted(schema, { path: 'etc/hosts' }).value).toEqual({ path: 'etc/hosts' });
-    expect(refused(schema, { path: '../../etc' }).message).toMatch(/path: Expected a text that matches .*, got "\.\.\/\.\.\/etc"\.$/);
+    expect(refused(schema, { path: '../../etc' }).message).toMatch(
+      /path: Expected a text that matches .*, got "\.\.\/\.\.\/etc"\.$/,
+    );
   });
 
   it('refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
-    const $defs = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, index === 29 ? false : { anyOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] }]));
+    const $defs = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [
+        `d${index}`,
+        index === 29
+          ? false
+          : { anyOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+      ]),
+    );
     expect(refused({ type: 'object', $ref: '#/$defs/d0', $defs }, {}).code).toBe('LIMIT_EXCEEDED');
   });
 
-  it.each([['zod', z.object({ path: z.string(), list: z.array(z.string()) })], ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }]])('with %s checks, keeps and executes one value, whatever the input answers later', (_, schema) => {
-    let reads = 0;
-    const list = ['a'];
-    const input = new Proxy({ list, get path() { return reads++ === 0 ? 'harmless' : '/etc/shadow'; } }, {});
-    const { raw, value } = accepted(schema, input);
-    list.push('b');
-    expect(reads).toBe(1);
-    expect(raw).toEqual({ list: ['a'], path: 'harmless' });
-    expect(value).toEqual({ list: ['a'], path: 'harmless' });
-  });
-
-  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])('lets %s as a parameter pollute nothing, neither in zod nor in JSON Schema', (name) => {
-    const input: unknown = JSON.parse(`{"path":"x",${JSON.stringify(name)}:{"polluted":true}}`);
-    for (const schema of [FIELDS, z.object({ path: z.string() }), z.looseObject({ path: z.string() }), z.record(z.string(), z.any())]) {
+  it.each([
+    ['zod', z.object({ path: z.string(), list: z.array(z.string()) })],
+    ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }],
+  ])(
+    'with %s checks, keeps and executes one value, whatever the input answers later',
+    (_, schema) => {
+      let reads = 0;
+      const list = ['a'];
+      const input = new Proxy(
+        {
+          list,
+          get path() {
+            return reads++ === 0 ? 'harmless' : '/etc/shadow';
+          },
+        },
+        {},
+      );
       const { raw, value } = accepted(schema, input);
-      expect(Object.keys(raw as object)).toEqual(['path', name]);
-      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-      expect((value as { polluted?: unknown }).polluted).toBeUndefined();
-    }
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-  });
+      list.push('b');
+      expect(reads).toBe(1);
+      expect(raw).toEqual({ list: ['a'], path: 'harmless' });
+      expect(value).toEqual({ list: ['a'], path: 'harmless' });
+    },
+  );
 
-  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])('finds nothing under %s where the input has none of its own', (name) => {
-    expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(`The input of sample is refused:\n  ${name}: Expected string, got nothing (it is required).`);
-  });
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
+    'lets %s as a parameter pollute nothing, neither in zod nor in JSON Schema',
+    (name) => {
+      const input: unknown = JSON.parse(`{"path":"x",${JSON.stringify(name)}:{"polluted":true}}`);
+      for (const schema of [
+        FIELDS,
+        z.object({ path: z.string() }),
+        z.looseObject({ path: z.string() }),
+        z.record(z.string(), z.any()),
+      ]) {
+        const { raw, value } = accepted(schema, input);
+        expect(Object.keys(raw as object)).toEqual(['path', name]);
+        expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+        expect((value as { polluted?: unknown }).polluted).toBeUndefined();
+      }
+      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    },
+  );
+
+  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])(
+    'finds nothing under %s where the input has none of its own',
+    (name) => {
+      expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(
+        `The input of sample is refused:\n  ${name}: Expected string, got nothing (it is required).`,
+      );
+    },
+  );
 });

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
 /** The delimiters in use; a list, because any other character would be a mistake rather than a wish. */
-export const Delimiter = z.enum([',', ';', '\t', '|']).default(',').describe('Character between fields');
+export const Delimiter = z
+  .enum([',', ';', '\t', '|'])
+  .default(',')
+  .describe('Character between fields');
 
 /** A table as text: the names of its columns, and rows with exactly one field for each. */
 export interface Table {
@@ -17,11 +20,15 @@ export function readTable(csv: string, delimiter: string): Table | string {
   if (header === undefined) return 'Expected a header line, got an empty text.';
   const columns = header.fields;
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (twice !== undefined) return `Expected each column name once, got "${twice.slice(0, 100)}" twice. Rename one.`;
+  if (twice !== undefined)
+    return `Expected each column name once, got "${twice.slice(0, 100)}" twice. Rename one.`;
   // A blank line is one empty field: in a table of several columns it is none.
-  const rows = body.filter(({ fields }) => columns.length === 1 || fields.length > 1 || fields[0] !== '');
+  const rows = body.filter(
+    ({ fields }) => columns.length === 1 || fields.length > 1 || fields[0] !== '',
+  );
   const ragged = rows.find(({ fields }) => fields.length !== columns.length);
-  if (ragged !== undefined) return `line ${ragged.line}: Expected ${columns.length} fields as in the header, got ${ragged.fields.length}. Check its quotes and the delimiter.`;
+  if (ragged !== undefined)
+    return `line ${ragged.line}: Expected ${columns.length} fields as in the header, got ${ragged.fields.length}. Check its quotes and the delimiter.`;
   return { columns, rows: rows.map(({ fields }) => fields) };
 }
 
@@ -40,7 +47,7 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
     let field = '';
     if (csv[at] === '"') {
       const opened = line;
-      for (at += 1; ; ) {
+      for (at += 1; ;) {
         const quote = csv.indexOf('"', at);
         if (quote < 0) return `line ${opened}: Expected a closing quote, got the end of the text.`;
         const piece = csv.slice(at, quote);
@@ -51,11 +58,13 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
         field += '"';
         at += 1;
       }
-      if (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') return `line ${line}: Expected a delimiter after the closing quote, got other text. Write quotes inside a field twice.`;
+      if (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r')
+        return `line ${line}: Expected a delimiter after the closing quote, got other text. Write quotes inside a field twice.`;
     } else {
       const start = at;
       while (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') {
-        if (csv[at] === '"') return `line ${line}: Expected a field with quotes inside to be quoted as a whole, got a quote in the middle.`;
+        if (csv[at] === '"')
+          return `line ${line}: Expected a field with quotes inside to be quoted as a whole, got a quote in the middle.`;
         at += 1;
       }
       field = csv.slice(start, at);

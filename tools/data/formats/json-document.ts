@@ -4,7 +4,10 @@ import { printParseErrorCode, visit } from 'jsonc-parser';
 export type JsonNode =
   | { readonly kind: 'literal'; readonly raw: string }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
-  | { readonly kind: 'object'; readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[] };
+  | {
+      readonly kind: 'object';
+      readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[];
+    };
 
 /** The place where a text stops being JSON, counted from 1, and the reason. */
 export interface JsonProblem {
@@ -17,12 +20,15 @@ export interface JsonProblem {
 const MAX_DEPTH = 200;
 
 /** Reads JSON without losing anything of it; what is no JSON comes back as its first problem. */
-export function readJson(text: string): { readonly node: JsonNode } | { readonly problem: JsonProblem } {
+export function readJson(
+  text: string,
+): { readonly node: JsonNode } | { readonly problem: JsonProblem } {
   /** The lists and objects that are open, below the root. */
   const open: { readonly items: JsonNode[]; readonly keys: string[] }[] = [{ items: [], keys: [] }];
   const add = (node: JsonNode) => open.at(-1)!.items.push(node);
   const begin = (offset: number) => {
-    if (open.push({ items: [], keys: [] }) > MAX_DEPTH + 1) throw new Fault(offset, `more than ${MAX_DEPTH} levels`);
+    if (open.push({ items: [], keys: [] }) > MAX_DEPTH + 1)
+      throw new Fault(offset, `more than ${MAX_DEPTH} levels`);
   };
   try {
     visit(
@@ -31,15 +37,20 @@ export function readJson(text: string): { readonly node: JsonNode } | { readonly
         onArrayBegin: begin,
         onArrayEnd: () => add({ kind: 'array', items: open.pop()!.items }),
         onObjectBegin: begin,
-        onObjectProperty: (_, offset, length) => void open.at(-1)!.keys.push(text.slice(offset, offset + length)),
+        onObjectProperty: (_, offset, length) =>
+          void open.at(-1)!.keys.push(text.slice(offset, offset + length)),
         onObjectEnd: () => {
           const { keys, items } = open.pop()!;
           add({ kind: 'object', entries: keys.map((key, index) => [key, items[index]!] as const) });
         },
-        onLiteralValue: (_, offset, length) => add({ kind: 'literal', raw: text.slice(offset, offset + length) }),
+        onLiteralValue: (_, offset, length) =>
+          add({ kind: 'literal', raw: text.slice(offset, offset + length) }),
         onError: (code, offset) => {
           const name = printParseErrorCode(code);
-          throw new Fault(name in INSIDE ? faultInside(text, offset) : offset, INSIDE[name] ?? AROUND[name] ?? 'something else');
+          throw new Fault(
+            name in INSIDE ? faultInside(text, offset) : offset,
+            INSIDE[name] ?? AROUND[name] ?? 'something else',
+          );
         },
       },
       { disallowComments: true },
@@ -48,7 +59,9 @@ export function readJson(text: string): { readonly node: JsonNode } | { readonly
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const before = text.slice(0, error.offset).split('\n');
-    return { problem: { line: before.length, column: before.at(-1)!.length + 1, message: error.message } };
+    return {
+      problem: { line: before.length, column: before.at(-1)!.length + 1, message: error.message },
+    };
   }
 }
 
@@ -93,14 +106,19 @@ function faultInside(text: string, offset: number): number {
 }
 
 /** Writes a document; `indent` 0 puts it on one line. Sorting is by code unit and keeps equal keys in order. */
-export function writeJson(node: JsonNode, { indent, sortKeys }: { readonly indent: number; readonly sortKeys: boolean }): string {
+export function writeJson(
+  node: JsonNode,
+  { indent, sortKeys }: { readonly indent: number; readonly sortKeys: boolean },
+): string {
   const write = (value: JsonNode, level: number): string => {
     if (value.kind === 'literal') return value.raw;
     const [open, close] = value.kind === 'array' ? ['[', ']'] : ['{', '}'];
     const parts =
       value.kind === 'array'
         ? value.items.map((item) => write(item, level + 1))
-        : (sortKeys ? sorted(value.entries) : value.entries).map(([key, child]) => `${key}:${indent > 0 ? ' ' : ''}${write(child, level + 1)}`);
+        : (sortKeys ? sorted(value.entries) : value.entries).map(
+            ([key, child]) => `${key}:${indent > 0 ? ' ' : ''}${write(child, level + 1)}`,
+          );
     if (parts.length === 0) return open + close;
     if (indent === 0) return open + parts.join(',') + close;
     const inner = `\n${' '.repeat(indent * (level + 1))}`;
@@ -111,5 +129,7 @@ export function writeJson(node: JsonNode, { indent, sortKeys }: { readonly inden
 
 function sorted<T>(entries: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
   const keyed = entries.map((entry) => ({ entry, key: JSON.parse(entry[0]) as string }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ entry }) => entry);
+  return keyed
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ entry }) => entry);
 }
