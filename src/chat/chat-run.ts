@@ -7,7 +7,7 @@ import type { ChatEvent, ChatTurn } from './chat-result.js';
 import type { ChatState } from './chat-state.js';
 import { ToolOffers } from './offer-tools.js';
 
-export interface RunOptions {
+interface RunOptions {
   /** `true` when the text is read as it comes. */
   readonly stream: boolean;
   readonly conversationId: string;

@@ -43,13 +43,13 @@ export function deniedOutput(reason: string): ToolOutput {
 }
 
 /** The text that a model reads instead of a value that cannot be encoded, and the reason for programs. */
-export interface Unshown {
+interface Unshown {
   readonly unshown: string;
   readonly reason: string;
 }
 
 /** A function that makes what a model reads of a value, and of the parts that are more than it. */
-export type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOutput;
+type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOutput;
 
 /** Returns what the model reads of a tool's result. An encoder of the caller may throw anything: models do not read its message. */
 export function encodeOutcome(

@@ -43,14 +43,14 @@ export interface ToolResultPart {
   readonly providerOptions?: ProviderOptions;
 }
 
-export type TextPart = {
+type TextPart = {
   readonly type: 'text';
   readonly text: string;
   readonly providerOptions?: ProviderOptions;
 };
 
 /** Any other part: reasoning, files, images. It is passed on as it is. */
-export type OtherPart = { readonly type: string; readonly [field: string]: Json | undefined };
+type OtherPart = { readonly type: string; readonly [field: string]: Json | undefined };
 
 /** A model's answer: text, calls, or both. */
 export interface AssistantMessage {
@@ -216,7 +216,7 @@ export function isDeeper(value: unknown, depth: number): boolean {
 }
 
 /** A thread in the form in which a model accepts it, and its calls without a result; none of these is in `messages` as answered. */
-export interface Thread {
+interface Thread {
   /** One tool message follows each message with calls, its results in the order of the calls. */
   readonly messages: readonly ChatMessage[];
   readonly open: readonly { readonly toolCallId: string; readonly toolName: string }[];

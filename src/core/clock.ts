@@ -53,7 +53,7 @@ export type Work<T> = Generator<undefined, T, undefined>;
 const SLICE_MS = 10;
 
 /** The length of a slice, and the pause between two of them. */
-export interface SliceOptions {
+interface SliceOptions {
   /** Milliseconds from any start. */
   readonly now?: () => number;
   readonly pause?: () => Promise<unknown>;

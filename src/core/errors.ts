@@ -51,7 +51,7 @@ export interface Issue {
   readonly message: string;
 }
 
-export interface ToolErrorOptions {
+interface ToolErrorOptions {
   /** Facts for programs; plain data, without secrets or absolute paths. @default none */
   readonly details?: Readonly<Record<string, unknown>>;
   /** The error behind it. @default none */

@@ -18,7 +18,7 @@ export type CallFacts = {
 export type Verdict = 'allow' | 'confirm' | 'deny';
 
 /** The way a call ended. */
-export type OutcomeStatus =
+type OutcomeStatus =
   'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
 
 /** An event about the calls of tools: one stream for audit, health, metrics and progress. */

@@ -1,5 +1,5 @@
 /** A part of a text that users do not see as it is, and models read; offsets count UTF-16 units. */
-export interface HiddenPart {
+interface HiddenPart {
   readonly offset: number;
   readonly length: number;
   readonly kind:

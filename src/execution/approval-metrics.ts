@@ -2,7 +2,7 @@ import type { Listeners } from '../core/listeners.js';
 import type { ToolEvent } from '../core/tool-event.js';
 
 /** The counts of questions to users, of their answers, and of calls that a grant spared the question. */
-export interface ApprovalCounts {
+interface ApprovalCounts {
   readonly asked: number;
   readonly granted: number;
   readonly denied: number;

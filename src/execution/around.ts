@@ -68,7 +68,7 @@ export function isAroundError(error: unknown): error is ToolError {
 }
 
 /** The work inside of all functions. */
-export interface InnerWork {
+interface InnerWork {
   readonly start: () => Promise<unknown>;
   /** Returns true while the call waits for its result. */
   readonly isOpen: () => boolean;

@@ -4,7 +4,7 @@ import { digestOf } from '../core/plain-data.js';
 import type { StateStore } from '../state/state-store.js';
 
 /** A life of all counters: one begins with the first call, with each loss that is noticed, and with each that is accepted. */
-export interface Era {
+interface Era {
   readonly id: string;
   /** The identity of the store in which they were counted. */
   readonly identity: string;

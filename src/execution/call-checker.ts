@@ -27,7 +27,7 @@ const DECISION_MS = POLICY_TIMEOUT_MS;
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 
 /** A call whose tool is known and whose input was given to the tool's schema. */
-export interface InputPass {
+interface InputPass {
   readonly entry: ToolEntry;
   readonly check: InputCheck;
 }

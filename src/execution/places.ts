@@ -30,7 +30,7 @@ interface PlaceLimits {
 }
 
 /** The place of a running call: one among all calls, and one among those of its tool. */
-export interface Place {
+interface Place {
   readonly leaveAll: () => void;
   readonly leaveTool: () => void;
 }

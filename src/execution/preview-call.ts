@@ -9,7 +9,7 @@ import { aborted, withDeadline } from './with-deadline.js';
 const TIMEOUT_MS = 2_000;
 
 /** The preview that is shown with a call that needs approval, or the reason why there is none. */
-export type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
+type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
  * Returns what a tool says that the call would do. A tool whose preview fails, takes longer than two seconds or answers with

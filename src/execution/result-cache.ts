@@ -14,7 +14,7 @@ import type { ExecutorFrame } from './executor-options.js';
 import { answerIssues } from './read-result.js';
 
 /** The part of an answer that is kept: its value, and what belongs to it. */
-export type KeptAnswer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
+type KeptAnswer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
 
 interface Kept {
   readonly value: KeptAnswer;

@@ -10,7 +10,7 @@ export type Settled<T> =
   | { readonly kind: 'timeout' }
   | { readonly kind: 'aborted' };
 
-export interface Deadline {
+interface Deadline {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** The caller's own signal. */

@@ -12,7 +12,7 @@ interface CorsOptions {
 }
 
 /** The headers with which browsers let scripts of other sites ask, and read answers. */
-export interface Cors {
+interface Cors {
   /** Returns the headers of every answer to a request; none if no site is allowed. */
   headersOf(request: GuardedRequest): Headers;
   /** Returns the headers of the answer to a browser that asks first, and `undefined` for all other requests. */

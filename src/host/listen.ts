@@ -35,7 +35,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   /** The port; 0 takes any that is free. */
   readonly port: number;
   readonly host: string;

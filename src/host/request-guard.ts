@@ -41,12 +41,12 @@ export type Authenticate = (
 ) => Admitted | Refusal | Promise<Admitted | Refusal>;
 
 /** A check of requests before anything else looks at them; an open request needs no token. */
-export type Guard = (
+type Guard = (
   request: GuardedRequest,
   options?: { readonly isOpen?: boolean },
 ) => Promise<Admitted | Refusal>;
 
-export interface GuardOptions {
+interface GuardOptions {
   /** Host names and addresses under which the server is asked, without ports. */
   readonly allowedHosts: readonly string[];
   /**

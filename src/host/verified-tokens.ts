@@ -3,7 +3,7 @@ import { aFunction, text } from '../core/options.js';
 import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
 
 /** The meaning of a token: who sends it, and what it may be used for. */
-export interface VerifiedToken {
+interface VerifiedToken {
   /** The user or program that the token stands for. */
   readonly principal: string;
   /** The scopes of the token, which policies compare with those that a tool asks for. @default none */
@@ -56,7 +56,7 @@ export const verifyFields = {
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** The check of tokens by the program, and what clients without one are told. */
-export interface VerifiedTokens {
+interface VerifiedTokens {
   readonly authenticate: Authenticate;
   /** Returns the metadata for a request that asks for it, and `undefined` for all others. */
   metadataFor(request: GuardedRequest): object | undefined;

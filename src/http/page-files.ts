@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** One file of the page, as a server sends it. */
-export interface PageFile {
+interface PageFile {
   /** The path from the root of the server: `/` or `/assets/…`. */
   readonly path: string;
   /** The value of `content-type`. */

@@ -35,7 +35,7 @@ export interface SchemaNode {
 }
 
 /** The answer of a schema; `maybe` when it depends on a pattern that is not checked here. */
-export type Answer = 'yes' | 'no' | 'maybe';
+type Answer = 'yes' | 'no' | 'maybe';
 
 /** The members and items of one value that schemas have looked at. */
 class Evaluated {

@@ -104,7 +104,7 @@ const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) =>
 export type PatternEngine = (pattern: string) => { test(text: string): boolean };
 
 /** A JSON Schema as a check of values. */
-export interface CompiledJsonSchema {
+interface CompiledJsonSchema {
   /**
    * Returns what is wrong with a value; empty when it fits.
    *
@@ -116,7 +116,7 @@ export interface CompiledJsonSchema {
   readonly unchecked: readonly UncheckedPattern[];
 }
 
-export interface UncheckedPattern {
+interface UncheckedPattern {
   readonly path: Path;
   readonly pattern: string;
 }

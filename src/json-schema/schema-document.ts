@@ -17,10 +17,10 @@ export interface Resource {
  * The drafts that differ in how they are read; 6 is read as 7, and 2019-09 as 2020-12. `open` stands for a document
  * that names no draft.
  */
-export type Dialect = 4 | 7 | 2020 | 'open';
+type Dialect = 4 | 7 | 2020 | 'open';
 
 /** The target of a reference. */
-export interface ReferenceTarget {
+interface ReferenceTarget {
   readonly source: Json;
   readonly path: Path;
   readonly resource: Resource;

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
-export interface ImportedModule {
+interface ImportedModule {
   /** The path as it was given, relative to `cwd`. */
   readonly file: string;
   /** Files of one scope share the modules they import; a module that two scopes import exists twice. */

@@ -19,7 +19,7 @@ export interface RefusedClass {
 }
 
 /** The tools of a module. */
-export interface ModuleTools {
+interface ModuleTools {
   readonly tools: readonly FoundTool[];
   readonly refused: readonly RefusedClass[];
 }

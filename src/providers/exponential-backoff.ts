@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 
-export interface BackoffOptions {
+interface BackoffOptions {
   /** The upper bound of the wait after the first failure, in milliseconds. @default 1000 */
   readonly baseMs?: number;
   /** The upper bound of every backoff, in milliseconds. @default 60_000 */

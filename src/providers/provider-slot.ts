@@ -22,7 +22,7 @@ import type { SharedBackoff, SharedState } from './shared-backoff.js';
  * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang,
  * or its process may have died.
  */
-export interface ProviderState {
+interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
   /** The number of failures in a row. */
   readonly failures: number;

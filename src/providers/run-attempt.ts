@@ -13,13 +13,13 @@ import type { Provider } from './provider.js';
  * - failed: the service could not be reached, broke, or was too slow; another provider may answer.
  * - aborted: the caller gave up, which says nothing of the service.
  */
-export type AttemptResult =
+type AttemptResult =
   | { readonly status: 'answered'; readonly value: unknown }
   | { readonly status: 'refused'; readonly error: unknown }
   | { readonly status: 'failed'; readonly error: unknown }
   | { readonly status: 'aborted'; readonly error: unknown };
 
-export interface AttemptOptions {
+interface AttemptOptions {
   readonly clock: Clock;
   /** Milliseconds after which the attempt has failed; without it the attempt may take any time. */
   readonly timeoutMs?: number | undefined;

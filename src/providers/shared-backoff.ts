@@ -20,7 +20,7 @@ export type SharedState =
     };
 
 /** One provider as its state is shared. */
-export interface SharedProvider {
+interface SharedProvider {
   /** The name under which its calls are counted, and its state is shared. */
   readonly healthName: string;
   shared: SharedBackoff | undefined;

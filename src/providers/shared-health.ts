@@ -36,7 +36,7 @@ import { MOST_RETRY_AFTER_MS } from './run-attempt.js';
 import { PROVIDER_CHANNEL, providerKey, readProviderState } from './shared-backoff.js';
 
 /** The options of a shared health log. */
-export interface SharedHealthOptions extends RollingHealthOptions {
+interface SharedHealthOptions extends RollingHealthOptions {
   /** The store of all processes that share the log. */
   readonly store: StateStore;
   /** A name for what this process writes, for operators who read the store; several processes may have the same. @default none */

@@ -34,7 +34,7 @@ export const approvalKey = () =>
     `Make one with crypto.randomBytes(${SHORTEST_KEY}).`,
   );
 
-export interface ApprovalsOptions {
+interface ApprovalsOptions {
   /** The store of all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
   readonly store?: StateStore;
   /** A key of at least 32 bytes, the same in all those processes. @default random, for this process alone */

@@ -9,7 +9,7 @@ import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
 /** The facts that the checks know beside the call. */
-export interface CheckFrame {
+interface CheckFrame {
   /** The input of the call, as the tool's schema gives it. */
   readonly input: unknown;
   readonly modes: readonly PolicyMode[];
@@ -18,7 +18,7 @@ export interface CheckFrame {
 }
 
 /** A check that refused: its name as `Decision.rule`, and the reason. */
-export interface Refused {
+interface Refused {
   readonly rule: string;
   readonly reason: string;
 }

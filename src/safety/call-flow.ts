@@ -16,7 +16,7 @@ import type { CallContext, ToolCall } from './calls.js';
 import { ignoreRejection } from './built-in-checks.js';
 
 /** The flow of one call: the labels that it reads, and where it sends. */
-export interface CallFlow {
+interface CallFlow {
   readonly reads: readonly FlowLabel[];
   readonly sends: FlowTarget;
 }
@@ -44,7 +44,7 @@ function flowOfCall(entry: ToolEntry, input: unknown): CallFlow {
 }
 
 /** A call that what was read before may have brought about: what the conversation has read, and what the call would do. */
-export interface Influence {
+interface Influence {
   /** True where private data was read too, and the call sends outside. */
   readonly leaks: boolean;
   /** The chain in words. */

@@ -211,10 +211,10 @@ export type ToolOutcome = OutcomeFacts &
   );
 
 /** The origin of a failure: a tool said it with `fail`, or threw; other errors are none of the tool's. */
-export type FailureOrigin = 'reported' | 'thrown';
+type FailureOrigin = 'reported' | 'thrown';
 
 /** The facts of a call that every outcome carries. */
-export type OutcomeFacts = {
+type OutcomeFacts = {
   readonly callId: string;
   readonly toolName: string;
   readonly durationMs: number;

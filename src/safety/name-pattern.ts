@@ -50,7 +50,7 @@ export function expectedPattern(pattern: string): string | undefined {
 }
 
 /** The extent to which a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
-export type KeyMatch = 'all' | 'some' | 'possible' | 'none';
+type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
  * Compares a canonical pattern with a canonical key of what calls touch; a pattern that names no kind also with the key without its kind

@@ -87,7 +87,7 @@ export interface CompiledRule {
   ): RuleMatch;
 }
 
-export type RuleMatch =
+type RuleMatch =
   { readonly meets: boolean } | { readonly meets: 'possibly'; readonly doubt: string };
 
 /** The reasons of rules that name none. */

@@ -7,7 +7,7 @@ import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
 /** An outcome in the words that every target uses; frozen. */
-export interface OutcomeReading {
+interface OutcomeReading {
   /** `waiting` takes the target's own form of waiting; a target without one gives `text` as an error result. */
   readonly kind: 'result' | 'error' | 'waiting';
   /**

@@ -18,7 +18,7 @@ const FIELDS = {
   identifiers: { weight: 1, damping: 0, usualLength: 1 },
 } as const;
 
-export type SearchField = keyof typeof FIELDS;
+type SearchField = keyof typeof FIELDS;
 export const SEARCH_FIELDS = Object.keys(FIELDS) as readonly SearchField[];
 
 export const RANKING = {

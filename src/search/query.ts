@@ -6,7 +6,7 @@ import { closestWord } from './spelling.js';
 import { readableText, searchWords, stem, WORD } from './words.js';
 
 /** One stem of a query. */
-export interface QueryTerm {
+interface QueryTerm {
   readonly stem: string;
   /** 1 for a plain word, less for one that says less about the tool that is meant. */
   readonly weight: number;

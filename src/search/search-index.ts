@@ -40,7 +40,7 @@ export interface SearchResult {
 }
 
 /** The results of a search. */
-export interface Found {
+interface Found {
   /** The best, best first. */
   readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
   /** Every tool that has a word of the text or one that stands in, in no order, accepted or not. */

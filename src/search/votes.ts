@@ -6,7 +6,7 @@ import { CHATTY, type Query } from './query.js';
 import { USAGE, type PastRequest, type UsageHistory } from './usage-history.js';
 
 /** The vote of past requests on one tool for a query. */
-export interface Vote {
+interface Vote {
   /** The lift in best scores of the query; below zero against the tool. */
   readonly lift: number;
   /** The similarity of the most similar request that votes. */

@@ -8,7 +8,7 @@ export interface Word {
 }
 
 /** A text as ranked search reads it. */
-export interface SearchWords {
+interface SearchWords {
   /** The words in order, identifiers as their parts, without stop words. */
   readonly words: readonly string[];
   /** Identifiers as a whole: `github` finds `GitHub` too. */

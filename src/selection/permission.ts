@@ -5,7 +5,7 @@ import type { DropReason } from './selection.js';
 import type { SelectionLimits } from './selection-request.js';
 
 /** The reason why a tool may not be offered. */
-export interface Refusal {
+interface Refusal {
   readonly reason: DropReason;
   readonly explanation: string;
 }

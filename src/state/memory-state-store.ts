@@ -47,7 +47,7 @@ interface Window {
   readonly steps: ReadonlyMap<number, number>;
 }
 
-export interface MemoryStateStoreOptions {
+interface MemoryStateStoreOptions {
   /** The clock by which lifetimes end. @default the time of this machine */
   readonly clock?: Clock;
 }

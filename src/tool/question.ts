@@ -5,13 +5,13 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 
 /** One of the answers a question offers: the value is the answer, the label is what the user reads. */
-export interface Choice {
+interface Choice {
   readonly value: string;
   readonly label: string;
 }
 
 /** A form to fill in, as a JSON Schema of an object: its fields are texts, numbers, booleans, or lists of choices, as MCP has them. */
-export interface QuestionForm {
+interface QuestionForm {
   readonly type: 'object';
   readonly properties: Readonly<
     Record<

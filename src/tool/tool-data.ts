@@ -41,7 +41,7 @@ export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'i
 /** The code of a stored tool: its work alone, all its parts, or the tool as it is defined now. */
 export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
 
-export type ToolCode = { readonly execute?: Execute<never> } & Partial<
+type ToolCode = { readonly execute?: Execute<never> } & Partial<
   Pick<ToolOptions, OptionOfKind<'input' | 'output'>>
 > & {
     readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;

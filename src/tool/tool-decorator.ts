@@ -8,7 +8,7 @@ import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /** A class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
-export interface Executable<In, Out> {
+interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
 }
 
@@ -182,7 +182,7 @@ const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
-export type MethodSide = 'instance' | 'static';
+type MethodSide = 'instance' | 'static';
 type MethodRecord = Map<PropertyKey, ResolvedOptions>;
 type MethodRecords = Partial<Record<MethodSide, MethodRecord>>;
 

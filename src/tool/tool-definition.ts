@@ -122,7 +122,7 @@ export function definitionOf(
 }
 
 /** Returns the current tool in place of the one by which a call was judged; `undefined` if it is not known. */
-export type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
+type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 
 /** The key under which an error keeps its renewal; shared between loaded copies of the package. */
 const RENEWAL = Symbol.for('tooldex/renewal/v1');

@@ -12,7 +12,7 @@ import type { Preview } from '../core/preview.js';
 import type { InputOf, ToolSchema } from './tool-schema.js';
 
 /** A string with known usual values that editors offer, and any other allowed. */
-export type Open<Known extends string> = Known | (string & Record<never, never>);
+type Open<Known extends string> = Known | (string & Record<never, never>);
 
 /** One of several services that can answer a tool's calls. */
 export interface ToolProvider {
@@ -57,7 +57,7 @@ export type ToolContext<Context = unknown> = CallFacts &
  * the kind. Plain keys count as read and, for a tool that can change something, also as written; `{reads, writes}`
  * tells them apart, and a missing one means none: `{reads: []}` touches nothing. An empty list says nothing.
  */
-export type ConflictKeys =
+type ConflictKeys =
   readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
 
 /** The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */

@@ -8,7 +8,7 @@ export interface OutlineEntry {
   readonly indent: number;
 }
 
-export type Language = 'typescript' | 'javascript' | 'python';
+type Language = 'typescript' | 'javascript' | 'python';
 
 export const LANGUAGE_OF_EXTENSION: ReadonlyMap<string, Language> = new Map<string, Language>([
   ...['.ts', '.tsx', '.mts', '.cts'].map((extension) => [extension, 'typescript'] as const),

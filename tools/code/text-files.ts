@@ -6,7 +6,7 @@ import { globMatcher } from '../walls/glob-matcher.js';
 const MAX_TOTAL_BYTES = 67_108_864;
 
 /** The record of a pass over many files, filled while it runs. */
-export interface Pass {
+interface Pass {
   filesRead: number;
   /** Files that are not text, too large, or not readable. */
   filesSkipped: number;

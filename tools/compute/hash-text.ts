@@ -22,7 +22,7 @@ const Input = z.object({
     .describe('sha1 and md5 only for comparing with existing sums'),
 });
 
-export interface TextHash {
+interface TextHash {
   readonly algorithm: string;
   /** Lower-case hexadecimal digits. */
   readonly hash: string;

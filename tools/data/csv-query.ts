@@ -31,7 +31,7 @@ const Input = z.object({
   delimiter: Delimiter,
 });
 
-export interface CsvRows {
+interface CsvRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /** The number of matching rows in all. */

@@ -29,7 +29,7 @@ const Input = z.object({
 
 type Value = string | number | boolean | null;
 
-export interface CsvRecords {
+interface CsvRecords {
   readonly records: readonly Readonly<Record<string, Value>>[];
   /** The number of rows in all. */
   readonly found: number;

@@ -32,7 +32,7 @@ const Input = z.object({
     .describe('Equal lines to show around each change'),
 });
 
-export interface TextDiff {
+interface TextDiff {
   readonly equal: boolean;
   /** Unified diff; empty when the texts are equal. */
   readonly diff: string;

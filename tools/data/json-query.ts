@@ -34,7 +34,7 @@ const Input = z.object({
     .describe('Most values to return'),
 });
 
-export interface QueryResult {
+interface QueryResult {
   readonly values: readonly unknown[];
   /** The number of values in all. */
   readonly found: number;

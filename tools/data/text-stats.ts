@@ -32,7 +32,7 @@ const Input = z.object({
     .describe('Shortest word to name among the most frequent'),
 });
 
-export interface TextCounts {
+interface TextCounts {
   /** Unicode characters, not bytes. */
   readonly characters: number;
   readonly charactersWithoutSpaces: number;

@@ -33,7 +33,7 @@ const Input = z.object({
   lineCount: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many lines'),
 });
 
-export interface BlamedLine {
+interface BlamedLine {
   readonly line: number;
   readonly commit: string;
   readonly author: string;

@@ -23,7 +23,7 @@ const Input = z.object({
     .describe('Whether branches of remotes, as last fetched, are listed too'),
 });
 
-export interface Branch {
+interface Branch {
   readonly name: string;
   readonly current: boolean;
   readonly remote: boolean;

@@ -36,7 +36,7 @@ const Input = z.object({
     .describe('Files or folders to commit, relative to the root; everything changed when empty'),
 });
 
-export interface GitCommitAnswer {
+interface GitCommitAnswer {
   readonly commit: string;
   readonly subject: string;
   /** Changed files with secrets, which are not committed. */

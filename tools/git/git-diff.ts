@@ -32,7 +32,7 @@ const Input = z.object({
     .describe('Files or folders to look at, relative to the root; all when empty'),
 });
 
-export interface GitDiffAnswer {
+interface GitDiffAnswer {
   readonly diff: string;
   readonly identical: boolean;
   readonly truncated: boolean;

@@ -46,7 +46,7 @@ const Input = z.object({
     .describe('How many of the newest to leave out'),
 });
 
-export interface LoggedCommit {
+interface LoggedCommit {
   readonly commit: string;
   readonly parents: readonly string[];
   readonly author: string;

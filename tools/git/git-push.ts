@@ -37,7 +37,7 @@ const Input = z.object({
     .describe('Whether the remote branch becomes the upstream of the local one'),
 });
 
-export interface GitPushAnswer {
+interface GitPushAnswer {
   readonly remote: string;
   readonly branch: string;
   readonly forced: boolean;

@@ -50,7 +50,7 @@ export const PLAIN_DIFF: readonly string[] = Object.freeze([
 ]);
 
 /** The options of one call of git. */
-export interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
+interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
   /** Ways git may reach other repositories, such as `ssh`. @default none */
   readonly protocols?: readonly string[];
   /** Marks paths that are pathspecs with their magic, as `readablePathspecs` makes them. @default false */

@@ -29,7 +29,7 @@ const Input = z.object({
     .describe('Only the changes in these files or folders, relative to the root'),
 });
 
-export interface GitShowAnswer {
+interface GitShowAnswer {
   readonly commit: string;
   readonly author: string;
   readonly date: string;

@@ -18,7 +18,7 @@ const Input = z.object({
 });
 
 /** One changed file; `staged` and `unstaged` are `null` where there is no change. */
-export interface ChangedFile {
+interface ChangedFile {
   readonly path: string;
   readonly staged: string | null;
   readonly unstaged: string | null;
@@ -26,7 +26,7 @@ export interface ChangedFile {
   readonly from?: string;
 }
 
-export interface GitStatusAnswer {
+interface GitStatusAnswer {
   readonly branch: string | null;
   readonly commit: string | null;
   readonly upstream: string | null;

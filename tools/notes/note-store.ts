@@ -20,7 +20,7 @@ const NotesFile = z.object({
   notes: z.array(Note),
 });
 
-export type Note = z.infer<typeof Note>;
+type Note = z.infer<typeof Note>;
 type Notes = z.infer<typeof NotesFile>;
 
 /** A tool for notes: what its `conflictKeys` are called on. */

@@ -15,7 +15,7 @@ import {
 
 const Input = z.object({});
 
-export interface DiskUsageAnswer {
+interface DiskUsageAnswer {
   readonly totalBytes: number;
   readonly usedBytes: number;
   /** The bytes that a program without special rights can still write. */

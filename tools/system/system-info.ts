@@ -13,7 +13,7 @@ import {
 
 const Input = z.object({});
 
-export interface SystemInfoAnswer {
+interface SystemInfoAnswer {
   readonly platform: string;
   readonly release: string;
   readonly architecture: string;

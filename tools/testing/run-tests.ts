@@ -39,7 +39,7 @@ const Input = z.object({
     .describe('How many of the last lines of output to return'),
 });
 
-export interface TestRun {
+interface TestRun {
   readonly passed: boolean;
   readonly exitCode: number | null;
   readonly command: string;

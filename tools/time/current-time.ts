@@ -22,7 +22,7 @@ const Input = z.object({
     .describe('IANA time zone such as Europe/Berlin'),
 });
 
-export interface CurrentMoment {
+interface CurrentMoment {
   /** The moment in UTC. */
   readonly utc: string;
   /** The same moment with the offset of the time zone. */

@@ -19,7 +19,7 @@ const Input = z.object({
 });
 
 /** The time between two dates; the totals are negative when `to` is earlier, the calendar parts never. */
-export interface TimeBetween {
+interface TimeBetween {
   readonly totalDays: number;
   readonly totalHours: number;
   readonly totalSeconds: number;

@@ -4,7 +4,7 @@ import { DateDifference } from './date-difference.js';
 
 export { AddDuration, CurrentTime, DateDifference };
 
-export interface TimeToolsOptions {
+interface TimeToolsOptions {
   /** The clock, in milliseconds since 1970. */
   readonly now?: () => number;
 }

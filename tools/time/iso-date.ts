@@ -1,5 +1,5 @@
 /** A date, or a moment with the offset from UTC it is written in. */
-export interface IsoDate {
+interface IsoDate {
   /** The date and time as written, in milliseconds as if it were UTC. */
   readonly wallMs: number;
   /** Minutes east of UTC; missing for a date without time. */

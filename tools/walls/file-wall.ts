@@ -35,7 +35,7 @@ const MAX_WALK_DEPTH = 64;
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /** The options of a file wall. */
-export interface FileWallOptions {
+interface FileWallOptions {
   /** The bytes of the largest file that is read. @default 1,048,576 */ readonly maxReadBytes?: number;
   /** The bytes of the largest text that is written. @default 1,048,576 */ readonly maxWriteBytes?: number;
   /** The entries of a folder that are listed. @default 1,000 */ readonly maxEntries?: number;
@@ -56,7 +56,7 @@ export function fileInput<In extends object>(this: BehindFileWall, input: In): I
   return this.files.keys.inputBelow(input);
 }
 
-export interface FileStat {
+interface FileStat {
   /** The real path, relative to the root. */
   readonly path: string;
   readonly kind: EntryKind;

@@ -10,7 +10,7 @@ import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import { isToolError, ToolError } from '../../src/index.js';
 import { UrlWall, type CheckedUrl } from './url-wall.js';
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly wall?: UrlWall;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;

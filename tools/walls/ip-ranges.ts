@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /** The owner of an address: anyone, the user's own network, or nobody that a tool should ever talk to. */
-export type AddressClass = 'public' | 'private' | 'forbidden';
+type AddressClass = 'public' | 'private' | 'forbidden';
 
 type Range = readonly [address: string, prefix: number];
 

@@ -33,7 +33,7 @@ export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
 /** The programs that may be run when nothing else is said: this project's own runtime and its scripts. */
 export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']);
 
-export interface ProgramWallOptions {
+interface ProgramWallOptions {
   /** The folder programs run in. @default the process's working directory */
   readonly root?: string;
   /** Bare names of the programs that may be run. @default node and npm */

@@ -15,7 +15,7 @@ export interface ShellCommand {
   readonly nested: readonly string[];
 }
 
-export interface ShellParse {
+interface ShellParse {
   readonly commands: readonly ShellCommand[];
   /** Marks a text that is not what it seems: something left open, a function or list, a here-document, quotes of a kind not read here. */
   readonly opaque: boolean;

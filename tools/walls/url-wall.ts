@@ -4,7 +4,7 @@ import { ToolError } from '../../src/index.js';
 import { classifyAddress } from './ip-ranges.js';
 
 /** Finds the addresses of a host name. */
-export type Resolve = (hostname: string) => Promise<readonly string[]>;
+type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface UrlWallOptions {
   /** Lets through one's own machine and network, on any port. Metadata services stay refused. @default false */

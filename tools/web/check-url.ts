@@ -19,7 +19,7 @@ const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
 });
 
-export interface UrlState {
+interface UrlState {
   /** The URL that answered, after redirects. */
   readonly url: string;
   readonly status: number;

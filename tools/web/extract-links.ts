@@ -33,7 +33,7 @@ const Input = z.object({
     .describe('Most links to return'),
 });
 
-export interface PageLinks {
+interface PageLinks {
   readonly url: string;
   readonly status: number;
   readonly links: readonly PageLink[];

@@ -42,7 +42,7 @@ const Input = z.object({
 });
 
 /** The page that was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
-export interface FetchedPage {
+interface FetchedPage {
   readonly url: string;
   readonly status: number;
   readonly contentType: string;

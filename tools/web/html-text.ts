@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2';
 
 /** A page as a reader sees it. */
-export interface ReadablePage {
+interface ReadablePage {
   readonly title: string | null;
   readonly text: string;
 }

@@ -45,7 +45,7 @@ const Input = z.object({
     .describe('Request body; not with GET, HEAD and OPTIONS'),
 });
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

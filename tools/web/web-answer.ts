@@ -39,7 +39,7 @@ export function urlKey(text: string): string {
 }
 
 /** A page that a tool can read: its media type, and its text in the page's own encoding. */
-export interface TextAnswer {
+interface TextAnswer {
   readonly contentType: string;
   readonly text: string;
 }

@@ -43,7 +43,7 @@ export interface Skipped {
 }
 
 /** The options that all audits share. */
-export interface TraceOptions {
+interface TraceOptions {
   /** What calls and programs do that the tables do not have; it goes before them. @default none */
   readonly known?: AuditKnowledge;
   /** Hears what is being done, as a sentence, for work that takes a while. @default none */

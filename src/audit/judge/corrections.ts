@@ -5,7 +5,7 @@ import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.
 import type { FoundFacts, ToolAudit } from './judge-tool.js';
 
 /** The metadata that would be true of a tool: the fields to replace, and what to put in their place. */
-export interface Correction {
+interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;

@@ -9,7 +9,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
 /** The axes that a tool of this package declares, beside what they mean as facts. */
-export interface DeclaredAxes {
+interface DeclaredAxes {
   readonly accessMode?: AccessMode;
   readonly dangerLevel?: DangerLevel;
   readonly executionCategory?: ExecutionCategory;

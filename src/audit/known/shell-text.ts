@@ -1,5 +1,5 @@
 /** One simple command of a shell's text: its words, undefined where a variable decides them, and the files that its output goes to. */
-export interface ShellCommand {
+interface ShellCommand {
   readonly words: readonly (string | undefined)[];
   readonly writesTo: readonly (string | undefined)[];
 }

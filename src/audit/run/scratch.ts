@@ -106,7 +106,7 @@ function manifestAbove(folder: string): string | undefined {
 }
 
 /** The entries of a scratch folder at one moment, by their path in it. */
-export type Snapshot = ReadonlyMap<string, Stats>;
+type Snapshot = ReadonlyMap<string, Stats>;
 
 /** Returns what is in a scratch folder. */
 export function snapshotOf({ folder }: Scratch): Snapshot {

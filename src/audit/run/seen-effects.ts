@@ -44,7 +44,7 @@ export interface Confinement {
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
 /** The folders whose code is the subject of an audit: places in it are told relative to the first. */
-export type Subject = readonly string[];
+type Subject = readonly string[];
 
 /** Returns what a recorded call does, in the words of an audit. What was seen was done: `does`. */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {

@@ -332,7 +332,7 @@ async function openServer(
 }
 
 /** A way in which the operating system holds a process and every program that it starts. */
-export interface Sandbox {
+interface Sandbox {
   readonly name: string;
   /** Returns the command that runs another one inside. */
   readonly wrap: (scratch: Scratch, command: readonly string[]) => readonly string[];

@@ -70,7 +70,7 @@ const listed = (list: Value | undefined): readonly Value[] =>
   list?.t === 'obj' ? list.items : list === undefined ? [] : [UNKNOWN, UNKNOWN, UNKNOWN];
 
 /** The call that registers handlers, seen while the program starts. Returns true when it was one, so that it is not followed. */
-export type CallListener = (
+type CallListener = (
   callee: { readonly name: string; readonly own: boolean },
   args: readonly Value[],
   place: Place,

@@ -33,7 +33,7 @@ import {
   type Value,
 } from './values.js';
 
-export interface Test {
+interface Test {
   readonly value: Value;
   readonly truth: boolean | undefined;
   readonly yes: Condition;

@@ -15,14 +15,14 @@ import {
   type Value,
 } from './values.js';
 
-export interface Loaded {
+interface Loaded {
   readonly scope: Scope;
   readonly exports: Obj;
   readonly commonjs: Obj;
   readonly isModule: boolean;
 }
 /** How the statements of a module are run. */
-export interface Runner {
+interface Runner {
   hoist(body: readonly Node[], scope: Scope): void;
   statement(node: Node, scope: Scope): void;
 }

@@ -25,7 +25,7 @@ export function lookup(scope: Scope, name: string): Binding | undefined {
 }
 
 /** How patterns read the expressions in them. */
-export interface Reader {
+interface Reader {
   evaluate(node: Node, scope: Scope, named?: string): Value;
   key(node: Node, scope: Scope): string | undefined;
 }

@@ -25,7 +25,7 @@ export interface Module {
   readonly own: boolean;
 }
 
-export type Resolved =
+type Resolved =
   | { readonly file: string }
   | { readonly builtin: string }
   | { readonly pkg: string; readonly sub: string };

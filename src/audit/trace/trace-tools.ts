@@ -7,7 +7,7 @@ import { EXHAUSTED, Machine, OUT_OF_TIME, certaintyOf, type Entry } from './mach
 import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } from './program.js';
 import { deepTags, mergeTags, options, type Tags, type Value } from './values.js';
 
-export interface TraceSubject {
+interface TraceSubject {
   /** The folder of the code: a package's own folder, or a project. */
   readonly root: string;
   /** The files in which the program starts, relative to the root. Missing: those that its package.json names. */
@@ -16,7 +16,7 @@ export interface TraceSubject {
   readonly tools: readonly { readonly name: string }[];
 }
 
-export interface TraceOptions {
+interface TraceOptions {
   /** The most time that it takes, in milliseconds. Default: 90,000. */
   readonly timeoutMs?: number;
   readonly now?: () => number;

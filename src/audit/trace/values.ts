@@ -2,7 +2,7 @@ import type { Node, Module } from './program.js';
 
 /** Where a value comes from: `arg:<name>` of the tool, `env:<name>`, `state:<place>`, `tmp` for temporary paths. */
 export type Tags = readonly string[];
-export type Primitive = string | number | boolean | bigint | null | undefined;
+type Primitive = string | number | boolean | bigint | null | undefined;
 
 /** The unknown part of a text that is known otherwise, as in `https://host/<hole>/items`. */
 export const HOLE = '\u0000';
@@ -12,11 +12,11 @@ export interface Const {
   readonly v: Primitive;
   readonly tags: Tags;
 }
-export interface Unknown {
+interface Unknown {
   readonly t: 'unknown';
   readonly tags: Tags;
 }
-export interface Union {
+interface Union {
   readonly t: 'union';
   readonly of: readonly Value[];
 }
@@ -56,13 +56,13 @@ export interface ClassValue {
   readonly props: Map<string, Value>;
   readonly methods: Map<string, Value>;
 }
-export interface Accessor {
+interface Accessor {
   readonly t: 'accessor';
   readonly get: Value | undefined;
   readonly set: Value | undefined;
 }
 /** A value that is read when it is asked for, as an import. */
-export interface Lazy {
+interface Lazy {
   readonly t: 'lazy';
   readonly read: () => Value;
 }
@@ -85,7 +85,7 @@ export interface External {
   readonly optional?: boolean;
 }
 /** A function of the analysis itself, as the `resolve` of a promise. */
-export interface Host {
+interface Host {
   readonly t: 'host';
   readonly call: (args: readonly Value[]) => Value;
 }

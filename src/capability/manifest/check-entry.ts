@@ -154,7 +154,7 @@ function unknownIn(
 }
 
 /** Returns the known key that was probably meant by an unknown one. */
-export type Suggester = (key: string, known: readonly string[]) => string | undefined;
+type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
 /** The keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
 const MOST_LOOKED_UP = 100;

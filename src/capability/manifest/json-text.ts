@@ -20,10 +20,10 @@ export interface EntryFinding {
   readonly severity: 'error' | 'warning';
 }
 
-export type TextFinding = EntryFinding & Position;
+type TextFinding = EntryFinding & Position;
 
 /** The result of parsing: the JSON, or the place where it is broken. */
-export type ParsedText =
+type ParsedText =
   | { readonly ok: true; readonly value: unknown; readonly text: JsonText }
   | { readonly ok: false; readonly fault: TextFinding };
 
@@ -226,7 +226,7 @@ const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_ENTRIES = 1_000;
 
 /** The list of entries in a text. */
-export interface EntryList {
+interface EntryList {
   readonly ok: true;
   readonly list: readonly unknown[];
   /** The path of the list. */

@@ -145,7 +145,7 @@ const MAX_BYTES = 1_048_576;
 const MOST_ATTEMPTS = 5;
 
 /** The text of a file, or a sentence that says why there is none. */
-export type FileText = { readonly text: string } | { readonly fault: string };
+type FileText = { readonly text: string } | { readonly fault: string };
 
 /**
  * Reads a small file of UTF-8 text as it was at one moment.

@@ -27,7 +27,7 @@ import type { FileContent } from './manifest-folder.js';
 import { resolveWork, type ResolvedWork } from './resolve-work.js';
 
 /** One item of the registry. */
-export type CapabilityRef = CapabilityChange['added'][number];
+type CapabilityRef = CapabilityChange['added'][number];
 
 /** The changes of a refresh. */
 export interface CapabilityChange extends Readonly<

@@ -34,7 +34,7 @@ interface KnownFile {
 }
 
 /** The present content of a folder. */
-export interface FolderContent {
+interface FolderContent {
   readonly files: readonly FileContent[];
   /** The problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];

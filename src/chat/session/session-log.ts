@@ -44,7 +44,7 @@ export interface LogEnd {
 }
 
 /** The content of a log: the snapshot with all changes, or the log that it was moved to. */
-export type LogContent =
+type LogContent =
   | { readonly end: LogEnd; readonly snapshot: unknown }
   | { readonly end: LogEnd; readonly movedTo: string };
 

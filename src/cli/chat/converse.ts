@@ -167,7 +167,7 @@ function isOpen(session: Session): boolean {
   return session.snapshot()['openTurn'] !== undefined;
 }
 
-export interface DecideOptions {
+interface DecideOptions {
   readonly executor: ToolExecutor;
   /** Fires when the user gives the turn up. */
   readonly signal: AbortSignal;

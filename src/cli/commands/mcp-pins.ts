@@ -82,7 +82,7 @@ export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost):
 }
 
 /** Asks servers what they list now. */
-export type ListServers = (
+type ListServers = (
   settings: McpSettings,
   options: { readonly signal: AbortSignal },
 ) => Promise<readonly ServerListing[]>;

@@ -78,7 +78,7 @@ function matches(ifNoneMatch: string, etag: string): boolean {
 }
 
 /** The codes of errors on the wire: those of the library, and those that only HTTP has. */
-export type WireErrorCode =
+type WireErrorCode =
   | 'INVALID_ARGUMENT'
   | 'TOOL_NOT_FOUND'
   | 'PERSONA_NOT_FOUND'
@@ -161,7 +161,7 @@ interface ListPage {
 }
 
 /** The parts of a list beside its items: `{count, total, revision, changed, next, <name>: […]}` on the wire. */
-export interface ListFacts {
+interface ListFacts {
   /** The key of the items. */
   readonly name: string;
   /** The path and the query of the request; the address of the next page has them, too. */

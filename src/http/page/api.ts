@@ -18,7 +18,7 @@ const PAGE_SIZE = 200;
 const MOST_HITS = 200;
 
 /** A whole list, and the revision of its first page. */
-export interface WholeList<Item> {
+interface WholeList<Item> {
   readonly items: readonly Item[];
   readonly revision: number;
 }

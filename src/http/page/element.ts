@@ -1,6 +1,6 @@
 export type Child = Node | string | null | undefined | false;
-export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
-export type Handlers = {
+type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type Handlers = {
   readonly [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void;
 };
 

@@ -145,7 +145,7 @@ function personasOf(
 }
 
 /** The links for the tools, skills and personas that skills and jobs refer to. */
-export interface References {
+interface References {
   readonly route: Route;
   /** Returns the owner of the tool with a name; `undefined` if there is none. */
   readonly ownerOfTool: (name: string) => string | null | undefined;

@@ -18,7 +18,7 @@ export interface Facet {
   }[];
 }
 
-export interface Selected {
+interface Selected {
   /** The rows; the best ones for a search, of which there may be more. */
   readonly rows: readonly Row[];
   /** The number of tools with these filters, and the number without. */

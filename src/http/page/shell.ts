@@ -188,7 +188,7 @@ export function nextTheme(theme: Theme): Theme {
 }
 
 /** The actions of keys on the page. */
-export interface KeyActions {
+interface KeyActions {
   readonly search: () => void;
   readonly move: (by: number) => void;
   readonly close: () => void;

@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** The end of a page: the place of its last item, which may be gone when the next page is requested. */
-export interface PageCursor extends Place {
+interface PageCursor extends Place {
   /** The registry's revision at the request of the first page. */
   readonly revision: number;
 }
@@ -72,7 +72,7 @@ export const PAGE_PARAMETERS: readonly (readonly [string, Parameter])[] = [
 ];
 
 /** One page of a list. */
-export interface Page<Item extends Place> {
+interface Page<Item extends Place> {
   readonly items: readonly Item[];
   /** The cursor of the next page; `null` on the last. */
   readonly next: string | null;

@@ -76,7 +76,7 @@ export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] =
 ];
 
 /** The conditions of a request for tools. */
-export interface WantedTools {
+interface WantedTools {
   readonly query: ToolQuery;
   /** The conditions that the query cannot express, if there are any. */
   readonly accepts: ((tool: CapabilityTool) => boolean) | undefined;

@@ -46,7 +46,7 @@ import {
   type UnmatchedName,
 } from './tool-table.js';
 
-export interface DiscoveredServerOptions extends Omit<
+interface DiscoveredServerOptions extends Omit<
   McpConnectionOptions,
   keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'
 > {

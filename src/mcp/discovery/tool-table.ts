@@ -43,7 +43,7 @@ export interface UnmatchedName {
 /** The digests of everything in a definition but its work. */
 const digests = new WeakMap<ToolDefinition, string>();
 
-export interface TableSources {
+interface TableSources {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;

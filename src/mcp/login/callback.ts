@@ -5,7 +5,7 @@ import { withDeadline } from '../../execution/with-deadline.js';
 import { listen } from '../../host/listen.js';
 
 /** The place to which a browser is sent back after a login. */
-export interface Callback {
+interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
   /** Sends the user to log in, and resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`, and what `send` throws. */

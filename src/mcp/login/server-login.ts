@@ -29,7 +29,7 @@ import {
 import { openCallback } from './callback.js';
 import { loginKeyOf, loginOf, updateLogin, type Login, type LoginStore } from './login-store.js';
 
-export interface ServerLoginOptions {
+interface ServerLoginOptions {
   /** The name of the server in the settings, for messages. */
   readonly server: string;
   readonly transport: Extract<McpTransportSettings, { readonly url: string }>;

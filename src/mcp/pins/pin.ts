@@ -23,7 +23,7 @@ export interface Pin {
 }
 
 /** A definition's pin, or the reason why it can have none; `tool` where it has a name. */
-export type Pinnable =
+type Pinnable =
   | { readonly ok: true; readonly tool: string; readonly pin: Pin }
   | { readonly ok: false; readonly tool?: string; readonly reason: string };
 

@@ -12,7 +12,7 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
 /** A sound schema with what was changed in it, or the reason why it is none. */
-export type ForeignSchema =
+type ForeignSchema =
   | { readonly schema: JsonSchema; readonly changes: readonly string[] }
   | { readonly refused: string };
 

@@ -162,14 +162,14 @@ function unknownNames(
 }
 
 /** A tool to be linted among others. */
-export interface LintedTool {
+interface LintedTool {
   readonly entry: ToolEntry;
   /** The owner: the tool is compared with tools of the same owner, and with the shared ones (`''`). */
   readonly owner: string;
 }
 
 /** The questions of the rules about the other tools. */
-export interface LintedAmong<Tool extends LintedTool> {
+interface LintedAmong<Tool extends LintedTool> {
   /** Returns true if a text names a tool or a category beside the tool. */
   readonly knows: (name: string, tool: Tool) => boolean;
   /** Returns true if any persona sees both tools. */

@@ -7,7 +7,7 @@ import type { Work } from '../../core/clock.js';
 const MOST_COMPARED = 1_000;
 
 /** A text among others, as the different stems of its words. */
-export interface ComparedText {
+interface ComparedText {
   readonly stems: readonly string[];
   /** The owner: the text is compared with texts of the same owner, and with the shared ones (`''`). */
   readonly owner: string;

@@ -107,7 +107,7 @@ export class RedisConnection {
   }
 }
 
-export interface RedisLinkOptions {
+interface RedisLinkOptions {
   readonly makeClient: MakeRedisClient;
   /** The time to wait for a command while Redis answers nothing. */
   readonly timeoutMs: number;

@@ -7,7 +7,7 @@ export const Delimiter = z
   .describe('Character between fields');
 
 /** A table as text: the names of its columns, and rows with exactly one field for each. */
-export interface Table {
+interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }

@@ -1,7 +1,7 @@
 import { printParseErrorCode, visit } from 'jsonc-parser';
 
 /** A JSON value as it was written: numbers and strings keep their spelling, objects all their entries in order. */
-export type JsonNode =
+type JsonNode =
   | { readonly kind: 'literal'; readonly raw: string }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
   | {
@@ -10,7 +10,7 @@ export type JsonNode =
     };
 
 /** The place where a text stops being JSON, counted from 1, and the reason. */
-export interface JsonProblem {
+interface JsonProblem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
