@@ -161,7 +161,7 @@ function reasonOf(server: McpServerStatus): string {
 }
 
 /** The input and the variables of the process; a test gives its own. */
-export interface McpServeWorld {
+interface McpServeWorld {
   readonly input: Readable;
   readonly env: NodeJS.ProcessEnv;
 }

@@ -28,7 +28,7 @@ export interface LoadedRegistry {
 }
 
 /** The places of tools; none means the bundled ones. */
-export interface ToolPlaces {
+interface ToolPlaces {
   /** Files, folders and globs of code. */
   readonly patterns?: readonly string[] | undefined;
   /** Asks MCP servers. */
