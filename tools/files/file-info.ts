@@ -9,10 +9,11 @@ import {
   SideEffect,
   Stage,
   tool,
+  type ToolResult,
 } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall, fileInput, type FileStat, FileWall } from '../walls/file-wall.js';
 
 const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
@@ -54,7 +55,7 @@ const Input = z.object({
 export class FileInfo {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
 
-  async execute({ path }: z.input<typeof Input>) {
+  async execute({ path }: z.input<typeof Input>): Promise<FileStat | ToolResult<never>> {
     return orFail(
       async () =>
         (await this.files.stat(path)) ??

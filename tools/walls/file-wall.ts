@@ -56,7 +56,7 @@ export function fileInput<In extends object>(this: BehindFileWall, input: In): I
   return this.files.keys.inputBelow(input);
 }
 
-interface FileStat {
+export interface FileStat {
   /** The real path, relative to the root. */
   readonly path: string;
   readonly kind: EntryKind;
