@@ -102,7 +102,7 @@ function emitDeclarations(): Promise<void> {
 const ARRAY_OF_BUFFER = /\b((?:Big)?(?:Uint|Int|Float)\d+(?:Clamped)?Array)<ArrayBuffer(?:Like)?>/g;
 const RELATIVE = /(?:from |import\(|import )["'](\.{1,2}\/[^"']+\.js)["']/g;
 
-/** Libraries whose code is in the package: the development dependencies that `src` and `tools` import, and what those import. */
+/** The folders of the libraries whose code is in the package: development dependencies that `src` and `tools` import, and what those import. */
 const bundled = new Set<string>();
 
 /** Bundles libraries as ES modules need them, and notes which they are. */
@@ -134,9 +134,10 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
       const inputs = Object.values(metafile?.outputs ?? {}).flatMap((output) =>
         Object.keys(output.inputs),
       );
-      for (const input of inputs)
-        for (const [, name] of input.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g))
-          bundled.add(name!);
+      for (const input of inputs) {
+        const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input) ?? [];
+        if (folder !== undefined) bundled.add(folder);
+      }
     });
   },
 };
@@ -153,15 +154,48 @@ function importFilesFromCommonJs(): void {
   }
 }
 
-/** Writes the licences of the bundled libraries, which ask to be passed on. */
-function writeLicences(): void {
-  const texts = [...bundled].sort().map((name) => {
-    const file = readdirSync(`node_modules/${name}`).find((each) => /^licen[cs]e/i.test(each));
+/**
+ * Writes what is bundled into the package: the licences, which ask to be passed on, and a CycloneDX 1.6 file, without which
+ * scanners of vulnerabilities would not see these libraries. Equal builds give equal bytes.
+ */
+function writeInventory(): void {
+  const libraries = [...bundled].sort().map((folder) => {
+    const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
     if (file === undefined)
-      throw new Error(`Expected a licence of ${name}, got none. Do not bundle it.`);
-    return `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8').trim()}\n`;
+      throw new Error(`Expected a licence in ${folder}, got none. Do not bundle it.`);
+    const { name, version, license } = readManifest(`${folder}/package.json`);
+    const text = readFileSync(`${folder}/${file}`, 'utf8').trim();
+    return { ...componentOf({ name, version, license }), text };
   });
+  const texts = libraries.map(({ name, version, text }) => `${name} ${version}\n\n${text}\n`);
   writeFileSync('dist/THIRD-PARTY-LICENSES.txt', texts.join('\n'));
+  const inventory = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: componentOf(readManifest('package.json')) },
+    components: libraries.map(({ text: _, ...component }) => component),
+  };
+  writeFileSync('dist/bundled.cdx.json', `${JSON.stringify(inventory, null, 2)}\n`);
+}
+
+type Manifest = Readonly<Record<'name' | 'version' | 'license', string>>;
+
+function readManifest(file: string): Manifest {
+  return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
+}
+
+function componentOf({ name, version, license }: Manifest) {
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  return {
+    type: 'library',
+    'bom-ref': purl,
+    name,
+    version,
+    purl,
+    licenses: [{ license: { id: license } }],
+  };
 }
 
 // `--no-dts` leaves the declarations out, for a build that is only run.
@@ -172,7 +206,7 @@ export default defineConfig(({ dts }) => ({
   dts: false,
   onSuccess: async () => {
     importFilesFromCommonJs();
-    writeLicences();
+    writeInventory();
     if (dts !== false) await emitDeclarations();
   },
   esbuildPlugins: [embedPage, writeSchema, oneChunkForTheRoot, bundleLibraries],

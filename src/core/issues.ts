@@ -1,4 +1,4 @@
-import Fuse from 'fuse.js';
+import Fuse from 'fuse.js/min-basic';
 import type { z } from 'zod';
 import { ToolError, type Issue } from './errors.js';
 import { describeValue } from './plain-data.js';

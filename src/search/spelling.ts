@@ -1,4 +1,4 @@
-import Fuse from 'fuse.js';
+import Fuse from 'fuse.js/min-basic';
 import type { InvertedIndex } from './inverted-index.js';
 import { stem } from './words.js';
 

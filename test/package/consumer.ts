@@ -15,12 +15,16 @@ import ts from 'typescript';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Copies the built package into a folder, as npm would install it, with zod and links to the packages at the given paths: no other is found. */
+/** The packages that npm installs with this one. */
+const DEPENDENCIES = ['fuse.js', 'reflect-metadata'];
+
+/** Copies the built package into a folder, as npm would install it, with its dependencies, zod and links to the packages at the given paths: no other is found. */
 export function install(folder: string, packages: Readonly<Record<string, string>> = {}): void {
   const installed = join(folder, 'node_modules/tooldex');
   for (const part of ['dist', 'package.json'])
     cpSync(join(ROOT, part), join(installed, part), { recursive: true });
-  for (const [name, path] of Object.entries({ zod: join(ROOT, 'node_modules/zod'), ...packages })) {
+  const own = ['zod', ...DEPENDENCIES].map((name) => [name, join(ROOT, 'node_modules', name)]);
+  for (const [name, path] of [...own, ...Object.entries(packages)] as [string, string][]) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
     symlinkSync(path, join(folder, 'node_modules', name), 'junction');
   }
