@@ -164,7 +164,8 @@ export async function runCli(
   const words = operandsOf(args);
   const named = words[0] === 'help' ? words[1] : words[0];
   // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
-  if (words.length === 0) (await import('./commands/overview.js')).defineOverview(program, host);
+  if (words.length === 0 && !args.some((each) => each === '--version' || each === '-V'))
+    (await import('./commands/overview.js')).defineOverview(program, host);
   for (const [usage, about, family] of COMMANDS) {
     const command = program.command(usage).description(about);
     const name = command.name();

@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
-import { createDefaultTools } from '../../../tools/index.js';
-import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolSource } from '../../tool/find-definitions.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { loadTools, type LoadOptions, type LoadProblem } from '../../load/load-tools.js';
+import type { LoadOptions, LoadProblem } from '../../load/load-tools.js';
 
 /** The tools a command works on. */
 export interface LoadedRegistry {
@@ -75,12 +73,16 @@ async function loadLocal(
       'INVALID_ARGUMENT',
       expectedGot('--persona together with --manifests, --tools or --mcp', 'it alone'),
     );
-  if (patterns === undefined)
+  // Imported on use: a command starts sooner without what it does not need.
+  if (patterns === undefined) {
+    const { createDefaultTools } = await import('../../../tools/index.js');
     return {
       registry: registryOf(createDefaultTools({ root: cwd })),
       problems: [],
       fileOf: new Map(),
     };
+  }
+  const { loadTools } = await import('../../load/load-tools.js');
   const { tools, problems, fileOf } = await loadTools(patterns, { ...options, cwd });
   const code = () => ({ registry: registryOf(tools), problems, fileOf });
   if (fromManifests === undefined) return code();
@@ -130,6 +132,7 @@ async function loadManifestTools(
   cwd: string,
 ): Promise<LoadedRegistry> {
   const root = existingFolder('--manifests', folder, cwd);
+  const { CapabilityRegistry } = await import('../../capability/capability-registry.js');
   const capabilities = await CapabilityRegistry.load({ root });
   const known = capabilities.personas;
   if (
