@@ -67,7 +67,7 @@ const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 const LOADED_ON_DEMAND =
-  /^src\/(?:audit\/run\/child|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
+  /^src\/(?:audit\/run\/child|capability\/capability-registry|load\/load-tools|cli\/(?:chat|commands|execute|load)\/|chat\/language-model-step)/;
 
 const TYPES = 'dist/types';
 
