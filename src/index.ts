@@ -45,13 +45,10 @@ export {
   type SearchOptions,
   type ToolUse,
 } from './registry/tool-metadata-registry.js';
-export type { Usage, UsageData } from './search/usage-history.js';
 export type { KeywordMatchResult } from './search/keyword-index.js';
 export type { SearchResult } from './search/search-index.js';
 export { selectTools } from './selection/select-tools.js';
 export type { Ranking, SelectionRequest } from './selection/selection-request.js';
-export { embedderOf, type Embedder, type EmbedMany } from './selection/embedder.js';
-export { rankHybrid, type HybridOptions, type HybridRanking } from './selection/rank-hybrid.js';
 export type { SelectedTool, Selection } from './selection/selection.js';
 export type { RenderedTool } from './tool/render-tool.js';
 export { createToolSearchTool, type ToolSearchOptions } from './selection/tool-search-tool.js';
@@ -77,7 +74,6 @@ export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';
 export type { ToolEvent } from './core/tool-event.js';
 export type { Clock } from './core/clock.js';
-export { shareUsage } from './registry/share-usage.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around, AroundCall } from './execution/around.js';
 export { ToolExecutor } from './execution/tool-executor.js';

@@ -233,24 +233,11 @@ export class CapabilityRegistry {
   /**
    * Finds the tools of all owners that fit a request best.
    *
-   * The first search after a change reads the new tools in slices of some milliseconds, so that nothing else waits for it.
-   *
-   * @param options `limit` (default 10), which tools it `accepts` (default all), and the persona whose past use counts.
+   * @param options `limit` (default 10), and which tools it `accepts` (default all).
    */
-  async search(text: string, options: SearchOptions = {}): Promise<CapabilityHits> {
-    const {
-      limit,
-      accepts,
-      persona: name,
-    } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
-    const persona = readPersona(name);
-    return this.#search.find(
-      () => this.#state,
-      requireText(text),
-      limit,
-      accepts,
-      () => this.#views.usageOf(this.#state, persona),
-    );
+  search(text: string, options: SearchOptions = {}): CapabilityHits {
+    const { limit, accepts } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
+    return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
   /** Returns the skills that meet a query, in the order of `tools`. */
@@ -443,14 +430,14 @@ const REFRESH_OPTIONS = z.strictObject({ force: z.boolean().default(false) });
 const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_000) });
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
 
-type SearchOptions = Persona & {
+type SearchOptions = {
   /** The maximum number of tools. @default 10 */
   readonly limit?: number;
   /** Leaves out the tools for which it returns `false`. @default none */
   readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 
-const SEARCH_OPTIONS = PERSONA_OPTIONS.extend({
+const SEARCH_OPTIONS = z.strictObject({
   limit: z.number().min(0).default(10),
   accepts: aFunction<(tool: CapabilityTool) => boolean>().default(() => () => true),
 });

@@ -1,6 +1,4 @@
 import { compareText } from '../core/plain-data.js';
-import { inSlices, type Work } from '../core/clock.js';
-import type { UsageHistory } from '../search/usage-history.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './state/capability-items.js';
@@ -15,48 +13,22 @@ export interface CapabilityHits {
   readonly having: readonly CapabilityTool[];
 }
 
-/** The tools of all personas in one index, which is made in slices at the first search. */
+/** The tools of all personas in one index, which is filled at the first search. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
   #followed: CapabilityState | undefined;
-  #running: Promise<void> | undefined;
 
-  /** Searches the present state when the index is ready; both in slices of some milliseconds. */
-  async find(
-    stateNow: () => CapabilityState,
+  /** Searches the tools of a state. */
+  find(
+    state: CapabilityState,
     text: string,
     limit: number,
     accepts: (tool: CapabilityTool) => boolean,
-    usageNow: () => UsageHistory | undefined,
-  ): Promise<CapabilityHits> {
-    for (;;) {
-      const state = stateNow();
-      if (this.#followed !== state)
-        await (this.#running ??= inSlices(this.#following(state)).finally(
-          () => (this.#running = undefined),
-        ));
-      else {
-        const hits = await inSlices(this.#finding(state, text, limit, accepts, usageNow()));
-        if (stateNow() === state) return hits;
-      }
-    }
-  }
-
-  *#finding(
-    { ownersOf }: CapabilityState,
-    text: string,
-    limit: number,
-    accepts: (tool: CapabilityTool) => boolean,
-    usage: UsageHistory | undefined,
-  ): Work<CapabilityHits> {
-    const owned = (entry: ToolEntry) => ownersOf.get(entry) ?? [];
-    const { best, having } = yield* this.#index.finding(
-      text,
-      limit,
-      (entry) => owned(entry).some(accepts),
-      usage,
-    );
+  ): CapabilityHits {
+    this.#follow(state);
+    const owned = (entry: ToolEntry) => state.ownersOf.get(entry) ?? [];
+    const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts));
     // One definition may be the tool of several owners.
     const hits = best.flatMap(({ entry, result }) =>
       owned(entry)
@@ -65,21 +37,14 @@ export class CatalogueSearch {
     );
     return {
       hits: Object.freeze(hits.sort(inOrder).slice(0, limit)),
-      having: Object.freeze(having.flatMap(owned)),
+      having: Object.freeze(having().flatMap(owned)),
     };
   }
 
-  *#following(state: CapabilityState): Work<void> {
-    this.#followed = undefined;
-    for (const entry of this.#entries) {
-      yield;
-      if (!state.ownersOf.has(entry)) this.#take(entry);
-    }
-    for (const entry of state.ownersOf.keys()) {
-      yield;
-      if (!this.#entries.has(entry)) this.#put(entry);
-    }
-    yield* this.#index.preparing();
+  #follow(state: CapabilityState): void {
+    if (this.#followed === state) return;
+    for (const entry of this.#entries) if (!state.ownersOf.has(entry)) this.#take(entry);
+    for (const entry of state.ownersOf.keys()) if (!this.#entries.has(entry)) this.#put(entry);
     this.#followed = state;
   }
 

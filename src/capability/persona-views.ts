@@ -1,6 +1,5 @@
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { PolicyRule } from '../safety/policy-rule.js';
-import { UsageHistory } from '../search/usage-history.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { CapabilityTool } from './state/capability-items.js';
 import { allowsPersona, ownerKey, personaKey } from './manifest/persona.js';
@@ -35,12 +34,6 @@ export class PersonaViews {
     this.#views.set(known, { tools, registry });
     for (const { entry } of tools) this.#offered.add(entry);
     return registry;
-  }
-
-  /** Returns the past use in the persona's registry; `undefined` if that registry was never requested. */
-  usageOf(state: CapabilityState, persona: string | null): UsageHistory | undefined {
-    const usage = this.#views.get(knownKey(state, persona))?.registry.usage;
-    return usage instanceof UsageHistory ? usage : undefined;
   }
 
   /** Returns true for a tool that was in one of these registries, now or before. */

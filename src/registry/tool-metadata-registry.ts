@@ -2,13 +2,11 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 import { concurrencyOf, conflictingCategories } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
-import type { FlowLabel, FlowTarget } from '../core/flow.js';
 import { ImmutableSet } from './immutable-set.js';
 import { Listeners } from '../core/listeners.js';
 import { cloneFrozen, compareText, describeValue, isPlainObject } from '../core/plain-data.js';
 import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
-import type { Usage } from '../search/usage-history.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
 import { definitionsOfAll, findDefinitions, type ToolSource } from '../tool/find-definitions.js';
@@ -108,8 +106,6 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   );
   readonly #stage = new FacetIndex<string>((entry) => entry.stages);
   readonly #taskType = new FacetIndex<string>((entry) => entry.taskTypes);
-  readonly #reads = new FacetIndex<FlowLabel>((entry) => entry.reads);
-  readonly #sends = new FacetIndex<FlowTarget>((entry) => [entry.sends]);
   readonly #derived = new FacetIndex<DerivedSet>(derivedSetsOf);
   readonly #facets = [
     this.#priority,
@@ -120,8 +116,6 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#category,
     this.#stage,
     this.#taskType,
-    this.#reads,
-    this.#sends,
     this.#derived,
   ];
   readonly #matcher: KeywordMatcher;
@@ -141,11 +135,6 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
-  }
-
-  /** The usage learnt from `recordUse`: to be exported, merged with that of others, or forgotten. */
-  get usage(): Usage {
-    return this.#search.usage;
   }
 
   /** The number of changes so far; equal revisions of one registry mean equal content. */
@@ -301,7 +290,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
-    // One set per category, not per tool: separate lists for many tools would take quadratic memory.
+    // One set for each category is kept, and none for each tool: those of many tools would take quadratic memory.
     const category = concurrencyOf(entry);
     const conflicting = conflictingCategories(category);
     const others = this.#answer(`conflicts of ${category}`, () =>
@@ -309,22 +298,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
         .filter((other) => conflicting.includes(concurrencyOf(other)))
         .map(({ name }) => name),
     );
-    return others.without(entry.name);
+    return new ImmutableSet([...others].filter((other) => other !== entry.name));
   }
 
   /** Tools of danger level high and critical. */
   getDangerousTools(): ReadonlySet<string> {
     return this.#derived.names('dangerous');
-  }
-
-  /** Tools whose results may carry the user's own data (`private`), or text that others wrote (`untrusted`). */
-  getToolsReading(label: FlowLabel): ReadonlySet<string> {
-    return this.#reads.names(label);
-  }
-
-  /** Tools that carry their arguments to others than the user (`outside`), or to nobody (`nowhere`). */
-  getToolsSending(target: FlowTarget): ReadonlySet<string> {
-    return this.#sends.names(target);
   }
 
   /** Tools that write, are dangerous, or require consent. */
@@ -402,13 +381,19 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return Object.freeze(this.#search.search(requireText(text), Math.max(0, limit), accept));
   }
 
-  /** Records that a tool served a request, or failed to: it votes on similar requests later. @throws ToolError `TOOL_NOT_FOUND`. */
+  /**
+   * Records which tool served a request. The last 20 requests that each tool served help `search` to find it again: their
+   * words count half as much as those of examples, in this registry only. A failure changes nothing.
+   *
+   * @throws ToolError `TOOL_NOT_FOUND`.
+   */
   recordUse(use: ToolUse): void {
     if (!isPlainObject(use)) throw invalidArgument('{ text, toolName, outcome }', use);
     const { text, toolName, outcome } = use;
     if (outcome !== 'success' && outcome !== 'failure')
       throw invalidArgument("'success' or 'failure' as the outcome", outcome);
-    this.#search.recordUse(requireText(text), this.require(toolName).name, outcome);
+    const entry = this.require(toolName);
+    if (outcome === 'success') this.#search.recordUse(requireText(text), entry);
   }
 
   /** The tools that pass a filter, in registration order. */

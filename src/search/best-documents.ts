@@ -1,4 +1,3 @@
-import type { Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { GREATEST_SUM, RANKING, rarityOf, saturate } from './bm25f.js';
 import type { DocumentScorer } from './document-scorer.js';
@@ -10,8 +9,6 @@ export interface ScoredDocument {
   readonly document: number;
   readonly entry: ToolEntry;
   readonly score: number;
-  /** The part of the score that past use gave or, below zero, took. */
-  readonly usage?: number;
 }
 
 /** The documents that have a word of a query or one that stands in. */
@@ -135,13 +132,13 @@ function growthOf({ terms, pairs }: QueryPlan): number[] {
 }
 
 /** Returns exactly the best of the candidates, best first: one is passed over only when its bound cannot reach the worst of the kept. */
-export function* bestDocuments(
+export function bestDocuments(
   { documents, bounds }: Candidates,
   scorer: DocumentScorer,
   index: InvertedIndex,
   limit: number,
   accept: (entry: ToolEntry) => boolean,
-): Work<readonly ScoredDocument[]> {
+): readonly ScoredDocument[] {
   const best = new TopK(limit, isBetter);
   const offer = (document: number) => {
     const entry = index.entry(document);
@@ -150,10 +147,7 @@ export function* bestDocuments(
     if (score > 0) best.offer({ document, entry, score });
   };
   const promising = highestOf(bounds, Math.max(FIRST_SCORED, limit));
-  for (const place of promising) {
-    yield;
-    offer(documents[place]!);
-  }
+  for (const place of promising) offer(documents[place]!);
   const done = new Set(promising);
   let enough = best.worst?.score ?? 0;
   for (let place = 0; place < documents.length; place++) {
@@ -162,7 +156,6 @@ export function* bestDocuments(
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
     // The name alone is quickly read, and most names have little to do with the query.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
-    yield;
     offer(documents[place]!);
     enough = best.worst?.score ?? 0;
   }
@@ -184,7 +177,7 @@ function highestOf(bounds: Float32Array, count: number): readonly number[] {
 }
 
 /** Orders by score, then by priority, then by name. */
-export function isBetter(a: ScoredDocument, b: ScoredDocument): boolean {
+function isBetter(a: ScoredDocument, b: ScoredDocument): boolean {
   if (a.score !== b.score) return a.score > b.score;
   if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
   return a.entry.name === b.entry.name ? a.document < b.document : a.entry.name < b.entry.name;

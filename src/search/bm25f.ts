@@ -1,7 +1,7 @@
 /**
  * The parts of a tool that ranked search reads, and how each counts; a field's number is its place.
  *
- * Identifiers come from all the others. `damping` is BM25's b: 0 does not damp long texts at all, 1 in proportion. Nothing is
+ * Identifiers come from all the others. Past requests count half as much as examples. `damping` is BM25's b: 0 does not damp long texts at all, 1 in proportion. Nothing is
  * damped at the usual number of words, which is fixed, so that a tool's score does not change with its neighbours.
  *
  * These numbers and those of the ranking start from textbook values and were adjusted together, coarsely, on public retrieval
@@ -16,6 +16,7 @@ const FIELDS = {
   parameters: { weight: 1.4, damping: 0.75, usualLength: 4 },
   'parameter descriptions': { weight: 0.9, damping: 0.75, usualLength: 16 },
   identifiers: { weight: 1, damping: 0, usualLength: 1 },
+  'past requests': { weight: 0.8, damping: 0.75, usualLength: 30 },
 } as const;
 
 type SearchField = keyof typeof FIELDS;

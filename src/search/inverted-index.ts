@@ -1,4 +1,3 @@
-import type { Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
 import { searchWords, stem } from './words.js';
@@ -53,6 +52,9 @@ const GENERIC: ReadonlySet<string> = new Set(
     .map(stem),
 );
 const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
+const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
+/** The words that say what each request that a tool served was about. */
+type PastWords = readonly (readonly string[])[];
 /** An index is made again without its removed documents when they are this many and more than those that count. */
 const FEWEST_REMOVED = 1_000;
 const NONE: readonly never[] = Object.freeze([]);
@@ -83,8 +85,9 @@ export class InvertedIndex {
   /** The entries, by document number; removed ones are undefined. */
   readonly #entries: (ToolEntry | undefined)[] = [];
   readonly #numbers = new Map<ToolEntry, number>();
-  readonly #named = new Map<string, readonly number[]>();
-  readonly #pending = new Set<ToolEntry>();
+  /** The tools that wait to be indexed, with the words of requests that they served. */
+  readonly #pending = new Map<ToolEntry, PastWords>();
+  readonly #pastWords = new Map<ToolEntry, PastWords>();
 
   constructor() {
     this.#starts.push(0);
@@ -119,9 +122,10 @@ export class InvertedIndex {
     return this.#stemOfWord.values;
   }
 
-  add(entry: ToolEntry): void {
+  /** Adds a tool. @param past for each request that it served, the words that say what the request was about. */
+  add(entry: ToolEntry, past: PastWords = NONE): void {
     this.state = {};
-    this.#pending.add(entry);
+    this.#pending.set(entry, past);
   }
 
   /** Takes a tool out of the counts; its postings stay until the index is made again. */
@@ -130,20 +134,15 @@ export class InvertedIndex {
     const number = this.#numbers.get(entry);
     if (this.#pending.delete(entry) || number === undefined) return;
     this.#numbers.delete(entry);
+    this.#pastWords.delete(entry);
     this.#entries[number] = undefined;
-    const others = this.documentsNamed(entry.name).filter((other) => other !== number);
-    if (others.length > 0) this.#named.set(entry.name, others);
-    else this.#named.delete(entry.name);
     for (const stem of this.fieldsByStem(number).keys()) this.#documentsWith[stem]!--;
   }
 
-  /** Indexes the tools that came, with a pause after each. */
-  *updating(): Work<void> {
-    for (const entry of this.#pending) {
-      this.#pending.delete(entry);
-      this.#index(entry);
-      yield;
-    }
+  /** Indexes the tools that came since the last search. */
+  update(): void {
+    for (const [entry, past] of this.#pending) this.#index(entry, past);
+    this.#pending.clear();
   }
 
   /** The index to go on with: a new one with the same tools when most documents of this one were removed. */
@@ -151,18 +150,14 @@ export class InvertedIndex {
     const removed = this.#entries.length - this.#numbers.size;
     if (removed <= FEWEST_REMOVED || removed <= this.#numbers.size) return this;
     const index = new InvertedIndex();
-    for (const entry of [...this.#numbers.keys(), ...this.#pending]) index.add(entry);
+    for (const entry of this.#numbers.keys()) index.add(entry, this.#pastWords.get(entry));
+    for (const [entry, past] of this.#pending) index.add(entry, past);
     return index;
   }
 
   /** The tool of a document; undefined for a removed one. */
   entry(document: number): ToolEntry | undefined {
     return this.#entries[document];
-  }
-
-  /** The documents of the tools with a name: in a registry one at most, in a catalogue one of each owner. */
-  documentsNamed(name: string): readonly number[] {
-    return this.#named.get(name) ?? NONE;
   }
 
   wordNumber(word: string): number | undefined {
@@ -227,11 +222,11 @@ export class InvertedIndex {
     weighFields(into);
   }
 
-  #index(entry: ToolEntry): void {
+  #index(entry: ToolEntry, past: PastWords): void {
     this.state = {};
     const document = this.#entries.push(entry) - 1;
     this.#numbers.set(entry, document);
-    this.#named.set(entry.name, [...this.documentsNamed(entry.name), document]);
+    if (past.length > 0) this.#pastWords.set(entry, past);
     const identifiers: string[] = [];
     for (const [field, pieces] of textOf(entry).entries()) {
       for (const piece of pieces) {
@@ -241,6 +236,7 @@ export class InvertedIndex {
       }
     }
     this.#addPiece(IDENTIFIERS, identifiers);
+    for (const words of past) this.#addPiece(PAST_REQUESTS, words);
     this.#starts.push(this.#tokens.length);
     this.#addPostings(document);
   }
@@ -295,7 +291,7 @@ export class InvertedIndex {
  *
  * Words of different pieces are no neighbours. The first piece of the name is the name itself, aliases follow.
  */
-export function textOf(entry: ToolEntry): readonly (readonly string[])[] {
+function textOf(entry: ToolEntry): readonly (readonly string[])[] {
   const properties = entry.inputJsonSchema['properties'];
   const parameters =
     typeof properties === 'object' && properties !== null

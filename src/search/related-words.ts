@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Work } from '../core/clock.js';
 import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
@@ -29,11 +28,11 @@ export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOpt
   return options; // zod leaves words out that are called __proto__.
 }
 
-/** Reads the built-in tables and the words of one's own, with a pause after each line. */
-export function* readRelatedWords({
+/** Reads the built-in tables and the words of one's own. */
+export function readRelatedWords({
   synonyms = [],
   concepts = {},
-}: RelatedWordsOptions): Work<RelatedWords> {
+}: RelatedWordsOptions): RelatedWords {
   const related = new Map<string, Map<string, number>>();
   const add = (from: string, to: string, share: number) => {
     if (from === to) return;
@@ -43,13 +42,11 @@ export function* readRelatedWords({
   };
   const stemOf = (word: string) => stem(word.toLowerCase());
   for (const group of [...linesOf(SYNONYMS), ...linesOf(WORD_FAMILIES), ...synonyms]) {
-    yield;
     const stems = group.map(stemOf);
     for (const one of stems) for (const other of stems) add(one, other, RANKING.synonym);
   }
   const kinds = linesOf(CONCEPTS).map(([kind, ...words]) => [kind!, words] as const);
   for (const [kind, words] of [...kinds, ...Object.entries(concepts)]) {
-    yield;
     for (const word of words) add(stemOf(word), stemOf(kind), RANKING.concept);
   }
   return related;

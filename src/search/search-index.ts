@@ -1,4 +1,3 @@
-import { finish, type Work } from '../core/clock.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import {
   bestDocuments,
@@ -6,18 +5,16 @@ import {
   type Candidates,
   type ScoredDocument,
 } from './best-documents.js';
-import { SEARCH_FIELDS } from './bm25f.js';
+import { RANKING, SEARCH_FIELDS } from './bm25f.js';
 import { DocumentScorer } from './document-scorer.js';
 import { InvertedIndex } from './inverted-index.js';
-import { parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
+import { CHATTY, parseQuery, planQuery, type Query, type QueryPlan } from './query.js';
 import {
   checkRelatedWords,
   readRelatedWords,
   type RelatedWords,
   type RelatedWordsOptions,
 } from './related-words.js';
-import { UsageHistory } from './usage-history.js';
-import { applyVotes, tellingStems, votedAgainst, votesOn } from './votes.js';
 
 /** A tool that fits a request, and why. */
 export interface SearchResult {
@@ -33,18 +30,8 @@ export interface SearchResult {
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** Marks a text that was longer than is read; the rest was ignored. */
   readonly truncated: boolean;
-  /** The part of the score that past use of the tool gave, or, below zero, took; 0 when there was none. */
-  readonly usage: number;
   /** The same as one line for users. */
   readonly explanation: string;
-}
-
-/** The results of a search. */
-interface Found {
-  /** The best, best first. */
-  readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
-  /** Every tool that has a word of the text or one that stands in, in no order, accepted or not. */
-  readonly having: readonly ToolEntry[];
 }
 
 type Accept = (entry: ToolEntry) => boolean;
@@ -57,130 +44,95 @@ interface Prepared {
   readonly candidates: Candidates;
 }
 
+/** Different requests that are remembered for each tool that served them; the oldest goes first. */
+const REMEMBERED = 20;
+/** Words of one remembered request. Honest requests have about ten that tell what they are about, long ones thirty. */
+const MOST_WORDS = 64;
+
 /** Ranked search over everything known of a tool. docs/search-and-scoring.md explains it in words. */
 export class SearchIndex {
   #index = new InvertedIndex();
   readonly #finder = new CandidateFinder();
   readonly #options: RelatedWordsOptions;
   #relatedWords: RelatedWords | undefined;
-  #usage: UsageHistory | undefined;
+  /** The last requests that each tool served, as words, by tool name. */
+  readonly #served = new Map<string, readonly (readonly string[])[]>();
 
   constructor(options?: RelatedWordsOptions) {
     this.#options = options === undefined ? {} : checkRelatedWords(options);
   }
 
-  /** The record of which tools served past requests. */
-  get usage(): UsageHistory {
-    return (this.#usage ??= new UsageHistory());
-  }
-
   add(entry: ToolEntry): void {
-    this.#index.add(entry);
+    this.#index.add(entry, this.#served.get(entry.name));
   }
 
   remove(entry: ToolEntry): void {
     this.#index.remove(entry);
   }
 
-  /** Remembers that a tool served a request, or failed to. */
-  recordUse(text: string, toolName: string, outcome: 'success' | 'failure'): void {
-    this.usage.record(tellingStems(parseQuery(text)), toolName, outcome);
-  }
-
-  /** Indexes what came since the last search as work that pauses; otherwise the next search does it at once. */
-  *preparing(): Work<RelatedWords> {
-    this.#index = this.#index.compacted();
-    yield* this.#index.updating();
-    return (this.#relatedWords ??= yield* readRelatedWords(this.#options));
+  /** Remembers that a tool served a request: its words count like those of half an example. */
+  recordUse(text: string, entry: ToolEntry): void {
+    const words = tellingWords(parseQuery(text));
+    if (words.length === 0) return;
+    // The same request again says nothing new.
+    const before = (this.#served.get(entry.name) ?? []).filter((each) => !isEqual(each, words));
+    this.#served.set(entry.name, [...before, words].slice(-REMEMBERED));
+    this.remove(entry);
+    this.add(entry);
   }
 
   /** Returns the best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
   search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
-    return finish(this.#best(this.#prepare(text), limit, accept, this.#usage)).map(
-      ({ result }) => result,
-    );
+    return this.find(text, limit, accept).best.map(({ result }) => result);
   }
 
-  /**
-   * Finds the same with the tools themselves and with all others that have a word of the text, as work that pauses; by the
-   * votes of another history if one is given. It begins again when tools come or go meanwhile.
-   */
-  *finding(text: string, limit: number, accept: Accept, usage = this.#usage): Work<Found> {
-    for (;;) {
-      yield* this.preparing();
-      const { state } = this.#index;
-      const work = this.#found(text, limit, accept, usage);
-      for (let step = work.next(); ; step = work.next()) {
-        if (step.done === true) return step.value;
-        yield;
-        if (this.#index.state !== state) break;
-      }
-    }
-  }
-
-  *#found(
+  /** Finds the same, with the tools themselves and with all others that have a word of the text, accepted or not. */
+  find(
     text: string,
     limit: number,
     accept: Accept,
-    usage: UsageHistory | undefined,
-  ): Work<Found> {
+  ): {
+    readonly best: readonly { readonly entry: ToolEntry; readonly result: SearchResult }[];
+    readonly having: () => readonly ToolEntry[];
+  } {
     const prepared = this.#prepare(text);
-    yield;
-    const best = yield* this.#best(prepared, limit, accept, usage);
-    const having: ToolEntry[] = [];
-    for (const document of prepared.candidates.documents) {
-      yield;
-      const entry = prepared.index.entry(document);
-      if (entry !== undefined) having.push(entry);
-    }
-    return { best, having };
+    const { index, plan, candidates } = prepared;
+    const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
+    const best = bestDocuments(candidates, scorer, index, limit, accept);
+    return {
+      best: best.map((each) => ({ entry: each.entry, result: explain(each, prepared) })),
+      having: () => [...candidates.documents].flatMap((document) => index.entry(document) ?? []),
+    };
   }
 
   #prepare(text: string): Prepared {
-    const relatedWords = finish(this.preparing());
+    this.#index = this.#index.compacted();
+    this.#index.update();
     const index = this.#index;
     const query = parseQuery(text);
-    const plan = planQuery(query, index, relatedWords);
+    const plan = planQuery(query, index, (this.#relatedWords ??= readRelatedWords(this.#options)));
     return { index, query, plan, candidates: this.#finder.find(plan, index) };
-  }
-
-  *#best(
-    prepared: Prepared,
-    limit: number,
-    accept: Accept,
-    usage: UsageHistory | undefined,
-  ): Work<Found['best']> {
-    const explained: Found['best'][number][] = [];
-    for (const scored of yield* ranked(prepared, limit, accept, usage)) {
-      yield;
-      explained.push({ entry: scored.entry, result: explain(scored, prepared) });
-    }
-    return explained;
   }
 }
 
-function* ranked(
-  { index, query, plan, candidates }: Prepared,
-  limit: number,
-  accept: Accept,
-  usage: UsageHistory | undefined,
-): Work<readonly ScoredDocument[]> {
-  const scorer = new DocumentScorer(plan, candidates.relatedRarities, index);
-  if (usage === undefined || usage.size === 0)
-    return yield* bestDocuments(candidates, scorer, index, limit, accept);
-  const votes = votesOn(query, usage, index);
-  const best = yield* bestDocuments(candidates, scorer, index, limit + votedAgainst(votes), accept);
-  return applyVotes(best, limit, votes, (toolName) => {
-    const document = index.documentsNamed(toolName).find((each) => accept(index.entry(each)!));
-    return document === undefined
-      ? undefined
-      : { document, entry: index.entry(document)!, score: scorer.score(document) };
-  });
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((word, place) => word === other[place]);
+}
+
+/**
+ * Returns the words that say what a request is about: not what users say to any helper, and no values (numbers, quoted
+ * text, addresses), which are nobody else's business.
+ */
+function tellingWords({ terms }: Query): readonly string[] {
+  return terms
+    .filter(({ stem, weight }) => weight > RANKING.address && !CHATTY.has(stem))
+    .slice(0, MOST_WORDS)
+    .map(({ words }) => words[0]!);
 }
 
 /** Says which words of the request are where in a tool. */
 function explain(
-  { entry, document, score, usage = 0 }: ScoredDocument,
+  { entry, document, score }: ScoredDocument,
   { index, query: { truncated }, plan: { terms, corrections } }: Prepared,
 ): SearchResult {
   const fieldsByStem = index.fieldsByStem(document);
@@ -200,9 +152,6 @@ function explain(
         `${related ? `a word like "${word}"` : `"${word}"`} in ${fields.join(', ')}`,
     ),
     ...corrections.map(({ word, readAs }) => `"${word}" read as "${readAs}"`),
-    ...(usage === 0
-      ? []
-      : [usage > 0 ? 'served similar requests before' : 'failed on similar requests before']),
     ...(truncated ? ['the end of the text was not read'] : []),
   ];
   return Object.freeze({
@@ -211,7 +160,6 @@ function explain(
     matches: Object.freeze(matches),
     corrections,
     truncated,
-    usage,
     explanation: notes.join('; '),
   });
 }

@@ -9,9 +9,11 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { fitBudget, type Candidate, type Fitted } from './fit-budget.js';
 import { compilePermission, type Permission } from './permission.js';
 import {
-  requireRegistry,
+  checkRanking,
   checkRequest,
+  requireRegistry,
   type CheckedRequest,
+  type Ranking,
   type SelectionRequest,
 } from './selection-request.js';
 import type {
@@ -133,8 +135,6 @@ interface Wishes {
 interface Hit {
   readonly entry: ToolEntry;
   readonly score: number;
-  /** The part of the score that past use gave; the best score, by which the relevance of others is judged, leaves it out. */
-  readonly usage: number;
   readonly explanation: string | undefined;
 }
 
@@ -144,9 +144,9 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const dropped: Dropped = new Map();
   const guaranteed = guaranteedOf(registry, asked);
   const hits =
-    asked.ranking === undefined
+    asked.rank === undefined
       ? searchHits(registry, asked, refusalOf, guaranteed)
-      : rankedHits(registry, asked.ranking, dropped);
+      : rankedHits(registry, checkRanking(asked.rank(asked.text, [...registry])), dropped);
   const scores = new Map(hits.map(({ entry, score }) => [entry, score]));
   const scoreOf = (entry: ToolEntry) => scores.get(entry) ?? 0;
   const wish = (
@@ -178,11 +178,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
   // Scores below 0 have no zero to take a share of: then only the number of tools decides.
-  const isShare = asked.ranking?.every(({ score }) => score >= 0) ?? true;
-  const best = offered.reduce(
-    (most, { score, usage }) => Math.max(most, score - Math.max(0, usage)),
-    0,
-  );
+  const isShare = hits.every(({ score }) => score >= 0);
+  const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
     if (wishes.has(entry.name)) continue;
     const irrelevant =
@@ -280,19 +277,18 @@ function searchHits(
     if (named.size > 0) search(named.size, ({ name }) => named.has(name));
   }
   return [...results.values()]
-    .map(({ toolName, score, usage, explanation }) => ({
+    .map(({ toolName, score, explanation }) => ({
       entry: registry.require(toolName),
       score,
-      usage,
       explanation,
     }))
     .sort(byRelevance);
 }
 
-/** Returns the hits of a ranking made elsewhere, each tool once: it may hold aliases, or tools that are gone. */
+/** Returns the hits of the program's own ranking, each tool once: it may hold aliases, or tools that are gone. */
 function rankedHits(
   registry: ToolMetadataRegistry,
-  ranking: NonNullable<CheckedRequest['ranking']>,
+  ranking: Ranking,
   dropped: Dropped,
 ): readonly Hit[] {
   const hits = new Map<ToolEntry, Hit>();
@@ -301,7 +297,7 @@ function rankedHits(
     if (entry === undefined)
       drop(dropped, toolName, 'unknown', 'ranked, but no tool has this name', score);
     else if (score > (hits.get(entry)?.score ?? -Infinity))
-      hits.set(entry, { entry, score, usage: 0, explanation });
+      hits.set(entry, { entry, score, explanation });
   }
   return [...hits.values()].sort(byRelevance);
 }

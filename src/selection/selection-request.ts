@@ -7,14 +7,15 @@ import { aFunction, anObject, checkOptions, once } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
 
-/** A ranking made elsewhere, best first, such as that of `rankHybrid`. */
+/** Tools with how well each fits a request, made by a ranking of your own; the order does not matter. */
 export type Ranking = readonly {
   readonly toolName: string;
   readonly score: number;
-  readonly explanation?: string;
+  readonly explanation?: string | undefined;
 }[];
 
 /** The limits of what may be offered: they win over everything else, and one left out forbids nothing. */
@@ -49,8 +50,11 @@ export interface SelectionRequest extends SelectionLimits {
   readonly include?: readonly string[];
   /** The selection of the turn before: its tools keep their place, level and bytes. @default none */
   readonly previous?: Selection;
-  /** A ranking to use instead of the registry's own search. @default the registry's search */
-  readonly ranking?: Ranking;
+  /**
+   * Ranks the tools instead of the registry's own search, for example by embeddings; a tool it leaves out is no hit.
+   * @default the registry's search
+   */
+  readonly rank?: (text: string, entries: readonly ToolEntry[]) => Ranking;
   /** Counts the tokens of a text as the model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;
 }
@@ -89,17 +93,31 @@ const requestSchema = once(() =>
         ),
       })
       .optional(),
-    ranking: z
-      .array(
-        z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() }),
-      )
-      .optional(),
+    rank: aFunction<NonNullable<SelectionRequest['rank']>>().optional(),
     countTokens: aFunction<(text: string) => number>()
       .default(() => estimateTokens)
       .transform(checkCounts),
   }),
 );
 export type CheckedRequest = z.output<ReturnType<typeof requestSchema>>;
+
+const rankingSchema = once(() =>
+  z.array(
+    z.object({ toolName: z.string(), score: z.number(), explanation: z.string().optional() }),
+  ),
+);
+
+/** Checks what a ranking of the program returned. @throws ToolError `INVALID_ARGUMENT`. */
+export function checkRanking(ranking: unknown): z.output<ReturnType<typeof rankingSchema>> {
+  const read = rankingSchema().safeParse(ranking);
+  if (read.success) return read.data;
+  const form = '[{ toolName, score }]';
+  throw invalidArgument(
+    `a function rank that returns ${form}`,
+    ranking,
+    'Return each tool with a number.',
+  );
+}
 
 /** Checks that a hook returns counts: no budget holds against a value that cannot be compared with a number. */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {

@@ -49,4 +49,3 @@ function packagesIn(name: string): Packages {
 /** The search packages that tooldex is measured against. */
 export const peers = packagesIn('peers');
 /** Encoders with their weights. */
-export const encoders = packagesIn('encoders');

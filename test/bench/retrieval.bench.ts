@@ -1,13 +1,10 @@
 import { parseArgs } from 'node:util';
-import { rankHybrid, ToolMetadataRegistry, type Embedder } from '../../src/index.js';
-import { ENCODERS, type Encoder } from './encoders.js';
 import { canLearn, measureFeedback } from './feedback.js';
 import { mean, meanScores, METRIC_LABELS, METRICS, scoresOf, type Scores } from './metrics.js';
-import { encoders, peers } from './peers.js';
+import { peers } from './peers.js';
 import { CONTESTANTS, ourRanker, type Contestant, type Ranker } from './rankers.js';
 import { markdownTable, writeSection } from './report.js';
 import {
-  definitionsOf,
   readSet,
   SET_NAMES,
   setsAreThere,
@@ -18,13 +15,11 @@ import {
 /** How long one contestant may take for one set; beyond it, evenly spread requests stand for all. */
 const SECONDS_A_SET = 60;
 const PROBES = 5;
-/** Requests of a set that encoders are asked for, evenly spread. */
-const ENCODED = 500;
 
 const { values } = parseArgs({
   options: { sets: { type: 'string' }, only: { type: 'string' }, help: { type: 'boolean' } },
 });
-const KEYS = [...CONTESTANTS, ...ENCODERS].map(({ key }) => key);
+const KEYS = CONTESTANTS.map(({ key }) => key);
 
 interface Measured {
   readonly scores: Scores;
@@ -180,74 +175,6 @@ function feedbackTable(sets: readonly BenchSet[]): string {
   return `${protocol}\n\n${markdownTable(['set', 'asked', 'of these with history left out', 'without history', 'with history', 'difference'], rows)}`;
 }
 
-interface HybridScores {
-  readonly alone: Scores;
-  readonly joined: Scores;
-}
-
-/** Search alone and joined with an encoder, for the same requests. */
-async function measureHybrid(set: BenchSet, embedder: Embedder): Promise<HybridScores> {
-  const { definitions, idOf } = definitionsOf(set);
-  const registry = new ToolMetadataRegistry();
-  registry.registerAll(definitions);
-  const pairs: [Scores, Scores][] = [];
-  for (const { text, relevant } of spread(set.queries, ENCODED)) {
-    const { ranking, degraded } = await rankHybrid(registry, text, {
-      embedder,
-      limit: 10,
-      timeoutMs: 2 ** 31 - 1,
-    });
-    if (degraded !== undefined) throw degraded;
-    const scores = (ranked: readonly { readonly toolName: string }[]) =>
-      scoresOf(
-        ranked.map(({ toolName }) => idOf.get(toolName)!),
-        relevant,
-      );
-    pairs.push([scores(registry.search(text, { limit: 10 })), scores(ranking)]);
-  }
-  return {
-    alone: meanScores(pairs.map(([alone]) => alone)),
-    joined: meanScores(pairs.map(([, joined]) => joined)),
-  };
-}
-
-async function hybridTable(wanted: readonly Encoder[], sets: readonly BenchSet[]): Promise<string> {
-  const alone = new Map<string, Scores>();
-  const rows: (readonly string[])[] = [];
-  for (const { key, label, mostTools, build } of wanted) {
-    const embedder = await build();
-    const gained = { ndcg: [] as number[], recall5: [] as number[], mrr: [] as number[] };
-    const cells: string[] = [];
-    for (const set of sets) {
-      if (set.tools.length > mostTools) {
-        cells.push('–');
-        continue;
-      }
-      const scores = await measureHybrid(set, embedder);
-      alone.set(set.name, scores.alone);
-      for (const metric of ['ndcg', 'recall5', 'mrr'] as const)
-        gained[metric].push(scores.joined[metric] - scores.alone[metric]);
-      cells.push(signed(gained.ndcg.at(-1)!));
-      console.log(
-        `${set.name}: ${key} ${percent(scores.alone.ndcg)} → ${percent(scores.joined.ndcg)}`,
-      );
-    }
-    rows.push([
-      label,
-      ...cells,
-      ...[gained.ndcg, gained.recall5, gained.mrr].map((each) => signed(mean(each))),
-    ]);
-  }
-  rows.unshift([
-    'search alone',
-    ...sets.map(({ name }) => (alone.has(name) ? percent(alone.get(name)!.ndcg) : '–')),
-    percent(mean([...alone.values()].map(({ ndcg }) => ndcg))),
-    percent(mean([...alone.values()].map(({ recall5 }) => recall5))),
-    percent(mean([...alone.values()].map(({ mrr }) => mrr))),
-  ]);
-  return markdownTable(['', ...sets.map(({ name }) => name), 'mean', 'recall@5', 'MRR'], rows);
-}
-
 const percent = (share: number) => (share * 100).toFixed(1);
 const signed = (share: number) =>
   percent(Math.abs(share)) === '0.0'
@@ -258,7 +185,7 @@ const scoreCells = (scores: Scores) => METRICS.map((metric) => percent(scores[me
 async function main(): Promise<void> {
   if (values.help)
     return console.log(
-      `bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nA part is written to docs/benchmarks.md when all its contestants are asked for all sets: --only ${ENCODERS.map(({ key }) => key).join(',')} is the part of hybrid ranking.`,
+      `bench:retrieval [--sets a,b] [--only x,y]\n  sets: ${SET_NAMES.join(', ')}\n  only: ${KEYS.join(', ')}\nA part is written to docs/benchmarks.md when all its contestants are asked for all sets.`,
     );
   if (!setsAreThere()) return console.log('skipped: the sets in ../shared/bench are not at hand');
   const setNames = chosen(values.sets, SET_NAMES, 'set');
@@ -289,20 +216,6 @@ async function main(): Promise<void> {
       'Retrieval',
       `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`,
     );
-  const chosenEncoders = ENCODERS.filter(({ key }) => keys.includes(key));
-  if (chosenEncoders.length > 0 && encoders.install()) {
-    const packages = chosenEncoders
-      .flatMap(({ label, package: name }) =>
-        name === undefined ? [] : [`${label}: ${name} ${encoders.versionOf(name)}`],
-      )
-      .join(', ');
-    const introduction = `What \`rankHybrid\` gains or loses in nDCG@10 × 100 against \`registry.search\` for the same requests, at most ${ENCODED} of a set, evenly spread${packages === '' ? '' : ` (${packages})`}. The last columns are means over the sets of that row. “–”: too many tools for an encoder of that speed. Vectors without meaning are numbers made of a text's digest: what an encoder that knows nothing takes away.`;
-    publish(
-      chosenEncoders.length === ENCODERS.length,
-      'Hybrid ranking',
-      `${introduction}\n\n${await hybridTable(chosenEncoders, sets)}`,
-    );
-  }
   if (!keys.includes('ours')) return;
   if (canLearn()) publish(hasAll, 'Learning from use', feedbackTable(sets));
   else console.log('skipped: learning from use, as the registry has no recordUse');

@@ -67,16 +67,6 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('answers from the latest content when that changes while the index is made', async () => {
-    const files = tree();
-    const capabilities = await CapabilityRegistry.load({ root: files.root, env: {} });
-    const early = found(capabilities, 'darken glow');
-    files.write('personas/Nova/functions.json', [toolEntry('dim', { description: 'Darkens' })]);
-    await capabilities.refresh();
-    expect(await found(capabilities, 'darken glow')).toEqual(['dim@Nova']);
-    expect([['glow@Nova'], ['dim@Nova']]).toContainEqual(await early);
-  });
-
   it('finds one definition with each of its owners', async () => {
     const lamp = definitionOf({
       name: 'lamp',
@@ -93,24 +83,7 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('counts past use in the registry of the persona that asks', async () => {
-    const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
-    for (let use = 0; use < 5; use++)
-      capabilities
-        .registryFor('Atlas')
-        .recordUse({ text: 'paint the monthly revenue', toolName: 'map_out', outcome: 'success' });
-    const usageFor = async (persona?: string) =>
-      (
-        await capabilities.search('paint the monthly revenue chart', { persona: persona ?? null })
-      ).hits.find(({ toolName }) => toolName === 'map_out')!.usage;
-    expect([await usageFor('Atlas'), await usageFor('Nova'), await usageFor()]).toEqual([
-      expect.toSatisfy((votes: number) => votes > 0),
-      0,
-      0,
-    ]);
-  });
-
-  it('finds tools of one name with each of their owners, also where past use counts', async () => {
+  it('finds tools of one name with each of their owners', async () => {
     const lamp = (description: string) =>
       definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
     const sources = [
@@ -124,27 +97,15 @@ describe('CapabilityRegistry.search', () => {
       },
     ];
     const capabilities = await CapabilityRegistry.load({ sources, env: {} });
-    for (let use = 0; use < 5; use++)
-      capabilities
-        .registryFor('Atlas')
-        .recordUse({ text: 'shine in the hall', toolName: 'lamp', outcome: 'success' });
-    expect([...(await found(capabilities, 'shine', { persona: 'Atlas' }))].sort()).toEqual([
-      'lamp@Atlas',
-      'lamp@shared',
-    ]);
+    expect([...(await found(capabilities, 'shine'))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
   });
 
   it('refuses what is no text and unknown options', async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
-    await expect(capabilities.search(5 as never)).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-    await expect(capabilities.search('x', { limt: 3 } as never)).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-    await expect(capabilities.search('x', { limit: -1 })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
+    const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
+    expect(() => capabilities.search(5 as never)).toThrow(refused);
+    expect(() => capabilities.search('x', { limt: 3 } as never)).toThrow(refused);
+    expect(() => capabilities.search('x', { limit: -1 })).toThrow(refused);
   });
 
   it.runIf(present)(

@@ -419,15 +419,17 @@ describe('what one call reads and where it sends', () => {
     register('local_writer', { sideEffects: ['write', 'filesystem'] });
     register('writer', { accessMode: 'write' });
     register('sum', { executionCategory: 'compute', sideEffects: 'none' });
-    expect([...registry.getToolsReading('untrusted')]).toEqual([
-      'nothing',
-      'reader',
-      'fetcher',
-      'local_writer',
-      'writer',
+    expect(
+      [...registry].filter(({ reads }) => reads.includes('untrusted')).map(({ name }) => name),
+    ).toEqual(['nothing', 'reader', 'fetcher', 'local_writer', 'writer']);
+    expect([...registry].map(({ sends }) => sends)).toEqual([
+      'outside',
+      'nowhere',
+      'outside',
+      'nowhere',
+      'outside',
+      'nowhere',
     ]);
-    expect([...registry.getToolsSending('outside')]).toEqual(['nothing', 'fetcher', 'writer']);
-    expect([...registry.getToolsSending('nowhere')]).toEqual(['reader', 'local_writer', 'sum']);
     expect(registry.require('sum')).toMatchObject({
       reads: [],
       inferred: expect.arrayContaining(['reads', 'sends']) as unknown,

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/core/clock.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
 import { CandidateFinder } from '../../src/search/best-documents.js';
 import { DocumentScorer } from '../../src/search/document-scorer.js';
@@ -57,12 +56,12 @@ const brief = (results: readonly { toolName: string; score: number }[]) =>
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
-  finish(index.updating());
-  const plan = planQuery(parseQuery(text), index, finish(readRelatedWords({})));
+  index.update();
+  const plan = planQuery(parseQuery(text), index, readRelatedWords({}));
   const { relatedRarities } = new CandidateFinder().find(plan, index); // Counts how rare a word and its stand-ins are together.
   const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]
-    .map((entry) => ({ entry, score: scorer.score(index.documentsNamed(entry.name)[0]!) }))
+    .map((entry, document) => ({ entry, score: scorer.score(document) }))
     .filter(({ score }) => score > 0)
     .sort(
       (a, b) =>
@@ -79,63 +78,18 @@ describe('search', () => {
       fc.property(catalogue, phrase(8), (tools, text) => {
         const index = new SearchIndex();
         for (const entry of registryWith(tools)) index.add(entry);
-        const { having } = finish(index.finding(text, 0, () => true));
-        expect(having.map(({ name }) => name).sort()).toEqual(
+        const { having } = index.find(text, 0, () => true);
+        expect(
+          having()
+            .map(({ name }) => name)
+            .sort(),
+        ).toEqual(
           index
             .search(text, tools.length)
             .map(({ toolName }) => toolName)
             .sort(),
         );
       }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('finds the same when its index is made in slices, whatever is asked between two of them', () => {
-    fc.assert(
-      fc.property(catalogue, phrase(8), fc.nat({ max: 30 }), (tools, text, at) => {
-        const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
-        for (const entry of registryWith(tools))
-          for (const index of [whole, sliced]) index.add(entry);
-        const work = sliced.preparing();
-        let pauses = 0;
-        while (work.next().done !== true) if (pauses++ === at) sliced.search(text, 3);
-        expect(pauses).toBeGreaterThanOrEqual(Math.min(tools.length, at + 1));
-        expect(sliced.search(text, 10)).toEqual(whole.search(text, 10));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('finds the same in slices, whatever is asked between two of them and whichever tools come and go', () => {
-    fc.assert(
-      fc.property(
-        catalogue,
-        phrase(8),
-        fc.nat({ max: 60 }),
-        fc.boolean(),
-        (tools, text, at, changes) => {
-          const entries = [...registryWith(tools)];
-          const [whole, sliced] = [new SearchIndex(), new SearchIndex()];
-          for (const entry of entries.slice(1)) whole.add(entry);
-          for (const entry of entries.slice(changes ? 0 : 1)) sliced.add(entry);
-          const work = sliced.finding(text, 10, () => true);
-          let pauses = 0;
-          let step = work.next();
-          for (; step.done !== true; step = work.next()) {
-            if (pauses++ !== at) continue;
-            expect(sliced.search(text, 3)).toHaveLength(
-              Math.min(3, finish(sliced.finding(text, 0, () => true)).having.length),
-            );
-            if (changes) sliced.remove(entries[0]!);
-          }
-          if (!changes || pauses > at)
-            expect(step.value.best.map(({ result }) => result)).toEqual(whole.search(text, 10));
-          expect(sliced.search(text, 10)).toEqual(
-            (changes && pauses <= at ? sliced : whole).search(text, 10),
-          );
-        },
-      ),
       { numRuns: 60 },
     );
   });

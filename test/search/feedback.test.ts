@@ -4,27 +4,16 @@ import { LEAST, refusal } from '../tool/sample-tools.js';
 import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-const usageOf = (registry: ReturnType<typeof manyTools>, text: string, toolName: string) =>
-  registry.search(text, { limit: 100 }).find((result) => result.toolName === toolName)?.usage;
-
 describe('learning from use', () => {
-  it('changes nothing until something was used', () => {
-    for (const text of SUBJECTS)
-      for (const { usage, explanation } of manyTools().search(text))
-        expect([usage, explanation.includes('similar requests')]).toEqual([0, false]);
-  });
-
   it('lifts a tool for a request like the one that it served, and says so', () => {
     const registry = manyTools();
-    expect(ranking(registry, 'will I need an gazebo in Rome')).not.toContain('weather_report');
-    use(registry, 'do I need an gazebo in Oslo today', 'weather_report');
+    expect(ranking(registry, 'will I need a gazebo in Rome')).not.toContain('weather_report');
+    use(registry, 'do I need a gazebo in Oslo today', 'weather_report');
     const [first] = registry.search('will the gazebo stay dry today');
     expect(first).toMatchObject({
       toolName: 'weather_report',
-      explanation: expect.stringContaining('served similar requests before') as string,
+      explanation: expect.stringContaining('"gazebo" in past requests') as string,
     });
-    expect(first!.usage).toBeGreaterThan(0);
-    expect(first!.usage).toBeLessThanOrEqual(first!.score);
   });
 
   it('brings in a tool that shares no word with the request, also where no tool does', () => {
@@ -34,73 +23,39 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo wanted?')).toEqual(['weather_report']);
   });
 
-  it('moves a tool down that failed, and never out', () => {
+  it('ignores failures', () => {
     const registry = manyTools();
     const text = 'what was the weather in Rome on this date';
-    const before = ranking(registry, text, 100);
-    use(registry, text, before[0]!, 'failure', 3);
-    expect(ranking(registry, text, 100)[0]).toBe(before[1]);
-    expect(ranking(registry, text, 100).sort()).toEqual([...before].sort());
-    const moved = registry
-      .search(text, { limit: 100 })
-      .find(({ toolName }) => toolName === before[0])!;
-    expect(moved.usage).toBeLessThan(0);
-    expect(moved.score).toBeGreaterThan(0);
-    expect(moved.explanation).toContain('failed on similar requests before');
+    const before = registry.search(text);
+    use(registry, text, before[1]!.toolName, 'failure', 3);
+    expect(registry.search(text)).toEqual(before);
   });
 
-  it('counts the same use again less and less', () => {
+  it('remembers the last twenty different requests that a tool served', () => {
     const registry = manyTools();
-    const lifts = Array.from({ length: 60 }, () => {
-      use(registry, 'gazebo for the office', 'weather_report');
-      return usageOf(registry, 'gazebo for the office', 'weather_report')!;
-    });
-    const gains = lifts.map((lift, at) => lift - (lifts[at - 1] ?? 0));
-    for (const [at, gain] of gains.entries()) {
-      expect(gain).toBeGreaterThanOrEqual(0);
-      if (at > 0) expect(gain).toBeLessThanOrEqual(gains[at - 1]! + 1e-3);
-    }
-    expect(lifts[59]! - lifts[49]!).toBeLessThan(lifts[0]! / 100);
+    use(registry, 'gazebo for the office', 'weather_report');
+    for (const word of 'abcdefghijklmnopqrs')
+      use(registry, `${word}${word}${word} album`, 'weather_report');
+    use(registry, 'sss album', 'weather_report', 'success', 20);
+    expect(ranking(registry, 'gazebo')).toEqual(['weather_report']);
+    use(registry, 'a jazz concert', 'weather_report');
+    expect(ranking(registry, 'gazebo')).toEqual([]);
   });
 
-  it('lets what serves a request now overtake what served it before', () => {
+  it('remembers no small talk, numbers and quoted values', () => {
     const registry = manyTools();
-    const text = 'gazebo for the office';
-    use(registry, text, 'weather_archive', 'success', 50);
-    expect(ranking(registry, text)[0]).toBe('weather_archive');
-    use(registry, text, 'weather_report', 'success', 10);
-    expect(ranking(registry, text)[0]).toBe('weather_report');
+    use(registry, 'please help me find "gazebo" 17', 'play_music');
+    for (const text of ['please help me with "gazebo" 17', 'gazebo'])
+      expect(ranking(registry, text)).not.toContain('play_music');
   });
 
-  it('lets a similar request fade when others like it follow, and does not when others follow', () => {
-    const lift = (later: string) => {
-      const registry = manyTools();
-      use(registry, 'gazebo for the office party', 'weather_report');
-      use(registry, later, 'play_music', 'success', 2_000);
-      return usageOf(registry, 'gazebo for the office', 'weather_report')!;
-    };
-    const alone = lift('a jazz album');
-    expect(lift('a different jazz album')).toBe(alone);
-    expect(lift('gazebo for the office garden')).toBeLessThan(alone);
-  });
-
-  it('does not take one common word for likeness, nor small talk, numbers and quoted values', () => {
+  it('leaves the tool, its digest and what models see as they were', () => {
     const registry = manyTools();
-    use(registry, 'please help me find "gazebo" 17 in the garden behind the house', 'play_music');
-    for (const text of [
-      'please help me find a hotel with a garden near the harbour',
-      'please help me with "gazebo" 17',
-      'gazebo',
-    ]) {
-      expect([text, usageOf(registry, text, 'play_music') ?? 0]).toEqual([text, 0]);
-    }
-    expect(JSON.stringify(registry.usage.export())).not.toMatch(/gazebo|17|please/);
-  });
-
-  it('remembers nothing of a request without a telling word', () => {
-    const registry = manyTools();
-    use(registry, 'please help me with this', 'play_music');
-    expect(registry.usage.size).toBe(0);
+    const before = [...registry];
+    use(registry, 'gazebo for the office', 'weather_report');
+    registry.search('gazebo');
+    expect([...registry]).toEqual(before);
+    expect(registry.revision).toBe(manyTools().revision);
   });
 
   it('never shows a tool that the filter excludes or that is gone', () => {
@@ -124,21 +79,6 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo for the office')[0]).toBe('sky');
   });
 
-  it('knows that the words of the catalogue changed', () => {
-    const registry = manyTools();
-    use(registry, 'gazebo for the office', 'weather_report');
-    const before = registry.search('gazebo for the office');
-    const added = Array.from({ length: 30 }, (_, number) => ({
-      ...LEAST,
-      name: `gazebo_${number}`,
-      description: 'gazebo',
-    }));
-    registry.registerAll(added.map((tool) => definitionOf(tool)));
-    expect(registry.search('gazebo for the office', { limit: 100 })).not.toEqual(before);
-    for (const { name } of added) registry.unregister(name);
-    expect(registry.search('gazebo for the office')).toEqual(before);
-  });
-
   it('refuses what is no use', () => {
     const registry = manyTools();
     expect(
@@ -157,34 +97,6 @@ describe('learning from use', () => {
       ).code,
     ).toBe('INVALID_ARGUMENT');
     expect(refusal(() => registry.recordUse(undefined as never)).code).toBe('INVALID_ARGUMENT');
-    expect(registry.usage.size).toBe(0);
-  });
-
-  it('keeps a bounded number of requests, and of each a bounded number of words and tools', () => {
-    const registry = manyTools();
-    const letters = (number: number) =>
-      [...String(number).padStart(5, '0')].map((digit) => 'abcdefghij'[Number(digit)]).join('');
-    use(registry, 'gazebo for the office', 'translate');
-    use(registry, 'a jazz album', 'translate');
-    for (let number = 0; number < 9_998; number++)
-      use(registry, `subject ${letters(number)}`, 'translate');
-    expect(registry.usage.size).toBe(10_000);
-    use(registry, 'gazebo for the office', 'translate');
-    use(registry, 'one more', 'translate');
-    expect(registry.usage.size).toBe(10_000);
-    expect(usageOf(registry, 'gazebo for the office', 'translate')).toBeGreaterThan(0);
-    expect(usageOf(registry, 'a jazz album', 'translate') ?? 0).toBe(0);
-
-    registry.usage.clear();
-    const long = Array.from({ length: 2_000 }, (_, number) => letters(number)).join(' ');
-    registry.registerAll(
-      Array.from({ length: 50 }, (_, number) => definitionOf({ ...LEAST, name: `t${number}` })),
-    );
-    for (let number = 0; number < 50; number++) use(registry, long, `t${number}`);
-    use(registry, 'x'.repeat(5_000), 't0');
-    const { requests } = registry.usage.export();
-    expect(requests.map(({ stems, tools }) => [stems.length, tools.length])).toEqual([[64, 32]]);
-    expect(requests[0]!.tools.map(([name]) => name)).toContain('t49');
   });
 
   const uses = fc.array(

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { selectTools } from '../../src/index.js';
 import { registryOf } from '../tool/sample-tools.js';
 
 const animals = ['zebra one', 'zebra two', 'archive of zebras', 'archive', 'other'].map(
@@ -32,28 +31,6 @@ describe('a search within a search', () => {
       }),
     ).toThrow('stop');
     expect(JSON.stringify(registry.search('zebra'))).toBe(before);
-  });
-});
-
-describe('a selection', () => {
-  it('cuts by the best tool that may be offered, and not by the votes of past use', () => {
-    const registry = registryOf(
-      { name: 'weather_report', description: 'Weather report' },
-      { name: 'weather_alert', description: 'Weather alerts for a region, sent by mail' },
-    );
-    const names = (exclude: string[] = []) =>
-      selectTools(registry, { text: 'weather report or alert', exclude }).tools.map(
-        ({ toolName }) => toolName,
-      );
-    expect([...names()].sort()).toEqual(['weather_alert', 'weather_report']);
-    for (let use = 0; use < 5; use++)
-      registry.recordUse({
-        text: 'weather report or alert',
-        toolName: 'weather_report',
-        outcome: 'success',
-      });
-    expect([...names()].sort()).toEqual(['weather_alert', 'weather_report']);
-    expect(names(['weather_report'])).toEqual(['weather_alert']);
   });
 });
 

@@ -49,7 +49,7 @@ describe('a selection', () => {
       text: 'weather',
       include: Object.freeze(['a']),
       exclude: Object.freeze(['x']),
-      ranking: Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]),
+      rank: () => Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]),
       filter: Object.freeze({}),
     });
     expect(() => select(registry, request)).not.toThrow();

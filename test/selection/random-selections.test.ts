@@ -89,10 +89,12 @@ const request: fc.Arbitrary<SelectionRequest> = fc
     accessModes: maybe(some(Object.values(AccessMode), 4)),
     include: fc.array(name, { maxLength: 2 }),
     exclude: fc.array(name, { maxLength: 3 }),
-    ranking: maybe(
-      fc.array(fc.record({ toolName: name, score: fc.constantFrom(-1, 0, 1, 2, 5) }), {
-        maxLength: 8,
-      }),
+    rank: maybe(
+      fc
+        .array(fc.record({ toolName: name, score: fc.constantFrom(-1, 0, 1, 2, 5) }), {
+          maxLength: 8,
+        })
+        .map((ranking) => () => ranking),
     ),
     countTokens: maybe(fc.constant((json: string) => Buffer.byteLength(json))),
   })
@@ -181,7 +183,7 @@ function expectSound(
   // Whatever was named is answered for.
   for (const each of [
     ...(asked.include ?? []),
-    ...(asked.ranking ?? []).map(({ toolName }) => toolName),
+    ...(asked.rank?.('', []) ?? []).map(({ toolName }) => toolName),
   ])
     expect([...names, ...left]).toContain(registry.get(each)?.name ?? each);
   for (const each of asked.exclude ?? []) if (!registry.has(each)) expect(left).toContain(each);

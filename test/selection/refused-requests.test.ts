@@ -29,14 +29,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     { tools: [{ toolName: 7, level: 'full' }] },
     { tools: [{ toolName: 'a', level: 'huge', rendered: {} }] },
   ],
-  ranking: [
-    7,
-    ['a'],
-    [{ toolName: 'a' }],
-    [{ toolName: 7, score: 1 }],
-    [{ toolName: 'a', score: NaN }],
-    [{ toolName: 'a', score: Infinity }],
-  ],
+  rank: [7, [{ toolName: 'a', score: 1 }]],
   countTokens: [7, 'chars', null],
 };
 
@@ -48,6 +41,21 @@ describe('a request with a wrong part', () => {
       if (part !== 'filter') expect(error.message).toContain(part);
       expect(Array.isArray(error.details['issues'])).toBe(true);
     }
+  });
+
+  it.each([
+    7,
+    ['a'],
+    [{ toolName: 'a' }],
+    [{ toolName: 7, score: 1 }],
+    [{ toolName: 'a', score: NaN }],
+    [{ toolName: 'a', score: Infinity }],
+  ])('is refused when its rank returns %j', (ranking) => {
+    const error = refusal(() => selectTools(registry, { text: 'x', rank: () => ranking as never }));
+    expect([error.code, error.message]).toEqual([
+      'INVALID_ARGUMENT',
+      expect.stringContaining('a function rank that returns [{ toolName, score }]'),
+    ]);
   });
 
   it('is refused for parts that nobody knows, and for what is no request', () => {

@@ -40,12 +40,18 @@ export function asText({
   });
 }
 
+/** A request whose ranking is a list, whatever the text. */
+export type ListedRequest = Partial<Omit<SelectionRequest, 'rank'>> & {
+  readonly ranking?: ReturnType<NonNullable<SelectionRequest['rank']>>;
+};
+
 /** A selection for a text that hits nothing, unless the request says otherwise. */
 export function select(
   registry: ToolMetadataRegistry,
-  request: Partial<SelectionRequest> = {},
+  { ranking, ...request }: ListedRequest = {},
 ): Selection {
-  return selectTools(registry, { text: 'qqq', ...request });
+  const rank = ranking === undefined ? {} : { rank: () => ranking };
+  return selectTools(registry, { text: 'qqq', ...request, ...rank });
 }
 
 /** Harmless by every axis. */

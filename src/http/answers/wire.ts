@@ -116,7 +116,6 @@ export interface HitWire {
     readonly related: boolean;
   }[];
   readonly corrections: readonly { readonly word: string; readonly read_as: string }[];
-  readonly usage: unknown;
   readonly explanation: unknown;
 }
 

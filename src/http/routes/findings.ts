@@ -135,7 +135,7 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
     });
   }
   const names = yield* namesOf(tools);
-  const linted = yield* lintEach(tools, {
+  const linted = lintEach(tools, {
     knows: (name, { owner }) =>
       ['', owner].some(
         (each) =>

@@ -62,10 +62,9 @@ export const searchRoute: Route = {
       const options = {
         limit: asked.one<number>('limit') ?? USUAL_RESULTS,
         accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)),
-        persona: personaOf(asked),
       };
       const body = await inSlices(
-        writing(capabilities, asked, request, wanted, await capabilities.search(request, options)),
+        writing(capabilities, asked, request, wanted, capabilities.search(request, options)),
       );
       // An answer from a catalogue that changed between two slices is discarded.
       if (capabilities.revision === revision) return contentAnswer(body, conditions);
@@ -88,7 +87,7 @@ function* writing(
 ): Work<string> {
   const personas = personasAsked(asked);
   const results: HitWire[] = [];
-  for (const { tool, toolName, score, matches, corrections, usage, explanation } of hits) {
+  for (const { tool, toolName, score, matches, corrections, explanation } of hits) {
     yield;
     results.push({
       name: toolName,
@@ -98,7 +97,6 @@ function* writing(
       score,
       matches,
       corrections: corrections.map(({ word, readAs }) => ({ word, read_as: readAs })),
-      usage,
       explanation,
     });
   }

@@ -4,7 +4,6 @@ import { LIMITS } from '../../core/limits.js';
 import { checkOptions, once, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { Verdict } from '../../core/tool-event.js';
-import { finish, type Work } from '../../core/clock.js';
 import { lookOf } from '../../core/visible-text.js';
 import { splitWords, stem } from '../../search/words.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
@@ -93,12 +92,10 @@ export function lintTools(
     : checkLintOptions(options);
   const categories = registry.getAllCategories();
   const tools = [...registry].map((entry) => ({ entry, owner: '' }));
-  const found = finish(
-    lintEach(tools, {
-      knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
-      meet: () => true,
-    }),
-  ).flat();
+  const found = lintEach(tools, {
+    knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
+    meet: () => true,
+  }).flat();
   return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
 }
 
@@ -180,17 +177,13 @@ interface LintedAmong<Tool extends LintedTool> {
 const MOST_ALIKE = 32;
 
 /** Lints each of many tools; returns the findings of each, in their order. */
-export function* lintEach<Tool extends LintedTool>(
+export function lintEach<Tool extends LintedTool>(
   tools: readonly Tool[],
   { knows, meet }: LintedAmong<Tool>,
-): Work<readonly (readonly LintFinding[])[]> {
-  const texts: { stems: readonly string[]; owner: string }[] = [];
-  for (const { entry, owner } of tools) {
-    yield;
-    texts.push({ stems: stemsOf(entry), owner });
-  }
-  const alike = yield* nearDuplicates(texts, (earlier, later) =>
-    meet(tools[earlier]!, tools[later]!),
+): readonly (readonly LintFinding[])[] {
+  const alike = nearDuplicates(
+    tools.map(({ entry }) => stemsOf(entry)),
+    (earlier, later) => meet(tools[earlier]!, tools[later]!),
   );
   const usual = {
     category: isUsual(tools, ({ category }) => category !== undefined),
@@ -203,7 +196,6 @@ export function* lintEach<Tool extends LintedTool>(
   const findings: (readonly LintFinding[])[] = [];
   const looks = new Map<string, Tool[]>();
   for (const [index, tool] of tools.entries()) {
-    yield;
     const { entry } = tool;
     const others: LintFinding[] = [];
     const say = (rule: keyof typeof CATALOGUE_RULES, message: string) =>
@@ -293,17 +285,9 @@ function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   return findings;
 }
 
-const stems = new WeakMap<ToolEntry, readonly string[]>();
-
 /** The different stems of a description. */
-function stemsOf(entry: ToolEntry): readonly string[] {
-  let found = stems.get(entry);
-  if (found === undefined)
-    stems.set(
-      entry,
-      (found = [...new Set(splitWords(entry.description).map(({ whole }) => stem(whole)))]),
-    );
-  return found;
+function stemsOf({ description }: ToolEntry): ReadonlySet<string> {
+  return new Set(splitWords(description).map(({ whole }) => stem(whole)));
 }
 
 function findingOf(

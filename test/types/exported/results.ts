@@ -1,6 +1,5 @@
 // A library that exports what our functions return: its declarations have to name every type, or write it out.
-import { Approvals, createToolSearchTool, defaultRegistry, defineTool, embedderOf, fail, lintTools, ok, planExecution, rankHybrid, SafetyPolicy, selectTools, shareUsage, tool, ToolExecutor, toolsFromJson, toolToJson } from 'tooldex';
-import { MemoryStateStore } from 'tooldex/state';
+import { Approvals, createToolSearchTool, defaultRegistry, defineTool, fail, lintTools, ok, planExecution, SafetyPolicy, selectTools, tool, ToolExecutor, toolsFromJson, toolToJson } from 'tooldex';
 import { z } from 'zod';
 
 export const add = defineTool({ name: 'add', description: 'Adds two numbers', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b });
@@ -23,7 +22,6 @@ export const chosen = selection.tools;
 export const reasons = chosen.map(({ reason }) => reason);
 export const dropped = selection.dropped;
 export const rendered = chosen.map((each) => each.rendered);
-export const ranking = await rankHybrid(defaultRegistry, 'add', { embedder: embedderOf(() => Promise.resolve({ embeddings: [[1]] }), { id: 'one' }) });
 export const search = createToolSearchTool(defaultRegistry);
 export const findings = lintTools(defaultRegistry);
 export const severities = findings.map(({ severity }) => severity);
@@ -39,6 +37,5 @@ export const outcome = await executor.execute({ id: '1', name: 'add', input: {} 
 export const outcomes = await executor.executeAll([{ id: '1', name: 'add', input: {} }]);
 export const dry = executor.dryRun([{ id: '1', name: 'add', input: {} }]);
 export const approvals = new Approvals();
-export const shared = shareUsage(defaultRegistry.usage, new MemoryStateStore());
 export const result = ok(1);
 export const failure = fail('no');
