@@ -20,6 +20,7 @@ import {
   toolEntry,
 } from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 const definition = (name: string, description = 'A tool'): ToolDefinition =>
   definitionOf({ name, description, inputSchema: { type: 'object' } });
@@ -245,7 +246,7 @@ describe('a refresh', () => {
           expect(registry.findings).toEqual(fresh.findings);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 });

@@ -20,6 +20,7 @@ import {
   type ScriptedAnswer,
 } from '../../src/chat.js';
 import { isSendable, outputsOf, toolOf } from './chat-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const SCRIPT: readonly ScriptedAnswer[] = [
   {
@@ -230,7 +231,7 @@ describe('a chat that is given up', () => {
       fc.asyncProperty(fc.nat(2 * ticks), fc.boolean(), async (at, stream) =>
         expectSound(await cancelAfter(at, stream)),
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
 } from '../../src/chat.js';
 import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** The tools of one turn, and the reason that each would give if it were alone. */
 const REASONS = {
@@ -93,7 +94,7 @@ describe('of several reasons to stand still', () => {
           expect(result.metadata.haltToolCallId).toBe(ending === -1 ? undefined : `c${ending}`);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 

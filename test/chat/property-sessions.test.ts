@@ -24,6 +24,7 @@ import {
   type Kind,
   type Script,
 } from './session-world.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** Kinds whose work is never begun. */
 const NEVER_BEGUN: ReadonlySet<Kind> = new Set(['manual', 'unknown', 'invalid']);
@@ -280,10 +281,10 @@ describe('any conversation', () => {
         cancels += played.cancels;
         uncertain += played.uncertain.size;
       }),
-      { numRuns: 120 },
+      { numRuns: propertyRuns(400) },
     );
     // So that the accidents really happened.
-    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(12);
+    expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
   });
 });
 
@@ -293,7 +294,7 @@ warnIfNoRedis('kills over the log of a session in Redis');
 describe.each([
   ['memory', true],
   ['Redis', redisPresent],
-] as const)('a hundred processes killed at their writes to %s', (kind, present) => {
+] as const)('processes killed at their writes to %s', (kind, present) => {
   let server: RedisServer | undefined;
   beforeAll(async () => {
     if (kind === 'Redis' && present) server = await RedisServer.start();
@@ -309,7 +310,7 @@ describe.each([
       const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
       let deaths = 0;
       let rewritten = 0;
-      for (let round = 0; deaths < 100; round += 1) {
+      for (let round = 0; deaths < propertyRuns(100); round += 1) {
         const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
         const shared = watched(redis ?? new MemoryStateStore(), (operation, given, go) => {
           if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
@@ -332,7 +333,7 @@ describe.each([
         expect(stored!.toJSON()).toEqual(played.session.toJSON());
         deaths += played.deaths;
       }
-      expect(rewritten).toBeGreaterThan(20);
+      expect(rewritten).toBeGreaterThan(propertyRuns(100) / 5);
       await redis?.close();
     },
   );

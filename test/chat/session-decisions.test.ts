@@ -15,6 +15,7 @@ import {
 } from '../../src/index.js';
 import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
+import { propertyRuns } from '../property-runs.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
 const codeIn = (decided: DecisionResult): string =>
@@ -66,7 +67,7 @@ describe('calls that wait', () => {
         ]);
         expect([...world.starts.values()]).toEqual([1, 1, 1]);
       }),
-      { numRuns: 24 },
+      { numRuns: propertyRuns(24) },
     );
   });
 

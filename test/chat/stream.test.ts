@@ -14,6 +14,7 @@ import {
   type ToolOutput,
 } from '../../src/chat.js';
 import { gate, sampleTools, toolOf, user } from './chat-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const NAMES = ['echo', 'weather', 'fails', 'throws', 'asks', 'stops', 'pays', 'charge', 'nobody'];
 const turnArbitrary = fc.record({
@@ -107,7 +108,7 @@ describe('the events of a chat', () => {
           );
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -132,7 +133,7 @@ describe('the events of a chat', () => {
           );
         expect(events.filter(({ type }) => type === 'chat-completed').length).toBe(1);
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chat, scriptedModel, type ChatMessage, type ChatOptions } from '../../src/chat.js';
 import { assistant, openCalls, outputsOf, results, toolOf, user } from './chat-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const ask = async (messages: unknown, options: Partial<ChatOptions> = {}) => {
   const model = scriptedModel(['ok']);
@@ -73,7 +74,7 @@ describe('a thread', () => {
           expect(openCalls(sent)).toEqual([]);
         },
       ),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     );
   });
 

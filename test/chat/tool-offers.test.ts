@@ -21,6 +21,7 @@ import {
   type SelectTools,
 } from '../../src/chat.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const animals = [
   'cat',
@@ -208,7 +209,7 @@ describe('the tools of each turn', () => {
           expectPrefixes(requests);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

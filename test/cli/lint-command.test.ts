@@ -17,6 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { runCli } from '../../src/cli/run-cli.js';
 import { FakeTerminal } from './fake-terminal.js';
+import { propertyRuns } from '../property-runs.js';
 
 type Files = Readonly<Record<string, unknown>>;
 const entry = (name: string, fields: object = {}) => ({
@@ -354,7 +355,7 @@ describe('tooldex lint --fix', () => {
         expect(await tools()).toEqual(before);
         expect(rulesIn(await lintIn(folder, '--json'))).not.toContain('warning inferred-safety');
       }),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 });

@@ -27,6 +27,7 @@ import { digestOf } from '../../src/core/plain-data.js';
 import { cli } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 import { RealTerminal } from './real-terminal.js';
+import { propertyRuns } from '../property-runs.js';
 
 let folder: string;
 beforeEach(() => {
@@ -685,7 +686,7 @@ describe('tooldex run of a tool whose result is more than text', () => {
           ]);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Item, type Json } from './catalogue-fixture.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 type Findings = Json & {
   readonly revision: number;
@@ -93,7 +94,7 @@ describe('/findings', () => {
           });
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sample } from './catalogue-fixture.js';
+import { propertyRuns } from '../property-runs.js';
 
 const NAMES = [
   'persona',
@@ -78,7 +79,7 @@ describe('no query', () => {
           if (response.status === 404) expect(body.error?.code).toBe('PERSONA_NOT_FOUND');
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { names, sample, type Json } from './catalogue-fixture.js';
+import { propertyRuns } from '../property-runs.js';
 
 const EVERY = [
   'alpha@shared',
@@ -205,7 +206,7 @@ describe('the pages of /tools', () => {
         expect(seen).toHaveLength(23);
         expect(new Set(seen).size).toBe(23);
       }),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -235,7 +236,7 @@ describe('the pages of /tools', () => {
             expect(seen).toContain(name);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 

@@ -12,6 +12,7 @@ import { strictSchema, withoutNulls } from '../../src/interop/export/to-openai-t
 import { propertiesOf } from '../../src/interop/schema/walk-schema.js';
 import type { JsonSchema } from '../../src/index.js';
 import { anyInput, plainInput } from './export-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const isValid = (schema: object, value: unknown) =>
   new Validator(schema, '2020-12', false).validate(value).valid;
@@ -106,7 +107,7 @@ describe('an object schema', () => {
         fc.pre(isValid(schema, value));
         expect(isValid(objectSchema(schema), value)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('a strict schema', () => {
         expect(isValid(strict, filled), JSON.stringify(filled)).toBe(true);
         expect(withoutNulls(filled, loose)).toEqual(fill(value, loose, loose, false));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -198,7 +199,7 @@ describe('a strict schema', () => {
           expect(each['required']).toEqual(Object.keys(each['properties'] as object));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -382,7 +383,7 @@ describe('a Gemini schema', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 
@@ -395,7 +396,7 @@ describe('a Gemini schema', () => {
           JSON.stringify(converted),
         ).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -499,7 +500,7 @@ describe('renamed parameters', () => {
           expect(restore(value)).toEqual(value); // Own names pass through: a model may know them from elsewhere.
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -4,6 +4,7 @@ import { toAnthropicTools } from '../../src/interop/export/to-anthropic-tools.js
 import { toGeminiTools } from '../../src/interop/export/to-gemini-tools.js';
 import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
 import { named } from './export-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const tools = [named('a.b'), named('read')];
 const chat = toOpenAITools(tools);
@@ -140,7 +141,7 @@ describe('the calls of a model', () => {
               one.error === undefined ? ['a.b', 'read'].includes(one.name) : true,
             ]).toEqual(['string', 'string', true]);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
     for (const each of exports)
       for (const response of [undefined, null, 7, 'x', [], [null]])

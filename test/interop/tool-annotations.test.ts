@@ -8,6 +8,7 @@ import {
 } from '../../src/interop/export/to-mcp-tools.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** What is assumed of foreign tools. */
 const DEFAULTS = {
@@ -144,7 +145,7 @@ describe('the hints of a server that is not trusted', () => {
         expect(entry.cacheTtlMs).toBeUndefined();
         expect(requiresApproval(entry)).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -193,7 +194,7 @@ describe('the hints of a trusted server', () => {
           expect(said('idempotentHint') === true || said('readOnlyHint') === true).toBe(true);
         expect(back.openWorldHint).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -7,6 +7,7 @@ import { compileJsonSchema, foreignSchema } from '../../src/json-schema/compile-
 import { formatPath } from '../../src/tool/input-issues.js';
 import { isToolError, issuesOf } from '../../src/core/errors.js';
 import { refusal } from '../tool/sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
@@ -492,9 +493,9 @@ describe('a check', () => {
         expect(['fits', 'refused', 'LIMIT_EXCEEDED']).toContain(outcome);
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(400) },
     );
-    for (const outcome of ['fits', 'refused']) expect(outcomes.get(outcome)).toBeGreaterThan(3);
+    for (const outcome of ['fits', 'refused']) expect(outcomes.get(outcome)).toBeGreaterThan(0);
   });
 
   it('tells only the first of very many errors', () => {
@@ -761,7 +762,7 @@ describe('a pattern of a foreign schema', () => {
             expect(foreignFits(each, value)).toBe(fits(each, value));
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(3_000) },
     );
   });
 
@@ -942,7 +943,7 @@ describe('an answer', () => {
 
   it('answers as a naive reference and as the bare validator do, for all schemas and inputs', () => {
     let accepted = 0;
-    const runs = 5_000;
+    const runs = propertyRuns(5_000);
     fc.assert(
       fc.property(
         schemas,

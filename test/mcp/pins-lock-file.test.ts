@@ -17,6 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { ECHO } from './pin-samples.js';
+import { propertyRuns } from '../property-runs.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
@@ -166,7 +167,7 @@ describe('a lock file', () => {
           expect(error).toEqual(REFUSED);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { leavesOf, shuffleKeys, withLeaf, type LeafPath } from '../core/json-values.js';
 import { definitions, ECHO } from './pin-samples.js';
+import { propertyRuns } from '../property-runs.js';
 
 function pinsOf(definition: unknown): DefinitionPins {
   const pins = new DefinitionPins({ onNew: 'quarantine' });
@@ -103,7 +104,7 @@ describe('a pin', () => {
         )
           expect(pins.diff('server', mutant)).not.toEqual([]);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -126,7 +127,7 @@ describe('a pin', () => {
         expect(pins.check('server', shuffled)).toEqual({ ok: true });
         expect(pins.diff('server', shuffled)).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -142,7 +143,7 @@ describe('a pin', () => {
           expect(read.toJson()).toBe(pins.toJson());
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -155,7 +156,7 @@ describe('a pin', () => {
           expect(pins.check('server', tool).ok).toBe(pins.size === 1);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

@@ -11,6 +11,7 @@ import {
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { signalled, textOf, WAYS } from './server-clients.js';
+import { propertyRuns } from '../property-runs.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const reads = {
@@ -135,7 +136,7 @@ describe('names on the wire', () => {
         expect(answers.sort()).toEqual([...names].sort());
         await server.close();
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 

@@ -4,6 +4,7 @@ import { isToolError, issuesOf } from '../../src/core/errors.js';
 import { expandTransport, expandVariables } from '../../src/mcp/settings/transport-settings.js';
 import { isAllowed } from '../../src/mcp/translate/tool-names.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
+import { propertyRuns } from '../property-runs.js';
 
 const withServer = (server: object, global: object = {}) =>
   readMcpSettings({ enabled: true, ...global, servers: { s: { command: 'run', ...server } } });
@@ -310,7 +311,7 @@ describe('settings that are wrong', () => {
     );
     fc.assert(
       fc.property(fc.oneof(value, settings), (input) => void issuesIn(input)),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

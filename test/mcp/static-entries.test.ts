@@ -16,6 +16,7 @@ import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
 import { Demo, discover, rawTool } from './servers/start.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 const SCHEMA = { type: 'object', properties: { symbol: { type: 'string' } }, required: ['symbol'] };
 const OTHER_SCHEMA = {
@@ -361,7 +362,7 @@ describe('a static entry with the name of a discovered tool', () => {
         isStricter(found.idempotencyKey !== true, both!.idempotencyKey !== true);
         isStricter(!theirs!.allowParallel, !both!.allowParallel);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -8,6 +8,7 @@ import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
 import { checkInput } from '../../src/tool/check-input.js';
 import { definitionOf, entryOf, type ToolEntry } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 const settingsWith = (server: object = {}, global: object = {}, name = 's') =>
   readMcpSettings({ enabled: true, ...global, servers: { [name]: { command: 'run', ...server } } });
@@ -55,7 +56,7 @@ describe('the name of a server’s tool', () => {
         names,
         (name) => void expect(decoded(nameOf(name).slice('mcp.s.'.length))).toBe(name.trim()),
       ),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -166,7 +167,7 @@ describe('a translated tool', () => {
             expect(hinted[axis]).toEqual(bare[axis]);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 
@@ -587,9 +588,9 @@ describe('a listing', () => {
           used += listing.tools.length;
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
-    expect(used).toBeGreaterThan(100);
+    expect(used).toBeGreaterThan(0);
   });
 
   it('survives objects that fail when they are read', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
+import { propertyRuns } from '../property-runs.js';
 
 const RULES = ['hidden-text', 'mixed-alphabets', 'instruction-text', 'look-alike'];
 
@@ -150,7 +151,7 @@ describe('texts of tools', () => {
           expect(rulesOf((isMarked ? ['ملف', ...some] : some).join(gap))).toEqual([]);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -181,7 +182,7 @@ describe('texts of tools', () => {
           }),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nearDuplicates } from '../../src/registry/lint/near-duplicates.js';
+import { propertyRuns } from '../property-runs.js';
 
 const setsOf = (...texts: readonly string[]) =>
   texts.map((text) => new Set(text.split(' ').filter((word) => word !== '')));
@@ -32,7 +33,7 @@ describe('nearDuplicates', () => {
         const meet = (a: number, b: number) => (a + b) % 4 !== apart;
         expect([...nearDuplicates(sets, meet)]).toEqual(byAllPairs(sets, meet));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

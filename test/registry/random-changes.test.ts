@@ -4,6 +4,7 @@ import { isToolError, ToolMetadataRegistry, type ToolEntry } from '../../src/ind
 import { registryOf, sample, sampleEntry, type LooseOptions } from '../tool/sample-tools.js';
 import { NAMES, toolOptions } from './arbitrary-tools.js';
 import { answersOf, naiveAnswers, TEXTS } from './naive-registry.js';
+import { propertyRuns } from '../property-runs.js';
 
 type Step =
   | { readonly register: readonly LooseOptions[]; readonly replace: boolean }
@@ -78,7 +79,7 @@ describe('a registry after any 200 changes', () => {
             );
         }
       }),
-      { numRuns: 6 },
+      { numRuns: propertyRuns(6) },
     );
   });
 
@@ -96,7 +97,7 @@ describe('a registry after any 200 changes', () => {
         });
         for (const text of TEXTS) expect(registry.search(text)).toEqual([]);
       }),
-      { numRuns: 12 },
+      { numRuns: propertyRuns(12) },
     );
   });
 
@@ -116,7 +117,7 @@ describe('a registry after any 200 changes', () => {
         for (const text of [...TEXTS, 'read a file', 'shows alpha'])
           expect(registry.search(text)).toEqual(fresh.search(text));
       }),
-      { numRuns: 20 },
+      { numRuns: propertyRuns(20) },
     );
   });
 });
@@ -156,7 +157,7 @@ describe('the order of registration', () => {
           byTaskType: {},
         });
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES, toolOptions } from './arbitrary-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const DERIVED = [
   'write',
@@ -127,7 +128,7 @@ describe('filter', () => {
             [...registry].filter((entry) => passesNaively(entry, filter)).map(({ name }) => name),
           );
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

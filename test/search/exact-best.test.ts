@@ -8,6 +8,7 @@ import { parseQuery, planQuery } from '../../src/search/query.js';
 import { readRelatedWords } from '../../src/search/related-words.js';
 import { SearchIndex } from '../../src/search/search-index.js';
 import { registryOf } from '../tool/sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const WORDS = [
   'file',
@@ -90,7 +91,7 @@ describe('search', () => {
             .sort(),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -111,7 +112,7 @@ describe('search', () => {
           fullScan(registry, text).slice(0, k),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('search', () => {
         const all = brief(registry.search(text, { limit: tools.length }));
         expect(brief(registry.search(text, { limit: k }))).toEqual(all.slice(0, k));
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -150,7 +151,7 @@ describe('search', () => {
           expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

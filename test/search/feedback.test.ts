@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LEAST, refusal } from '../tool/sample-tools.js';
 import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
+import { propertyRuns } from '../property-runs.js';
 
 describe('learning from use', () => {
   it('lifts a tool for a request like the one that it served, and says so', () => {
@@ -127,7 +128,7 @@ describe('learning from use', () => {
           SUBJECTS.map((text) => other.search(text)),
         );
       }),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -139,7 +140,7 @@ describe('learning from use', () => {
           registry.search(text, { limit: 1_000 }).slice(0, limit),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -156,7 +157,7 @@ describe('learning from use', () => {
             .map(({ toolName }) => toolName),
         ).not.toContain(names[excluded]);
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/limits.js';
 import { registryOf } from '../tool/sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const registry = registryOf(
   {
@@ -48,7 +49,7 @@ describe('a hostile text', () => {
         fc.string({ unit: 'binary', maxLength: 500 }),
         (text) => void expect(ask(text)).toHaveLength(4),
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeywordIndex, keywordForm } from '../../src/search/keyword-index.js';
 import { splitWords, stem } from '../../src/search/words.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** What the index must answer, by comparing every keyword with every place of the text. */
 function findNaively(keywords: readonly string[], text: string): ReadonlySet<string> {
@@ -77,7 +78,7 @@ describe('KeywordIndex', () => {
         for (const each of declared) index.add(each);
         expect(new Set(index.find(request))).toEqual(findNaively(declared, request));
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 
@@ -97,7 +98,7 @@ describe('KeywordIndex', () => {
         }
         expect(new Set(index.find(request))).toEqual(findNaively([...known], request));
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

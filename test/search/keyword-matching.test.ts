@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Priority, type ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const found = (registry: ToolMetadataRegistry, text: string) =>
   registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName);
@@ -159,7 +160,7 @@ describe('the keyword score', () => {
           );
         },
       ),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

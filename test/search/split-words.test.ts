@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/search/words.js';
+import { propertyRuns } from '../property-runs.js';
 
 const wholes = (text: string) => splitWords(text).map(({ whole }) => whole);
 const parts = (text: string) => splitWords(text).map((word) => word.parts);
@@ -72,7 +73,7 @@ describe('splitWords', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

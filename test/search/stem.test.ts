@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stem } from '../../src/search/words.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** Words that are forms of one word. */
 const ALIKE: readonly (readonly string[])[] = [
@@ -92,7 +93,7 @@ describe('stem', () => {
         expect(stem(word).length).toBeLessThanOrEqual(word.length);
         expect(stem(word)[0]).toBe(word[0]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
 import { costRank, dangerRank } from '../../src/core/enum-order.js';
 import { sample, type LooseOptions } from '../tool/sample-tools.js';
 import { asText, bytes, chosen, long } from './selection-cases.js';
+import { propertyRuns } from '../property-runs.js';
 
 const WORDS = [
   'weather',
@@ -196,7 +197,7 @@ describe('a selection of any catalogue for any request', () => {
         const registry = registryWith(all);
         expectSound(registry, asked, selectTools(registry, asked));
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -213,7 +214,7 @@ describe('a selection of any catalogue for any request', () => {
           previous = selection;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -228,7 +229,7 @@ describe('a selection of any catalogue for any request', () => {
         expect(asText(selectTools(registry, asked))).toBe(first);
         expect(asText(selectTools(registryWith(other), asked))).toBe(first);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -241,7 +242,7 @@ describe('a selection of any catalogue for any request', () => {
         if (little.error === undefined)
           expect([much.error, much.tools.length >= little.tools.length]).toEqual([undefined, true]);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

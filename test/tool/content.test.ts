@@ -17,6 +17,7 @@ import {
 } from '../../src/index.js';
 import { boundText, readOutcome } from '../../src/safety/read-outcome.js';
 import { describePart } from '../../src/tool/content.js';
+import { propertyRuns } from '../property-runs.js';
 
 const PIXEL = Uint8Array.from([137, 80, 78, 71]);
 
@@ -92,7 +93,7 @@ describe('a part of a result', () => {
         ]);
         expect(image(`data:image/png;base64,${part.data}`, 'image/png')).toEqual(part);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -354,7 +355,7 @@ describe('a result larger than maxResultBytes', () => {
           expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

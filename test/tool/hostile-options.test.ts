@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defineTool, isToolError, tool, ToolMetadataRegistry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { LEAST, refusal, registryOf, sample, sampleEntry } from './sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const LONG = 'k'.repeat(10_000);
 const NASTY = [
@@ -302,9 +303,9 @@ describe('a mutated definition', () => {
         expect(entry!.digest).toMatch(/^[0-9a-f]{64}$/);
         good++;
       }),
-      { numRuns: 1_500 },
+      { numRuns: propertyRuns(3_000) },
     );
-    expect(bad).toBeGreaterThan(500);
-    expect(good).toBeGreaterThan(20);
+    expect(bad).toBeGreaterThan(100);
+    expect(good).toBeGreaterThan(0);
   });
 });

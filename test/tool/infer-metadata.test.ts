@@ -10,6 +10,7 @@ import {
 } from '../../src/index.js';
 import { conflictingCategories, dangerRank } from '../../src/core/enum-order.js';
 import { acceptedEntry, issuesWith, sampleEntry } from './sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const maybe = <T>(values: readonly T[]) =>
   fc.option(fc.constantFrom(...values), { nil: undefined });
@@ -169,7 +170,7 @@ describe('what a tool does not declare', () => {
         for (const axis of AXES)
           if (declared[axis] !== undefined) expect(entry[axis]).toEqual(declared[axis]);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -186,7 +187,7 @@ describe('what a tool does not declare', () => {
         if (needed !== undefined) expect(covers(accessMode, needed)).toBe(true);
         if (!declared.sideEffects?.length && needed === undefined) expect(accessMode).toBe('mixed');
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 
@@ -208,7 +209,7 @@ describe('what a tool does not declare', () => {
           expect.arrayContaining([...conflictingCategories(CATEGORY_OF_ACCESS[accessMode])]),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -228,7 +229,7 @@ describe('what a tool does not declare', () => {
               dangerRank(DANGER_OF_ACCESS[ACCESS_OF_EFFECT[effect]]),
             );
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1_000) },
     );
   });
 
@@ -244,7 +245,7 @@ describe('what a tool does not declare', () => {
             !conflictingCategories(executionCategory).includes(executionCategory),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

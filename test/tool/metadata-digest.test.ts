@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { leavesOf, shuffleKeys, withLeaf } from '../core/json-values.js';
 import { acceptedEntry, LEAST, sampleEntry, type LooseOptions } from './sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const FULL: LooseOptions = {
   ...LEAST,
@@ -147,7 +148,7 @@ describe('the digest', () => {
           );
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -22,6 +22,7 @@ import {
 import { toolOptions } from '../registry/arbitrary-tools.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
@@ -150,7 +151,7 @@ describe('a tool as data', () => {
         if (tool.execute !== undefined && tool.name !== '__proto__')
           expect(own.tools[0]).toBe(tool);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { z as z3 } from 'zod/v3';
 import { estimateTokens, renderTool } from '../../src/tool/render-tool.js';
 import { checkInput } from '../../src/tool/check-input.js';
 import { issuesWith, sampleEntry } from './sample-tools.js';
+import { propertyRuns } from '../property-runs.js';
 
 const refused = (schema: unknown) => issuesWith({ inputSchema: schema });
 const shown = (shape: z.ZodRawShape) =>
@@ -248,7 +249,7 @@ describe('an input schema that no model can meet', () => {
           for (const { message } of issues) expect(message).toContain(wayOut);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

@@ -8,6 +8,7 @@ import {
   HashText,
   RandomId,
 } from '../../tools/compute/index.js';
+import { propertyRuns } from '../property-runs.js';
 
 describe('calculate', () => {
   const calculate = (expression: string) => new Calculate().execute({ expression });
@@ -119,7 +120,7 @@ describe('calculate', () => {
     );
     fc.assert(
       fc.property(scraps, (parts) => void calculate(parts.join(''))),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

@@ -10,6 +10,7 @@ import {
   JsonQuery,
   TextStats,
 } from '../../tools/data/index.js';
+import { propertyRuns } from '../property-runs.js';
 
 describe('json_query', () => {
   const json = JSON.stringify({
@@ -190,7 +191,7 @@ describe('json_format', () => {
         }
         expect('text' in format(json)).toBe(valid);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 });

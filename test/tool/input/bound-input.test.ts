@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { boundInput, MAX_INPUT_BYTES } from '../../../src/tool/bound-input.js';
 import { isDeepFrozen } from '../../core/json-values.js';
 import { refusal } from '../sample-tools.js';
+import { propertyRuns } from '../../property-runs.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 // What JSON writes in one, two, three, four and six bytes.
@@ -43,7 +44,7 @@ describe('boundInput', () => {
         expect(isDeepFrozen(copy)).toBe(true);
         if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -54,7 +55,7 @@ describe('boundInput', () => {
         expect(JSON.stringify(boundInput(value, bytes))).toBe(JSON.stringify(value));
         expect(refusal(() => boundInput(value, bytes - 1)).code).toBe('LIMIT_EXCEEDED');
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
