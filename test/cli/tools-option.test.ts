@@ -22,7 +22,7 @@ describe('--tools', () => {
   });
 
   it('loads legacy decorators with the settings of the tsconfig beside them', async () => {
-    const { code, out } = await cli.run(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
+    const { code, out } = await cli.call(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
     expect(namesIn(out)).toEqual(['first', 'second']);
     expect(code).toBe(0);
   });
@@ -47,27 +47,27 @@ describe('--tools', () => {
       ['--tools', 'a.ts', 'list', '--json', '--tools', 'b.ts'],
       ['list', '--tools', 'a.ts', '--tools=b.ts', '--json'],
     ]) {
-      expect(namesIn((await cli.run(args, folder)).out)).toEqual(['tool_a', 'tool_b']);
+      expect(namesIn((await cli.call(args, folder)).out)).toEqual(['tool_a', 'tool_b']);
     }
     expect(
-      JSON.parse((await cli.run(['show', '--json', '--tools', 'a.ts', 'tool_a'], folder)).out),
+      JSON.parse((await cli.call(['show', '--json', '--tools', 'a.ts', 'tool_a'], folder)).out),
     ).toMatchObject({ name: 'tool_a' });
-    expect((await cli.run(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain(
+    expect((await cli.call(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain(
       '--tools takes one value',
     );
   });
 
   it('is named to those who give files without it, and --input to those who give the arguments of a tool in another way', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
-    expect((await cli.run(['lint', './a.ts'], folder)).err).toContain(
+    expect((await cli.call(['lint', './a.ts'], folder)).err).toContain(
       '(--tools names the files, folders and globs of tools)',
     );
     for (const given of [['{"order":17}'], ['--order', '17']])
-      expect(await cli.run(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({
+      expect(await cli.call(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({
         code: 2,
         err: expect.stringContaining('(--input takes the arguments of a tool as JSON') as string,
       });
-    expect((await cli.run(['list', '--access', 'read'], folder)).err).toContain(
+    expect((await cli.call(['list', '--access', 'read'], folder)).err).toContain(
       'got "read". Did you mean readonly?',
     );
   });
@@ -77,7 +77,7 @@ describe('--tools', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;`,
     });
-    expect(namesIn((await cli.run(['list', '--json', '--tools', '.'], folder)).out)).toEqual([
+    expect(namesIn((await cli.call(['list', '--json', '--tools', '.'], folder)).out)).toEqual([
       'one',
       'two',
       'three',
@@ -89,7 +89,7 @@ describe('--tools', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };`,
     });
-    expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({ code: 0, err: '' });
+    expect(await cli.call(['stats', '--tools', 'a.ts'], folder)).toMatchObject({ code: 0, err: '' });
   });
 
   it('leaves dist out of folders, and in where it is asked for', async () => {
@@ -97,9 +97,9 @@ describe('--tools', () => {
       'dist/a.js': '',
       'dist/a.ts': `DEFINE export const a = ${toolText('one')};`,
     });
-    expect((await cli.run(['list', '--tools', '.'], folder)).code).toBe(1);
+    expect((await cli.call(['list', '--tools', '.'], folder)).code).toBe(1);
     for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts'])
-      expect(namesIn((await cli.run(['list', '--json', '--tools', pattern], folder)).out)).toEqual([
+      expect(namesIn((await cli.call(['list', '--json', '--tools', pattern], folder)).out)).toEqual([
         'one',
       ]);
   });
@@ -107,7 +107,7 @@ describe('--tools', () => {
 
 describe('what a file exports', () => {
   const list = async (files: Readonly<Record<string, string>>) =>
-    cli.run(['list', '--json', '--tools', '.'], cli.project(files));
+    cli.call(['list', '--json', '--tools', '.'], cli.project(files));
   const ORDERS = `@tool({ name: 'orders', description: 'Orders', inputSchema: {} }) export class Orders { constructor(readonly key: string) {} execute() { return this.key; } }`;
 
   it('may be a registry, or a function that makes one or a list, now or later', async () => {
@@ -167,7 +167,7 @@ describe('tools of one name', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('same', '1')}; export const b = ${toolText('same', '2')};`,
     });
-    const { code, err } = await cli.run(['list', '--tools', '.'], folder);
+    const { code, err } = await cli.call(['list', '--tools', '.'], folder);
     expect(err).toContain(
       'not loaded a.ts: Expected a name that no other tool has, got "same", which is the name of another tool in the same file',
     );
@@ -180,7 +180,7 @@ describe('tools of one name', () => {
       'b.ts': `DEFINE export const b = ${toolText('same', '2')}; export const c = ${toolText('other')};`,
       'c.ts': `export * from './a.js'; export { b as default } from './b.js';`,
     });
-    const { code, out, err } = await cli.run(['list', '--json', '--tools', '.'], folder);
+    const { code, out, err } = await cli.call(['list', '--json', '--tools', '.'], folder);
     expect(namesIn(out)).toEqual(['same', 'other']);
     expect(err.trim().split('\n')).toEqual([
       expect.stringContaining(
@@ -194,7 +194,7 @@ describe('tools of one name', () => {
     const folder = cli.project({
       'a.ts': `DEFINE const d = { description: 'A', inputSchema: {} }; export const a = defineTool({ ...d, name: 'one', aliases: ['two'] }), b = defineTool({ ...d, name: 'two' });`,
     });
-    expect((await cli.run(['list', '--tools', '.'], folder)).err).toContain(
+    expect((await cli.call(['list', '--tools', '.'], folder)).err).toContain(
       'got "two", which is an alias of "one" in the same file',
     );
   });
@@ -207,7 +207,7 @@ describe('tools of one name', () => {
       'b/tsconfig.json': '{}',
       'b/index.ts': `export { Shared } from '../a/index.js'; import { Shared } from '../a/index.js'; export const shared = new Shared();`,
     });
-    expect(await cli.run(['stats', '--tools', 'a', '--tools', 'b'], folder)).toMatchObject({
+    expect(await cli.call(['stats', '--tools', 'a', '--tools', 'b'], folder)).toMatchObject({
       code: 0,
       err: '',
     });
@@ -217,14 +217,14 @@ describe('tools of one name', () => {
       'b/tsconfig.json': '{}',
       'b/i.ts': `DEFINE export const a = ${toolText('same', '2')};`,
     });
-    expect((await cli.run(['stats', '--tools', '.'], apart)).code).toBe(1);
+    expect((await cli.call(['stats', '--tools', '.'], apart)).code).toBe(1);
   });
 });
 
 describe('files without tools', () => {
   it('are findings of lint, and end every other command', async () => {
     const args = ['--tools', 'test/fixtures/commonjs/tools.cjs'];
-    const lint = await cli.run(['lint', '--json', ...args]);
+    const lint = await cli.call(['lint', '--json', ...args]);
     expect(JSON.parse(lint.out)).toMatchObject([
       {
         rule: 'load-error',
@@ -234,13 +234,13 @@ describe('files without tools', () => {
       },
     ]);
     expect([lint.code, lint.err]).toEqual([1, '']);
-    const stats = await cli.run(['stats', ...args]);
+    const stats = await cli.call(['stats', ...args]);
     expect(stats).toMatchObject({
       code: 1,
       out: '',
       err: expect.stringContaining('Export classes decorated with @tool'),
     });
-    expect(JSON.parse((await cli.run(['stats', '--json', ...args])).out)).toMatchObject({
+    expect(JSON.parse((await cli.call(['stats', '--json', ...args])).out)).toMatchObject({
       error: { code: 'NOT_A_TOOL' },
     });
   });
@@ -250,14 +250,14 @@ describe('files without tools', () => {
       'a.ts': `DEFINE export const a = ${toolText('one')};`,
       'help.ts': 'export const help = 1;',
     });
-    expect((await cli.run(['stats', '--tools', '.'], folder)).code).toBe(0);
-    expect(await cli.run(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder)).toMatchObject(
+    expect((await cli.call(['stats', '--tools', '.'], folder)).code).toBe(0);
+    expect(await cli.call(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder)).toMatchObject(
       { code: 1, err: expect.stringContaining('not loaded help.ts') },
     );
   });
 
   it('say what was expected when nothing matches', async () => {
-    expect(await cli.run(['stats', '--tools', 'no/such/folder'])).toMatchObject({
+    expect(await cli.call(['stats', '--tools', 'no/such/folder'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('Expected a file, folder or glob'),
     });
@@ -266,7 +266,7 @@ describe('files without tools', () => {
 
 describe('lint', () => {
   it('prints findings as annotations with the file, and exits with 1', async () => {
-    const { code, out } = await cli.run([
+    const { code, out } = await cli.call([
       'lint',
       '--format',
       'github',
@@ -280,7 +280,7 @@ describe('lint', () => {
   });
 
   it('prints what did not load once, whole', async () => {
-    const { out, err } = await cli.run(['lint', '--tools', 'test/fixtures/standard/broken.ts']);
+    const { out, err } = await cli.call(['lint', '--tools', 'test/fixtures/standard/broken.ts']);
     expect(err).toBe('');
     expect(out).toMatch(
       /load-error +– +test\/fixtures\/standard\/broken\.ts: Error: the database is not configured$/m,
