@@ -11,6 +11,7 @@ import { RedisStateStore } from '../../src/state.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { FakeTerminal } from '../cli/fake-terminal.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
+import { program } from '../programs.js';
 import type { Json } from './catalogue-fixture.js';
 
 warnIfNoRedis('tooldex serve --redis');
@@ -195,9 +196,7 @@ describe('the list of processes', () => {
       const child = spawn(
         process.execPath,
         [
-          '--import',
-          'tsx',
-          'src/cli/main.ts',
+          program('src/cli/main.ts'),
           'serve',
           '--port',
           '0',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as Index from '../../../src/index.js';
 import type * as Load from '../../../src/load.js';
-import { ROOT } from '../../programs.js';
+import { PROGRAM_OPTIONS, ROOT } from '../../programs.js';
 import type { RunOptions, RunReport, RunResult } from '../../../src/audit/run/run-tools.js';
 import type { ToolEntry } from '../../../src/tool/tool-definition.js';
 
@@ -42,13 +42,7 @@ export async function shipped(): Promise<Shipped> {
   await build({
     entryPoints,
     outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    packages: 'external',
-    logLevel: 'error',
+    ...PROGRAM_OPTIONS,
   });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const load = <T>(name: string) =>
