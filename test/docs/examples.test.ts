@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { transformSync } from 'esbuild';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -30,6 +31,7 @@ function examplesOf(page: string): Example[] {
   return examples;
 }
 
+const folderOf = (page: string) => page.replaceAll(/[^a-z]/gi, '-');
 const lowered = (code: string) => transformSync(code, { loader: 'ts', target: 'es2022' }).code;
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)];
@@ -37,7 +39,7 @@ const examples = pages.flatMap((page) => examplesOf(page).map((example, index) =
 
 describe('the examples in the documents', () => {
   const files = examples.map(({ page, index, code, file: name = `example-${index}` }) => {
-    const folder = consumer.path(page.replaceAll(/[^a-z]/gi, '-'));
+    const folder = consumer.path(folderOf(page));
     mkdirSync(folder, { recursive: true });
     const file = join(folder, name);
     writeFileSync(`${file}.ts`, code);
@@ -54,8 +56,11 @@ describe('the examples in the documents', () => {
     execFileSync(process.execPath, [join(root, 'node_modules/typescript7/bin/tsc'), '-p', consumer.folder], { stdio: 'pipe' });
   });
 
-  // A program that is loaded with nothing but Node, as users load it.
-  it.concurrent.each(examples.map(({ page, index }, position) => ({ page, index: index + 1, file: files[position]! })))('run: $page, example $index', async ({ file }) => {
-    await promisify(execFile)(process.execPath, ['--import', consumer.url('ai-sdk-provider.js'), file], { cwd: root });
+  // In programs that are loaded with nothing but Node, as users load them: one for each page.
+  it.concurrent.each(pages.filter((page) => examples.some((example) => example.page === page)))('run: %s', async (page) => {
+    const imports = [consumer.path('ai-sdk-provider.js'), ...files.filter((_, index) => examples[index]!.page === page)];
+    const script = consumer.path(`run-${folderOf(page)}.mjs`);
+    writeFileSync(script, imports.map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`).join(''));
+    await promisify(execFile)(process.execPath, [script], { cwd: root });
   });
 });
