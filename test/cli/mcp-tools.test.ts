@@ -23,7 +23,7 @@ async function tooldex(args: readonly string[], options: FakeTerminalOptions = {
 describe('tooldex mcp list', () => {
   it('shows each server and what it offers, and fails for one that cannot be asked', async () => {
     configure({
-      demo: new Demo('read', 'write').start,
+      demo: new Demo('read', 'write').process,
       gone: { command: join(folder, 'nothing') },
     });
     const { code, out } = await tooldex(['mcp', 'list']);
@@ -36,7 +36,7 @@ describe('tooldex mcp list', () => {
   });
 
   it('has the same as JSON', async () => {
-    configure({ demo: new Demo('read').start });
+    configure({ demo: new Demo('read').process });
     const { code, out } = await tooldex(['mcp', 'list', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
@@ -47,7 +47,7 @@ describe('tooldex mcp list', () => {
   });
 
   it('reads a file with comments and a comma at the end, and says where it is wrong otherwise', async () => {
-    const { command, args } = new Demo('read').start;
+    const { command, args } = new Demo('read').process;
     writeFileSync(
       join(folder, '.mcp.json'),
       `\uFEFF{ // mine\n  "mcpServers": { "demo": { "command": ${JSON.stringify(command)}, "args": ${JSON.stringify(args)}, /* later */ } },\n}`,
@@ -98,7 +98,7 @@ describe('tooldex --mcp', () => {
 
   it('withholds what the lock file does not know', async () => {
     const demo = new Demo('read');
-    configure({ demo: demo.start });
+    configure({ demo: demo.process });
     await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);
     demo.list(rawTool('read'), rawTool('added'));
     const { code, out, err } = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
@@ -116,7 +116,7 @@ describe('tooldex --mcp', () => {
     };
     const demo = new Demo();
     demo.list(rawTool('read', { inputSchema }));
-    configure({ demo: demo.start });
+    configure({ demo: demo.process });
     writeFileSync(
       join(folder, 'functions.json'),
       JSON.stringify([

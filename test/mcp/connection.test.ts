@@ -61,7 +61,7 @@ describe('a process that is talked to over stdio', () => {
     const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
     process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
     const discovery = discover(
-      { mcpServers: { demo: { ...demo.start, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } },
+      { mcpServers: { demo: { ...demo.process, env: { API_TOKEN: 'Bearer ${TOKEN}' } } } },
       { env },
     );
     const { value } = (await discovery.callTool('demo', 'environment', {}, {})) as {
@@ -75,7 +75,7 @@ describe('a process that is talked to over stdio', () => {
 
   it('is started once for many callers, and ended with the connection', async () => {
     const demo = new Demo('pid');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
+    const discovery = discover({ mcpServers: { demo: demo.process } });
     const pids = await Promise.all(
       Array.from(
         { length: 20 },
@@ -93,7 +93,7 @@ describe('a process that is talked to over stdio', () => {
 
   it('that dies in the middle of a call fails that call, and answers the next one', async () => {
     const demo = new Demo('crash', 'pid', 'hang');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
+    const discovery = discover({ mcpServers: { demo: demo.process } });
     await discovery.refresh();
     const hanging = discovery.callTool('demo', 'hang', {}, {});
     const others = expect(hanging).rejects.toThrow(
@@ -109,7 +109,7 @@ describe('a process that is talked to over stdio', () => {
 
   it('is told when a call is given up, and tells how far it is', async () => {
     const demo = new Demo('hang', 'pid');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
+    const discovery = discover({ mcpServers: { demo: demo.process } });
     const controller = new AbortController();
     const progress: unknown[] = [];
     const reportProgress = (each: unknown) => {
@@ -416,7 +416,7 @@ describe('a package that is not installed', () => {
   it('fails a refresh before any server is asked, and says what to install', async () => {
     const demo = new Demo('pid');
     const discovery = discover(
-      { enabled: true, servers: { demo: demo.start, socket: { url: 'ws://127.0.0.1:1' } } },
+      { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
       { packages: { ...MCP_PACKAGES, ws: missing('ws') } },
     );
     await expect(discovery.refresh()).rejects.toMatchObject({

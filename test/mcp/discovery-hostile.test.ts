@@ -6,7 +6,8 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
 async function ask(mode: string) {
-  const discovery = discover({ mcpServers: { bad: hostile(mode) } });
+  // Reading megabytes takes a busy machine longer than the usual time of a server.
+  const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 600 });
   await discovery.refresh();
   const [status] = discovery.status();
   return { discovery, status: status!, names: namesOf(discovery), findings: discovery.findings() };

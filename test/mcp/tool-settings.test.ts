@@ -6,6 +6,8 @@ import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { issuesOf, type ToolError } from '../../src/core/errors.js';
+import { ManualClock } from '../../src/testing/manual-clock.js';
+import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
 import { Demo, discover, hostile, namesOf, rawTool } from './servers/start.js';
 
 const settingsIn = (findings: readonly { readonly kind: string; readonly message: string }[]) =>
@@ -370,14 +372,17 @@ describe('a failure of a server', () => {
 describe('discoverMcpTools', () => {
   it('gives the tools of the servers that are ready, says which one is awaited, and follows with its tools', async () => {
     const [quick, slow] = [new Demo('quick'), new Demo('slow')];
-    const wait = [
-      process.execPath,
-      '-e',
-      `setTimeout(() => require('node:child_process').spawn(process.execPath, ${JSON.stringify(slow.start.args)}, { stdio: 'inherit' }), 1500)`,
-    ] as const;
+    let release: () => void = () => undefined;
+    slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
+    const clock = new ManualClock();
     const { definitions, findings, discovery, close } = await discoverMcpTools(
-      { mcpServers: { quick: quick.start, slow: { command: wait[0], args: wait.slice(1) } } },
-      { waitMs: 1_200 },
+      { mcpServers: { quick: quick.start, slow: slow.start } },
+      {
+        clock,
+        packages: IN_PROCESS_PACKAGES,
+        waitMs: 1_200,
+        onEvent: ({ type }) => type === 'listed' && setImmediate(() => clock.advance(1_200)),
+      },
     );
     expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
     expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
@@ -385,6 +390,7 @@ describe('discoverMcpTools', () => {
     registry.registerAll(definitions);
     const come = new Promise((resolve) => void discovery.onChange(resolve));
     const stop = discovery.follow(registry);
+    release();
     await come;
     expect([...registry].map(({ name }) => name).sort()).toEqual([
       'mcp.quick.quick',
@@ -400,13 +406,13 @@ describe('variables of a file', () => {
   it('are given to the server beside its own, which go before; a file that is missing is a failure without its folder', async () => {
     const demo = new Demo('environment');
     const { writeFileSync } = await import('node:fs');
-    const folder = demo.start.args[1]!.replace(/[^/]+$/, '');
+    const folder = demo.process.args[1]!.replace(/[^/]+$/, '');
     writeFileSync(`${folder}.env`, '# keys\nFROM_FILE="a b"\nBOTH=file\n');
     const discovery = discover(
       {
         mcpServers: {
-          demo: { ...demo.start, envFile: '${FOLDER}.env', env: { BOTH: 'own' } },
-          none: { ...demo.start, envFile: '/nowhere/at/all.env' },
+          demo: { ...demo.process, envFile: '${FOLDER}.env', env: { BOTH: 'own' } },
+          none: { ...demo.process, envFile: '/nowhere/at/all.env' },
         },
       },
       { env: { FOLDER: folder } },
@@ -871,7 +877,7 @@ describe('a settings file of another program', () => {
 
   it('with a key that nobody knows is read, and the key is a finding of the server that has it', async () => {
     const demo = new Demo('a');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, alow_tools: ['a'] } } });
+    const discovery = discover({ mcpServers: { demo: { ...demo.process, alow_tools: ['a'] } } });
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.demo.a']);
     expect(discovery.findings()).toMatchObject([

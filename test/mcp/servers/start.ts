@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { afterAll } from 'vitest';
 import { McpDiscovery } from '../../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscoveryOptions } from '../../../src/mcp/discovery/discovery-options.js';
+import { holdBack, IN_PROCESS, IN_PROCESS_PACKAGES, sessionsOf } from './in-process.js';
 
 const cleanUps: (() => unknown)[] = [];
 afterAll(async () => {
@@ -23,7 +24,7 @@ export function temporaryFolder(): string {
 
 /** A discovery that is closed after the tests of the file. */
 export function discover(settings: unknown, options: McpDiscoveryOptions = {}): McpDiscovery {
-  const discovery = new McpDiscovery(settings, options);
+  const discovery = new McpDiscovery(settings, { packages: IN_PROCESS_PACKAGES, ...options });
   cleanUps.push(() => discovery.close());
   return discovery;
 }
@@ -79,12 +80,32 @@ export class Demo {
   readonly #folder = temporaryFolder();
   readonly #listing = join(this.#folder, 'listing.json');
   readonly #log = join(this.#folder, 'log.txt');
+  /** How `discover` starts it in this process. */
   readonly start: { command: string; args: readonly string[] };
 
   constructor(...names: readonly string[]) {
     this.list(...names.map((name) => rawTool(name)));
+    this.start = { command: IN_PROCESS, args: [this.#listing, this.#log] };
+  }
+
+  /** How it is started as a process of its own. */
+  get process(): { command: string; args: readonly string[] } {
     const { command, args } = here('demo-server.ts');
-    this.start = { command, args: [...args, this.#listing, this.#log] };
+    return { command, args: [...args, ...this.start.args] };
+  }
+
+  /** Ends it; what it was connected to starts it again. */
+  end(): void {
+    for (const session of sessionsOf(this.#listing)) session.end();
+  }
+
+  /** Lets it start no sooner than something has happened. */
+  holdBack(until: Promise<unknown>): void {
+    holdBack(this.#listing, until);
+  }
+
+  tellChange(): void {
+    for (const session of sessionsOf(this.#listing)) session.tellChange();
   }
 
   /** What it lists from now on. */

@@ -11,7 +11,6 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
-import { eventually } from '../../state/redis-server.js';
 import { Demo } from './start.js';
 
 /** A server whose tools become others, and which then is started again or tells it. */
@@ -28,32 +27,21 @@ export interface SwappingServer {
 export function overStdio(era: 'modern' | 'legacy', ...tools: readonly object[]): SwappingServer {
   const demo = new Demo();
   demo.list(...tools);
-  const pid = () => Number(demo.log('started').at(-1)!.split(' ')[1]);
   return {
     start: { ...demo.start, args: [...demo.start.args, ...(era === 'legacy' ? ['legacy'] : [])] },
     list: (...now) => demo.list(...now),
     calls: () => demo.log('call').map((line) => line.slice('call '.length)),
     async restart() {
-      const old = pid();
-      process.kill(old, 'SIGTERM');
-      await eventually(() => !isThere(old), 'the server has ended');
+      demo.end();
       await nextTurns();
     },
-    tellChange: () => void process.kill(pid(), 'SIGUSR2'),
+    tellChange: () => demo.tellChange(),
   };
 }
 
 /** The client is in this process: it sees that its old connection has ended in the next turns. */
 async function nextTurns(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 interface Answering {

@@ -1,0 +1,131 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import {
+  StdioClientTransport,
+  type StdioServerParameters,
+} from '@modelcontextprotocol/client/stdio';
+import type { Server, Tool } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { MCP_PACKAGES } from '../../../src/mcp/connection/transports.js';
+import { demoServer } from './demo-tools.js';
+
+/** The command of a demo server that runs in this process, which takes a hundredth of the time that another process takes. */
+export const IN_PROCESS = 'demo-server-in-process';
+
+interface DemoSession {
+  readonly end: () => void;
+  readonly tellChange: () => void;
+}
+
+const sessions = new Map<string, Set<DemoSession>>();
+const heldBack = new Map<string, Promise<unknown>>();
+
+/** Lets the servers of a listing start no sooner than something has happened. */
+export function holdBack(listing: string, until: Promise<unknown>): void {
+  heldBack.set(listing, until);
+}
+
+/** The running servers of a listing. */
+export function sessionsOf(listing: string): readonly DemoSession[] {
+  return [...(sessions.get(listing) ?? [])];
+}
+
+/** One end of a pipe: what it sends arrives at the other as a copy, in a later turn. */
+class PipeEnd implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  other: PipeEnd | undefined;
+
+  async start(): Promise<void> {}
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { other } = this;
+    if (other === undefined) throw new Error('Not connected');
+    const line = JSON.stringify(message);
+    setImmediate(() => {
+      if (other.other !== undefined) other.onmessage?.(JSON.parse(line) as JSONRPCMessage);
+    });
+  }
+
+  async close(): Promise<void> {
+    const { other } = this;
+    if (other === undefined) return;
+    this.other = undefined;
+    this.onclose?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    await other.close();
+  }
+}
+
+/** The client's end of a pipe to a demo server that starts with it. */
+class DemoTransport extends PipeEnd {
+  readonly stderr = null;
+  readonly pid = null;
+  readonly #args: readonly string[];
+
+  constructor(args: readonly string[] = []) {
+    super();
+    this.#args = args;
+  }
+
+  override async start(): Promise<void> {
+    const [listing = '', log = '', legacy] = this.#args;
+    await heldBack.get(listing);
+    const note = (line: string) => appendFileSync(log, `${line}\n`);
+    const pid = (lastPid += 1);
+    const server = new PipeEnd();
+    [this.other, server.other] = [server, this];
+    const running = sessions.get(listing) ?? new Set();
+    sessions.set(listing, running);
+    const served: Server[] = [];
+    const session: DemoSession = {
+      end: () => void server.close(),
+      tellChange: () => served.forEach((each) => void each.sendToolListChanged()),
+    };
+    running.add(session);
+    note(`started ${pid}`);
+    serveStdio(
+      () => {
+        const each = demoServer({
+          tools: () => JSON.parse(readFileSync(listing, 'utf8')) as Tool[],
+          note,
+          pid,
+          env: {},
+          exit: () => {
+            session.end();
+            return new Promise(() => undefined);
+          },
+        });
+        served.push(each);
+        return each;
+      },
+      { transport: server, ...(legacy !== undefined && { legacy: 'serve' }) },
+    );
+    const ended = server.onclose;
+    server.onclose = () => {
+      if (running.delete(session)) note(`ended ${pid}`);
+      ended?.();
+    };
+  }
+}
+let lastPid = 0;
+
+/** Returns the transport of a demo server in this process, or else one to a real process. */
+function transportTo(server: StdioServerParameters): Transport {
+  return server.command === IN_PROCESS
+    ? new DemoTransport(server.args)
+    : new (class extends StdioClientTransport {})(server);
+}
+
+/** The packages of a discovery, with this process in place of the one that would be started for a demo server. */
+export const IN_PROCESS_PACKAGES = {
+  ...MCP_PACKAGES,
+  stdio: () =>
+    Promise.resolve({
+      // Called with `new`, it gives another object than its own.
+      StdioClientTransport: function (server: StdioServerParameters) {
+        return transportTo(server);
+      },
+    }),
+};
