@@ -14,8 +14,8 @@ export default defineConfig({
     // A bound for what hangs, not for what is slow: a busy machine may take ten times as long.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // By default one core is left free, which halves the speed of machines with two.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than cores: tests wait for programs, browsers and servers that they start, and a core would be idle meanwhile.
+    maxWorkers: availableParallelism() + 1,
     globalSetup: 'test/temporary-folder.ts',
     projects: [
       // One module cache for all files of a worker: loading the sources again for each took two minutes. No file may leave anything behind.

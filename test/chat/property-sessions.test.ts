@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   Session,
   SessionStore,
@@ -10,7 +10,6 @@ import {
 import { isToolError, type ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
-import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { WRITES, watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
 import {
@@ -281,7 +280,7 @@ describe('any conversation', () => {
         cancels += played.cancels;
         uncertain += played.uncertain.size;
       }),
-      { numRuns: propertyRuns(400) },
+      { numRuns: propertyRuns(250) },
     );
     // So that the accidents really happened.
     expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
@@ -289,52 +288,36 @@ describe('any conversation', () => {
 });
 
 const KEY = new Uint8Array(32).fill(5);
-warnIfNoRedis('kills over the log of a session in Redis');
 
-describe.each([
-  ['memory', true],
-  ['Redis', redisPresent],
-] as const)('processes killed at their writes to %s', (kind, present) => {
-  let server: RedisServer | undefined;
-  beforeAll(async () => {
-    if (kind === 'Redis' && present) server = await RedisServer.start();
+describe('processes killed at their writes', () => {
+  it('lose nothing, also while a log that has become long is written afresh', async () => {
+    const random = seededRandom(3);
+    const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
+    let deaths = 0;
+    let rewritten = 0;
+    for (let round = 0; deaths < propertyRuns(100); round += 1) {
+      const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
+      const shared = watched(new MemoryStateStore(), (operation, given, go) => {
+        if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
+        return go();
+      });
+      // Results so long that a few of them are more than the session was.
+      const played = await play(script, round, {
+        shared,
+        world: new World('x'.repeat(20_000)),
+        id: `s${round}`,
+        key: KEY,
+      });
+      const results = resultsIn(played.session.messages);
+      expect(results.map(([id]) => id)).toEqual(
+        script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
+      );
+      for (const [id, output] of results)
+        assertResult(script, id, output, played.uncertain, played.world);
+      const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
+      expect(stored!.toJSON()).toEqual(played.session.toJSON());
+      deaths += played.deaths;
+    }
+    expect(rewritten).toBeGreaterThan(propertyRuns(100) / 5);
   });
-  afterAll(() => server?.stop());
-
-  it.skipIf(!present)(
-    'lose nothing, also while a log that has become long is written afresh',
-    async () => {
-      const redis =
-        server && (await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }));
-      const random = seededRandom(3);
-      const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
-      let deaths = 0;
-      let rewritten = 0;
-      for (let round = 0; deaths < propertyRuns(100); round += 1) {
-        const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
-        const shared = watched(redis ?? new MemoryStateStore(), (operation, given, go) => {
-          if (operation === 'append' && String(given[1]).includes(':{"moved":')) rewritten += 1;
-          return go();
-        });
-        // Results so long that a few of them are more than the session was.
-        const played = await play(script, round, {
-          shared,
-          world: new World('x'.repeat(20_000)),
-          id: `s${round}`,
-          key: KEY,
-        });
-        const results = resultsIn(played.session.messages);
-        expect(results.map(([id]) => id)).toEqual(
-          script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
-        );
-        for (const [id, output] of results)
-          assertResult(script, id, output, played.uncertain, played.world);
-        const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
-        expect(stored!.toJSON()).toEqual(played.session.toJSON());
-        deaths += played.deaths;
-      }
-      expect(rewritten).toBeGreaterThan(propertyRuns(100) / 5);
-      await redis?.close();
-    },
-  );
 });

@@ -10,16 +10,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { ECHO } from './pin-samples.js';
+import { program, ROOT } from '../programs.js';
 import { propertyRuns } from '../property-runs.js';
 
-const root = resolve(import.meta.dirname, '../..');
 const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 const other = { ...ECHO, name: 'other' };
 
@@ -153,8 +153,8 @@ describe('a lock file', () => {
     rmSync(file);
     mkdirSync(file);
     await expect(DefinitionPins.load(file)).rejects.toThrow(/Expected a file/);
-    await expect(DefinitionPins.load(join(root, 'src'))).rejects.toThrow(
-      expect.objectContaining({ message: expect.not.stringContaining(root) }),
+    await expect(DefinitionPins.load(join(ROOT, 'src'))).rejects.toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(ROOT) }),
     );
   });
 
@@ -236,23 +236,12 @@ describe('a lock file', () => {
   });
 
   it('keeps every approval of several processes that write at the same time', async () => {
-    const program = join(folder, 'approve.ts');
-    writeFileSync(
-      program,
-      `import { DefinitionPins } from ${JSON.stringify(join(root, 'src/mcp/pins/definition-pins.ts'))};
-       for (let index = 0; index < 10; index++) {
-         const pins = new DefinitionPins();
-         pins.approve('server' + process.argv[2], { name: 'tool' + index, inputSchema: { type: 'object' } });
-         await pins.save(${JSON.stringify(file)});
-       }`,
-    );
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     const run = (id: number) =>
-      promisify(execFile)(
-        process.execPath,
-        ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), program, String(id)],
-        { cwd: root },
-      );
+      promisify(execFile)(process.execPath, [
+        program('test/mcp/approve-child.ts'),
+        file,
+        String(id),
+      ]);
     await Promise.all([1, 2, 3].map(run));
     expect((await DefinitionPins.load(file)).size).toBe(30);
     expect(readdirSync(folder).filter((name) => name.startsWith('tooldex'))).toEqual([
