@@ -8,7 +8,7 @@ import {
   type ToolOutput,
 } from '../../src/chat.js';
 import { isToolError, type ToolExecutor } from '../../src/index.js';
-import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
+import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
 import { WRITES, watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
