@@ -6,6 +6,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
 import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../../src/http/query/facets.js';
 import { PAGE_FILES } from '../../src/http/page-files.js';
+import { DEADLINE_MS } from '../programs.js';
 
 /** The policy that the page is made for. */
 export const PAGE_POLICY =
@@ -48,7 +49,7 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(DEADLINE_MS);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('console', (message) => {
