@@ -6,8 +6,9 @@ import { expect, it } from 'vitest';
 import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
 import { seededRandom } from '../../src/testing/seeded-random.js';
 import { folderWith, LEAST } from './manifest-samples.js';
+import { propertyRuns } from '../property-runs.js';
 
-const KILLS = Number(process.env['KILLS'] ?? 20);
+const KILLS = propertyRuns(20);
 
 /** Writes one generation of tools after the other in small pieces over the file, as careless programs do. */
 const WRITER = `

@@ -9,9 +9,10 @@ import {
 } from '../../src/capability/manifest/manifest-issue.js';
 import { leavesOf, withLeaf } from '../core/json-values.js';
 import { LEAST, present, recordedRoot } from './manifest-samples.js';
+import { propertyRuns } from '../property-runs.js';
 
 /** More by the environment: `MUTATIONS=1000000`. */
-const MUTATIONS = Number(process.env['MUTATIONS'] ?? 2_000);
+const MUTATIONS = propertyRuns(2_000);
 const SEED = Number(process.env['SEED'] ?? 1);
 
 const SAMPLE = [
