@@ -13,7 +13,9 @@ async function setUp() {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-login-'));
   writeFileSync(
     join(folder, '.mcp.json'),
-    JSON.stringify({ mcpServers: { tickets: { url: server.url }, demo: new Demo('read').process } }),
+    JSON.stringify({
+      mcpServers: { tickets: { url: server.url }, demo: new Demo('read').process },
+    }),
   );
   const before = process.env['XDG_DATA_HOME'];
   process.env['XDG_DATA_HOME'] = folder;

@@ -22,7 +22,12 @@ describe('--tools', () => {
   });
 
   it('loads legacy decorators with the settings of the tsconfig beside them', async () => {
-    const { code, out } = await cli.call(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
+    const { code, out } = await cli.call([
+      'list',
+      '--json',
+      '--tools',
+      'test/fixtures/legacy/*.ts',
+    ]);
     expect(namesIn(out)).toEqual(['first', 'second']);
     expect(code).toBe(0);
   });
@@ -89,7 +94,10 @@ describe('--tools', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };`,
     });
-    expect(await cli.call(['stats', '--tools', 'a.ts'], folder)).toMatchObject({ code: 0, err: '' });
+    expect(await cli.call(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
+      code: 0,
+      err: '',
+    });
   });
 
   it('leaves dist out of folders, and in where it is asked for', async () => {
@@ -99,9 +107,9 @@ describe('--tools', () => {
     });
     expect((await cli.call(['list', '--tools', '.'], folder)).code).toBe(1);
     for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts'])
-      expect(namesIn((await cli.call(['list', '--json', '--tools', pattern], folder)).out)).toEqual([
-        'one',
-      ]);
+      expect(namesIn((await cli.call(['list', '--json', '--tools', pattern], folder)).out)).toEqual(
+        ['one'],
+      );
   });
 });
 
@@ -251,9 +259,9 @@ describe('files without tools', () => {
       'help.ts': 'export const help = 1;',
     });
     expect((await cli.call(['stats', '--tools', '.'], folder)).code).toBe(0);
-    expect(await cli.call(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder)).toMatchObject(
-      { code: 1, err: expect.stringContaining('not loaded help.ts') },
-    );
+    expect(
+      await cli.call(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder),
+    ).toMatchObject({ code: 1, err: expect.stringContaining('not loaded help.ts') });
   });
 
   it('say what was expected when nothing matches', async () => {
