@@ -23,9 +23,15 @@ interface Example {
  */
 function examplesOf(page: string): Example[] {
   const examples: Example[] = [];
-  for (const [, continues, file, code] of readFileSync(join(root, page), 'utf8').matchAll(/(<!-- continues -->\n)?```ts(?: \[([\w.-]+)\.ts\])?\n([\s\S]*?)```/g)) {
+  for (const [, continues, file, code] of readFileSync(join(root, page), 'utf8').matchAll(
+    /(<!-- continues -->\n)?```ts(?: \[([\w.-]+)\.ts\])?\n([\s\S]*?)```/g,
+  )) {
     const checked = code!.replaceAll(/^(.+); \/\/ → (.+)$/gm, 'deepEqual($1, $2);');
-    if (continues === undefined) examples.push({ code: `import { deepEqual } from 'node:assert/strict';\n${checked}`, ...(file !== undefined && { file }) });
+    if (continues === undefined)
+      examples.push({
+        code: `import { deepEqual } from 'node:assert/strict';\n${checked}`,
+        ...(file !== undefined && { file }),
+      });
     else examples.push({ code: `${examples.pop()?.code ?? ''}\n${checked}` });
   }
   return examples;
@@ -34,8 +40,15 @@ function examplesOf(page: string): Example[] {
 const folderOf = (page: string) => page.replaceAll(/[^a-z]/gi, '-');
 const lowered = (code: string) => transformSync(code, { loader: 'ts', target: 'es2022' }).code;
 
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)];
-const examples = pages.flatMap((page) => examplesOf(page).map((example, index) => ({ page, index, ...example })));
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+];
+const examples = pages.flatMap((page) =>
+  examplesOf(page).map((example, index) => ({ page, index, ...example })),
+);
 
 describe('the examples in the documents', () => {
   const files = examples.map(({ page, index, code, file: name = `example-${index}` }) => {
@@ -46,21 +59,42 @@ describe('the examples in the documents', () => {
     writeFileSync(`${file}.js`, lowered(code));
     return `${file}.js`;
   });
-  writeFileSync(consumer.path('ai-sdk-provider.js'), lowered(readFileSync(resolve(import.meta.dirname, 'ai-sdk-provider.ts'), 'utf8')));
-  writeFileSync(consumer.path('tsconfig.json'), JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*/*.ts'] }));
+  writeFileSync(
+    consumer.path('ai-sdk-provider.js'),
+    lowered(readFileSync(resolve(import.meta.dirname, 'ai-sdk-provider.ts'), 'utf8')),
+  );
+  writeFileSync(
+    consumer.path('tsconfig.json'),
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*/*.ts'] }),
+  );
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
   it('are there', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
-    execFileSync(process.execPath, [join(root, 'node_modules/typescript7/bin/tsc'), '-p', consumer.folder], { stdio: 'pipe' });
+    execFileSync(
+      process.execPath,
+      [join(root, 'node_modules/typescript7/bin/tsc'), '-p', consumer.folder],
+      { stdio: 'pipe' },
+    );
   });
 
   // In programs that are loaded with nothing but Node, as users load them: one for each page.
-  it.concurrent.each(pages.filter((page) => examples.some((example) => example.page === page)))('run: %s', async (page) => {
-    const imports = [consumer.path('ai-sdk-provider.js'), ...files.filter((_, index) => examples[index]!.page === page)];
-    const script = consumer.path(`run-${folderOf(page)}.mjs`);
-    writeFileSync(script, imports.map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`).join(''));
-    await promisify(execFile)(process.execPath, [script], { cwd: root });
-  });
+  it.concurrent.each(pages.filter((page) => examples.some((example) => example.page === page)))(
+    'run: %s',
+    async (page) => {
+      const imports = [
+        consumer.path('ai-sdk-provider.js'),
+        ...files.filter((_, index) => examples[index]!.page === page),
+      ];
+      const script = consumer.path(`run-${folderOf(page)}.mjs`);
+      writeFileSync(
+        script,
+        imports
+          .map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`)
+          .join(''),
+      );
+      await promisify(execFile)(process.execPath, [script], { cwd: root });
+    },
+  );
 });
