@@ -2,8 +2,3 @@ export { FakeProvider, type FakeAnswer } from './testing/fake-provider.js';
 export { ManualClock } from './testing/manual-clock.js';
 export { runTool, type RunToolOptions, type ToolRun } from './testing/run-tool.js';
 export { seededRandom } from './testing/seeded-random.js';
-export {
-  stateStoreCases,
-  type StateStoreCase,
-  type StateStoreTools,
-} from './testing/state-store-cases.js';

@@ -28,7 +28,6 @@ import { Signer } from '../safety/signer.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import { storeInTime } from '../state/store-in-time.js';
 import { checkInput } from '../tool/check-input.js';
 import { countApprovals, type ApprovalMetrics } from './approval-metrics.js';
 import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
@@ -116,7 +115,7 @@ export class ToolExecutor {
       approvalKey: key = randomBytes(32),
     } = checked;
     const listeners = new Listeners<ToolEvent>();
-    const store = checked.store && storeInTime(checked.store, clock);
+    const { store } = checked;
     this.#ownHealth =
       checked.health === undefined && store !== undefined
         ? new SharedHealth({ store, clock })

@@ -211,8 +211,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/testing': {
-    values: ['FakeProvider', 'ManualClock', 'runTool', 'seededRandom', 'stateStoreCases'],
-    types: ['FakeAnswer', 'RunToolOptions', 'StateStoreCase', 'StateStoreTools', 'ToolRun'],
+    values: ['FakeProvider', 'ManualClock', 'runTool', 'seededRandom'],
+    types: ['FakeAnswer', 'RunToolOptions', 'ToolRun'],
   },
   'tooldex/capability': {
     values: [

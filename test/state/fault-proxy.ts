@@ -10,7 +10,7 @@ export class FaultProxy {
   targetPort: number;
   /** How long each piece of data takes to the server. */
   delayMs = 0;
-  /** Whether all data is lost, without a sign to either side. */
+  /** Whether all data is lost, without a sign to either side. A connection that lost some stays silent for good. */
   silent = false;
   /** After so many pieces of data to the server the connection is reset; 0 for never. */
   resetEvery = 0;
@@ -64,6 +64,12 @@ export class FaultProxy {
     const server = connect(this.targetPort, '127.0.0.1');
     const pair = { client, server };
     this.#pairs.add(pair);
+    let isLost = false;
+    let toServer = Promise.resolve();
+    const pass = (data: Buffer, to: Socket): void => {
+      isLost ||= this.silent;
+      if (!isLost && !to.destroyed) to.write(data);
+    };
     let pieces = 0;
     client.on('end', () => client.end());
     for (const [socket, other] of [
@@ -81,17 +87,19 @@ export class FaultProxy {
     client.on('data', (data) => {
       pieces += 1;
       if (this.resetEvery > 0 && pieces % this.resetEvery === 0) client.resetAndDestroy();
-      else if (this.delayMs > 0) setTimeout(() => this.#pass(data, server), this.delayMs);
-      else this.#pass(data, server);
+      else {
+        // In order, also when the delay changes meanwhile.
+        const { delayMs } = this;
+        toServer = toServer.then(async () => {
+          if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+          pass(data, server);
+        });
+      }
     });
     server.on('data', (data) => {
-      if (!this.truncating) return this.#pass(data, client);
+      if (!this.truncating) return pass(data, client);
       this.truncating = false;
       client.write(data.subarray(0, Math.ceil(data.length / 2)), () => client.resetAndDestroy());
     });
-  }
-
-  #pass(data: Buffer, to: Socket): void {
-    if (!this.silent && !to.destroyed) to.write(data);
   }
 }

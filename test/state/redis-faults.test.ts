@@ -6,8 +6,10 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 
 warnIfNoRedis('faults of Redis');
 
-/** Promised are 250 ms in which this process listens. */
-const PROMPT_MS = 400;
+/** The time that the store waits for an answer; the promise of two seconds is for the default of one. */
+const TIMEOUT_MS = 200;
+/** What all operations may take together. */
+const PROMPT_MS = 2 * TIMEOUT_MS;
 
 /** What becomes of each operation of a store, and how long the slowest takes of the time in which this process listens. */
 async function tryAll(
@@ -18,7 +20,7 @@ async function tryAll(
     () => store.compareAndSet('key', undefined, 'a'),
     () => store.increment('count', 1),
     () => store.expire('key', 1_000),
-    () => store.publish('channel', 'message'),
+    () => store.append('list', 'item', { max: 10 }),
   ];
   let slowestMs = 0;
   // A busy machine lets it tick late, and then it counts less.
@@ -45,7 +47,6 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   let proxy: FaultProxy;
   let store: RedisStateStore;
   let changes: boolean[];
-  let heard: string[];
 
   beforeAll(async () => {
     server = await RedisServer.start();
@@ -53,12 +54,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
   afterAll(() => server.stop());
   beforeEach(async () => {
     proxy = await FaultProxy.start(server.port);
-    store = await RedisStateStore.connect({ url: proxy.url });
+    store = await RedisStateStore.connect({ url: proxy.url, timeoutMs: TIMEOUT_MS });
     await eventually(() => store.available, 'the store is available');
     changes = [];
-    heard = [];
     store.onAvailability((available) => changes.push(available));
-    await store.subscribe('channel', (message) => heard.push(message));
   });
   afterEach(async () => {
     await store.close();
@@ -77,7 +76,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(first.codes).toEqual(REFUSED);
     expect(store.available).toBe(false);
     const second = await tryAll(store);
-    expect(second.slowestMs).toBeLessThan(PROMPT_MS / 2);
+    expect(second.slowestMs).toBeLessThan(TIMEOUT_MS);
     expect(second.codes).toEqual(REFUSED);
     await fix();
     await expectReturn();
@@ -86,12 +85,8 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
 
   async function expectReturn(): Promise<void> {
     await eventually(() => store.available, 'the store is back');
-    heard = [];
     expect(await store.compareAndSet('back', undefined, 'yes')).toBe(true);
     expect(await store.get('back')).toBe('yes');
-    await store.publish('channel', 'back');
-    await eventually(() => heard.length > 0, 'the subscription is back');
-    expect(heard).toEqual(['back']);
   }
 
   it('answers soon and comes back when Redis is killed and started again', () =>
@@ -106,8 +101,8 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
       () => server.resume(),
     ));
 
-  it('answers soon and comes back when Redis pauses its clients for five seconds', async () => {
-    await server.command('CLIENT', 'PAUSE', '5000', 'ALL');
+  it('answers soon and comes back when Redis pauses its clients for a second', async () => {
+    await server.command('CLIENT', 'PAUSE', '1000', 'ALL');
     const { codes, slowestMs } = await tryAll(store);
     expect(slowestMs).toBeLessThan(PROMPT_MS);
     expect(codes).toEqual(REFUSED);
@@ -133,15 +128,6 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
       () => proxy.forgetClients(),
       () => undefined,
     ));
-
-  it('gives up a connection that stays silent for another', async () => {
-    const before = proxy.accepted;
-    proxy.silent = true;
-    await tryAll(store);
-    await eventually(() => proxy.accepted >= before + 2, 'both connections are tried again');
-    proxy.silent = false;
-    await expectReturn();
-  });
 
   it('is back within a moment when all connections are reset', async () => {
     proxy.cut();
@@ -174,7 +160,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
 
   it('gives each ticket to one of two processes, whatever the network does to their questions and answers', async () => {
     const otherProxy = await FaultProxy.start(server.port);
-    const other = await RedisStateStore.connect({ url: otherProxy.url });
+    const other = await RedisStateStore.connect({
+      url: otherProxy.url,
+      timeoutMs: TIMEOUT_MS,
+    });
     const faults: readonly ((proxy: FaultProxy) => void)[] = [
       (at) => void (at.truncating = true),
       (at) => at.cut(),
@@ -200,25 +189,16 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
       }
     };
     try {
-      for (let ticket = 0; ticket < 120; ticket += 1) {
-        if (ticket % 10 === 0)
-          faults[(ticket / 10) % faults.length]!(ticket % 20 === 0 ? proxy : otherProxy);
+      for (let ticket = 0; ticket < 60; ticket += 1) {
+        if (ticket % 5 === 0)
+          faults[(ticket / 5) % faults.length]!(ticket % 10 === 0 ? proxy : otherProxy);
         await Promise.all([take(store, 'one', ticket), take(other, 'other', ticket)]);
       }
     } finally {
       await other.close();
       await otherProxy.stop();
     }
-    expect(wins).toEqual(Array.from({ length: 120 }, (_, ticket) => ticket));
-  });
-
-  it('does not notice that the cache of scripts was flushed', async () => {
-    await store.increment('count', 1);
-    await server.command('SCRIPT', 'FLUSH');
-    expect(await store.increment('count', 1)).toEqual({ applied: true, value: 2 });
-    await server.command('SCRIPT', 'FLUSH');
-    expect(await store.compareAndSet('key', undefined, 'a')).toBe(true);
-    expect(changes).toEqual([]);
+    expect(wins).toEqual(Array.from({ length: 60 }, (_, ticket) => ticket));
   });
 
   it('finds nothing after everything was flushed, and goes on', async () => {
@@ -230,44 +210,6 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
       value: undefined,
     });
     expect(changes).toEqual([]);
-  });
-
-  it('sends at most 1,000 operations without an answer, and knows that those behind them did not happen', async () => {
-    // Redis knows the script by now.
-    await store.increment('before', 1);
-    server.pause();
-    const results = await Promise.allSettled(
-      Array.from({ length: 1_500 }, () => store.increment('count', 1)),
-    );
-    const sent = results.map((result) =>
-      result.status === 'rejected' && isToolError(result.reason, 'STATE_UNAVAILABLE')
-        ? result.reason.details['sent']
-        : 'done',
-    );
-    expect(sent.filter((was) => was === true)).toHaveLength(1_000);
-    expect(sent.filter((was) => was === false)).toHaveLength(500);
-    server.resume();
-    await expectReturn();
-    expect(Number(await store.get('count'))).toBe(1_000);
-  });
-
-  it('refuses at once what is more than 100,000 operations, or more characters than it keeps', async () => {
-    server.pause();
-    const waiting = Array.from({ length: 100_000 }, () => store.get('key'));
-    await expect(store.get('key')).rejects.toMatchObject({
-      details: { reason: 'busy', sent: false },
-    });
-    await Promise.allSettled(waiting);
-    server.resume();
-    await expectReturn();
-    server.pause();
-    const large = 'a'.repeat(1_048_576);
-    const writes = Array.from({ length: 255 }, () => store.publish('nobody', large));
-    await expect(
-      Promise.all([store.publish('nobody', large), store.publish('nobody', large)]),
-    ).rejects.toMatchObject({ details: { reason: 'busy', sent: false } });
-    await Promise.allSettled(writes);
-    server.resume();
   });
 
   it('drops answers that come too late', async () => {
@@ -304,34 +246,14 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await server.kill();
     const early = await RedisStateStore.connect({ url: server.url });
     try {
-      const arrived: string[] = [];
-      await early.subscribe('channel', (message) => arrived.push(message));
       expect(early.available).toBe(false);
       await expect(early.get('key')).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
       await server.restart();
       await eventually(() => early.available, 'the store is there');
-      await early.publish('channel', 'message');
-      await eventually(() => arrived.length > 0, 'the early subscription hears');
+      expect(await early.get('key')).toBeUndefined();
     } finally {
       await early.close();
     }
-  });
-
-  it('hears channels that were added and left while Redis was away', async () => {
-    const added: string[] = [];
-    const left: string[] = [];
-    const leave = await store.subscribe('left', (message) => left.push(message));
-    await server.kill();
-    await eventually(() => !store.available, 'the loss is noticed');
-    await store.subscribe('added', (message) => added.push(message));
-    await leave();
-    await server.restart();
-    await eventually(() => store.available, 'the store is back');
-    await store.publish('left', 'message');
-    await store.publish('added', 'message');
-    await eventually(() => added.length > 0, 'the added channel is heard');
-    expect(left).toEqual([]);
-    expect(await server.command('PUBLISH', 'tooldex:left', 'message')).toBe(':0');
   });
 
   it('refuses what Redis refuses, with its reason, and stays available', async () => {

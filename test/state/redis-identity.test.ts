@@ -6,12 +6,6 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 warnIfNoRedis('identity of Redis');
 
 const RESTARTED = { code: 'STATE_UNAVAILABLE', details: { reason: 'restarted', sent: false } };
-const EVICTS = {
-  code: 'STATE_UNAVAILABLE',
-  message: expect.stringContaining('CONFIG SET maxmemory-policy noeviction') as string,
-  details: { reason: 'evicts', sent: false },
-};
-
 describe.skipIf(!redisPresent)(
   'a store whose Redis comes back (skipped without redis-server)',
   () => {
@@ -82,10 +76,11 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('goes on after a restart, if restarts are trusted', async () => {
+    it('goes on after a restart, if the operator names the store', async () => {
       const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
-      const store = await connect({ url: server.url, onStoreRestart: 'trust' });
+      const store = await connect({ url: server.url, identity: 'ours' });
       const { identity } = await store.now();
+      expect(identity).toBe('ours');
       await store.compareAndSet('ticket', undefined, 'free', { identity });
       await server.restart();
       await eventually(() => store.available, 'the store is back');
@@ -153,7 +148,7 @@ describe.skipIf(!redisPresent)(
       });
     });
 
-    it('tells no identity to a user who may not ask for it, unless restarts are trusted', async () => {
+    it('tells no identity to a user who may not ask for it, unless the operator names the store', async () => {
       const server = await startRedis();
       await server.command(
         'ACL',
@@ -171,56 +166,19 @@ describe.skipIf(!redisPresent)(
       const store = await connect({ url });
       await expect(store.now()).rejects.toMatchObject({
         code: 'STATE_UNAVAILABLE',
-        message: expect.stringContaining("onStoreRestart: 'trust'") as string,
+        message: expect.stringContaining('identity:') as string,
         details: { reason: 'no_identity' },
       });
       await expect(store.increment('spent', 1, { identity: 'any' })).rejects.toMatchObject(
         RESTARTED,
       );
       expect(await store.increment('health', 1)).toEqual({ applied: true, value: 1 });
-      const trusting = await connect({ url, onStoreRestart: 'trust' });
-      const { identity } = await trusting.now();
-      expect(await trusting.increment('spent', 1, { identity })).toEqual({
-        applied: true,
-        value: 1,
-      });
-    });
-
-    it.each(['allkeys-lru', 'volatile-ttl'])(
-      'is refused when it evicts keys (%s), also when restarts are trusted',
-      async (policy) => {
-        const server = await startRedis('--maxmemory-policy', policy);
-        await expect(
-          RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 }),
-        ).rejects.toMatchObject({ ...EVICTS, message: expect.stringContaining(policy) as string });
-        await expect(
-          RedisStateStore.connect({ url: server.url, timeoutMs: 10_000, onStoreRestart: 'trust' }),
-        ).rejects.toMatchObject(EVICTS);
-        await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-        expect((await connect({ url: server.url })).available).toBe(true);
-      },
-    );
-
-    it('refuses operations when it comes back evicting keys, until that is changed', async () => {
-      const server = await startRedis();
-      const proxy = await FaultProxy.start(server.port);
-      ends.push(() => proxy.stop());
-      const store = await connect({ url: proxy.url });
-      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
-      proxy.cut();
-      await eventually(() => !store.available, 'the loss is noticed');
-      await eventually(
-        () =>
-          store.get('key').then(
-            () => false,
-            (error: { details: { reason: string } }) => error.details.reason === 'evicts',
-          ),
-        'the reason is known',
+      const named = await connect({ url, identity: 'ours' });
+      const { identity } = await named.now();
+      expect(await named.increment('spent', 1, { identity })).toEqual({ applied: true, value: 1 });
+      await expect(named.increment('spent', 1, { identity: 'theirs' })).rejects.toMatchObject(
+        RESTARTED,
       );
-      await expect(store.increment('spent', 1)).rejects.toMatchObject(EVICTS);
-      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-      await eventually(() => store.available, 'the store is back');
-      expect(await store.increment('spent', 1)).toEqual({ applied: true, value: 1 });
     });
   },
 );

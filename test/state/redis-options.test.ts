@@ -21,10 +21,21 @@ describe('options of a store on Redis', () => {
     ['no time', { url, timeoutMs: 0 }],
     ['a time that is no number', { url, timeoutMs: NaN }],
     ['no options', undefined],
+    ['an identity that is no text', { url, identity: 1 }],
   ])('refuse %s', async (_, options) => {
     await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
+  });
+
+  it('advise whoever gives a client itself', async () => {
+    const advice = {
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('RedisStateStore.connect({ client })') as string,
+    };
+    await expect(RedisStateStore.connect(createClient() as never)).rejects.toMatchObject(advice);
+    const Constructor = RedisStateStore as unknown as new (client: unknown) => unknown;
+    expect(() => new Constructor(createClient())).toThrow(expect.objectContaining(advice));
   });
 
   it('do not repeat an address, which may carry a password', async () => {
@@ -54,19 +65,13 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     client.destroy();
   });
 
-  it('keeps its keys and channels apart from those of another prefix', async () => {
+  it('keeps its keys apart from those of another prefix', async () => {
     const [one, other] = [
       await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }),
       await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 }),
     ];
-    const heard: string[] = [];
-    await one.subscribe('channel', (message) => heard.push(message));
-    await other.publish('channel', 'of the other');
-    await one.publish('channel', 'of the one');
     await one.compareAndSet('key', undefined, 'a');
     expect(await other.get('key')).toBeUndefined();
-    await eventually(() => heard.length > 0, 'the message is heard');
-    expect(heard).toEqual(['of the one']);
     await Promise.all([one.close(), other.close()]);
   });
 
@@ -91,32 +96,5 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     await server.restart();
     await eventually(() => none.available, 'the store is there');
     await Promise.all([store.close(), none.close()]);
-  });
-
-  it('rejects a subscription that Redis refuses', async () => {
-    await server.command(
-      'ACL',
-      'SETUSER',
-      'mute',
-      'on',
-      '>word',
-      '~*',
-      '+@all',
-      'resetchannels',
-      '&tooldex:open',
-    );
-    const store = await RedisStateStore.connect({
-      url: `redis://mute:word@127.0.0.1:${server.port}`,
-      timeoutMs: 10_000,
-    });
-    await expect(store.subscribe('closed', () => undefined)).rejects.toMatchObject({
-      code: 'STATE_UNAVAILABLE',
-      message: expect.stringContaining('NOPERM') as string,
-    });
-    const heard: string[] = [];
-    await store.subscribe('open', (message) => heard.push(message));
-    await store.publish('open', 'message');
-    await eventually(() => heard.length > 0, 'the message is heard');
-    await store.close();
   });
 });

@@ -62,6 +62,8 @@ export class RedisServer {
         '',
         '--appendonly',
         'no',
+        '--repl-diskless-sync-delay',
+        '0',
         '--dir',
         this.#folder,
         ...this.#settings,

@@ -4,11 +4,12 @@ import { expectedGot, missingPackage } from '../../core/issues.js';
 import {
   checkOptions,
   milliseconds,
+  once,
   secret,
+  text,
   withMethods,
   type FieldsOf,
 } from '../../core/options.js';
-import type { MakeRedisClient, RedisClient } from './redis-link.js';
 
 /** The options of a store in Redis. */
 export interface RedisStateStoreOptions {
@@ -19,49 +20,66 @@ export interface RedisStateStoreOptions {
     readonly options?: object | undefined;
     duplicate(overrides?: object): unknown;
   };
-  /** The prefix of all keys and channels, so that several programs can share one Redis. @default 'tooldex:' */
+  /** The prefix of all keys, so that several programs can share one Redis. @default 'tooldex:' */
   readonly prefix?: string;
-  /**
-   * The time that operations wait while Redis answers nothing at all; 1 to 60,000 milliseconds. Above 200 it breaks the
-   * promise of 250 ms. @default 200
-   */
+  /** The time that operations wait for an answer, in milliseconds; 100 to 60,000. Above 2,000 it breaks the promise of two seconds. @default 1000 */
   readonly timeoutMs?: number;
   /**
-   * The consequence of a restart of Redis, or of another server in its place, for approvals, budgets and sessions.
-   * Redis may come back with an older state: `'refuse'` asks and counts again, on the safe side. `'trust'` is for a
-   * store that never loses what it has confirmed (`appendfsync always`, and no failover to a replica), or whose user
-   * may not ask for its `run_id` and `maxmemory-policy` (`INFO`): the operator then answers for both. A known eviction
-   * policy is refused all the same.
-   *
-   * @default 'refuse'
+   * A text that names the store, for a Redis whose user may not run `INFO`. The operator then answers for it: with a
+   * fixed identity, nobody notices that Redis came back with an older state. @default the `run_id` of the server
    */
-  readonly onStoreRestart?: 'refuse' | 'trust';
+  readonly identity?: string;
 }
 
 type RedisClientTemplate = NonNullable<RedisStateStoreOptions['client']>;
 
+/** The parts of a client of the package `redis` 5 that are used. */
+export interface RedisClient {
+  on(event: string, listener: (error: unknown) => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  sendCommand(args: readonly string[]): Promise<unknown>;
+}
+
+/** Makes a client that is not yet connected. */
+export type MakeRedisClient = (reconnectStrategy: () => number | false) => RedisClient;
+
 export const DEFAULT_PREFIX = 'tooldex:';
-const LONGEST_PREFIX = 128;
-const LONGEST_TIMEOUT_MS = 60_000;
 
-const schema = z.strictObject({
-  url: secret<string>(
-    'redis://host:port, or rediss:// with encryption, and optionally /number of the database',
-    isRedisUrl,
-  ).optional(), // It may hold a password.
-  client: withMethods<RedisClientTemplate>(
-    'a client made by createClient of the package redis',
-    'duplicate',
-  ).optional(),
-  prefix: z.string().max(LONGEST_PREFIX).default(DEFAULT_PREFIX),
-  timeoutMs: milliseconds(1, LONGEST_TIMEOUT_MS).default(200),
-  onStoreRestart: z.enum(['refuse', 'trust']).default('refuse'),
-} satisfies FieldsOf<RedisStateStoreOptions>);
+const schema = once(() =>
+  z.strictObject({
+    url: secret<string>(
+      'redis://host:port, or rediss:// with encryption, and optionally /number of the database',
+      isRedisUrl,
+    ).optional(), // It may hold a password.
+    client: withMethods<RedisClientTemplate>(
+      'a client made by createClient of the package redis',
+      'duplicate',
+    ).optional(),
+    prefix: z.string().max(128).default(DEFAULT_PREFIX),
+    timeoutMs: milliseconds(100, 60_000).default(1_000),
+    identity: text().optional(),
+  } satisfies FieldsOf<RedisStateStoreOptions>),
+);
 
-export type CheckedRedisOptions = Readonly<z.output<typeof schema>>;
+export type CheckedRedisOptions = Readonly<z.output<ReturnType<typeof schema>>>;
+
+/** The refusal of something else where options belong, such as a client by itself. */
+export function clientAsOptions(): ToolError {
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    expectedGot(
+      'RedisStateStore.connect with options',
+      'a client',
+      'Write: await RedisStateStore.connect({ client }).',
+    ),
+  );
+}
 
 /** Checks the options. @throws ToolError INVALID_ARGUMENT */
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
+  if (withMethods('a client', 'duplicate', 'sendCommand').safeParse(options).success)
+    throw clientAsOptions();
   const checked = checkOptions(schema, options, 'options of RedisStateStore');
   if ((checked.url === undefined) !== (checked.client === undefined)) return checked;
   throw new ToolError(
@@ -70,39 +88,8 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
   );
 }
 
-/** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
-export async function clientMaker({
-  url,
-  client,
-}: Pick<CheckedRedisOptions, 'url' | 'client'>): Promise<MakeRedisClient> {
-  if (client === undefined) {
-    const { createClient } = await import('redis').catch(
-      missingPackage('redis', 'Run npm install redis@5.'),
-    );
-    return (settings) =>
-      createClient({
-        ...OVERRIDES,
-        url,
-        socket: { ...SOCKET, ...settings },
-      } as object) as unknown as RedisClient;
-  }
-  return (settings) => {
-    const { socket } = (client.options ?? {}) as { readonly socket?: object };
-    return client.duplicate({
-      ...OVERRIDES,
-      socket: { ...SOCKET, ...socket, ...settings },
-    }) as RedisClient;
-  };
-}
-
-/**
- * The socket settings for what a busy process writes in one turn of its event loop: Node's default holds about 100
- * operations.
- */
-const SOCKET = Object.freeze({ writableHighWaterMark: 1_048_576 });
-
 /** The settings that every client needs, whatever its others are. */
-const OVERRIDES = Object.freeze({
+const SETTINGS = Object.freeze({
   RESP: 2,
   // A command that could not be sent is refused, not kept: its caller has long gone on.
   disableOfflineQueue: true,
@@ -110,11 +97,34 @@ const OVERRIDES = Object.freeze({
   disableClientInfo: true,
   maintNotifications: 'disabled',
   commandOptions: undefined,
-  commandsQueueMaxLength: undefined,
-  pingInterval: undefined,
   clientSideCache: undefined,
-  emitInvalidate: false,
 });
+
+/** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
+export async function clientMaker({
+  url,
+  client,
+  timeoutMs,
+}: CheckedRedisOptions): Promise<MakeRedisClient> {
+  const { createClient } =
+    client === undefined
+      ? await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.'))
+      : { createClient: (settings: object) => client.duplicate(settings) };
+  const { socket } = (client?.options ?? {}) as { readonly socket?: object };
+  return (reconnectStrategy) =>
+    createClient({
+      ...SETTINGS,
+      ...(url !== undefined && { url }),
+      // A socket that stays silent is given up. Pings keep one that answers from being silent for so long.
+      pingInterval: timeoutMs / 2,
+      socket: {
+        ...socket,
+        connectTimeout: 2 * timeoutMs,
+        socketTimeout: 3 * timeoutMs,
+        reconnectStrategy,
+      },
+    } as object) as unknown as RedisClient;
+}
 
 /** Returns true for the address of a Redis. */
 export function isRedisUrl(url: unknown): boolean {

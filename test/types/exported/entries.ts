@@ -6,7 +6,7 @@ import { toAISDKTools, toAnthropicTools, toGeminiTools, toMcpTools, toOpenAITool
 import { createMcpServer, DefinitionPins, discoverMcpTools } from 'tooldex/mcp';
 import { exponentialBackoff, ProviderRouter, RollingHealth, SharedHealth } from 'tooldex/providers';
 import { MemoryStateStore } from 'tooldex/state';
-import { FakeProvider, ManualClock, stateStoreCases } from 'tooldex/testing';
+import { FakeProvider, ManualClock } from 'tooldex/testing';
 import { createDefaultTools } from 'tooldex/tools';
 import { executor, selection } from './results.js';
 import { defaultRegistry, defineTool } from 'tooldex';
@@ -59,5 +59,4 @@ export const router = new ProviderRouter({ toolName: 'add', providers: [], facto
 export const snapshots = router.snapshot();
 export const fake = new FakeProvider();
 export const clock = new ManualClock();
-export const cases = stateStoreCases;
 export const bundled = createDefaultTools({ root: '.' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ToolError } from '../core/errors.js';
-import type { StateStore } from '../state/state-store.js';
+import type { ToolError } from '../../src/core/errors.js';
+import type { StateStore } from '../../src/state/state-store.js';
 
 /** One promise of every state store. */
 export interface StateStoreCase {
@@ -10,7 +10,7 @@ export interface StateStoreCase {
 }
 
 /** The means that a case has beside the store. */
-export interface StateStoreTools {
+interface StateStoreTools {
   /** Lets at least so many milliseconds pass for the store. */
   readonly advance: (ms: number) => Promise<void>;
 }
@@ -30,13 +30,4 @@ export async function refused(operation: () => Promise<unknown>, code: string): 
     return true;
   });
   return refusal!;
-}
-
-/** Waits until messages have arrived, for at most ten seconds. */
-export async function eventually(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!isSo()) {
-    assert.ok(performance.now() < deadline, `expected within 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }
