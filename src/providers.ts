@@ -10,5 +10,5 @@ export {
   type Sample,
 } from './providers/rolling-health.js';
 export type { ProviderRouterOptions, RoutingOptions } from './providers/router-options.js';
-export { SharedHealth } from './providers/shared-health.js';
+export { PublishedHealth } from './providers/published-health.js';
 export type { ToolContext, ToolProvider } from './tool/tool-options.js';

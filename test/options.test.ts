@@ -26,7 +26,7 @@ import {
   exponentialBackoff,
   ProviderRouter,
   RollingHealth,
-  SharedHealth,
+  PublishedHealth,
 } from '../src/providers.js';
 import {
   DirectoryBlobStore,
@@ -117,7 +117,7 @@ const TAKERS: readonly (readonly [
     0,
   ],
   ['RollingHealth', (options) => new RollingHealth(options), {}, 'size', 1.5],
-  ['SharedHealth', (options) => new SharedHealth(options), { store }, 'writer', ' '],
+  ['PublishedHealth', (options) => new PublishedHealth(options), { store }, 'size', 1.5],
   ['MemoryBlobStore', (options) => new MemoryBlobStore(options), {}, 'ttlMs', 0],
   ['DirectoryBlobStore', (options) => new DirectoryBlobStore('.', options), {}, 'clock', 5],
   ['MemoryStateStore', (options) => new MemoryStateStore(options), {}, 'clock', 5],
@@ -128,14 +128,6 @@ const TAKERS: readonly (readonly [
     'prefix',
     5,
   ],
-  [
-    'store.compareAndSet',
-    (options) => store.compareAndSet('k', undefined, 'v', options),
-    {},
-    'ttlMs',
-    0,
-  ],
-  ['store.increment', (options) => store.increment('k', 1, options), {}, 'mustExist', 'yes'],
   ['toOpenAITools', (options) => toOpenAITools(noTools, options), {}, 'level', 'half'],
   ['toAnthropicTools', (options) => toAnthropicTools(noTools, options), {}, 'level', 'half'],
   ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'schema', 'xml'],

@@ -25,7 +25,7 @@ export interface CapabilityOptions {
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** The log that counts health: a `SharedHealth` for several processes. @default kept in this process */
+  /** The log that counts health: a `PublishedHealth` for several processes. @default kept in this process */
   readonly health?: HealthLog;
   /**
    * The treatment of wrong manifests at loading: all are refused, or only wrong entries are left out.
@@ -56,7 +56,7 @@ const schema = z.strictObject({
   handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
   env: anObject<Environment>('variables by name').optional(),
   clock: anObject<Clock>('a clock').optional(),
-  health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+  health: anObject<HealthLog>('a RollingHealth or PublishedHealth').optional(),
   onInvalid: z.enum(['quarantine', 'throw']).default('quarantine'),
 } satisfies FieldsOf<CapabilityOptions>);
 

@@ -54,7 +54,6 @@ function costOf(entry: ToolEntry): number {
 export class Budgets {
   readonly #budgets: readonly Numbered[];
   readonly #store: StateStore;
-  readonly #clock: Clock;
   readonly #marks: BudgetMarks;
 
   constructor(budgets: readonly Budget[], store: StateStore, clock: Clock) {
@@ -65,7 +64,6 @@ export class Budgets {
         .filter((other) => other.per === budget.per && other.windowMs === budget.windowMs).length,
     }));
     this.#store = store;
-    this.#clock = clock;
     this.#marks = new BudgetMarks(store, clock);
   }
 
@@ -114,11 +112,7 @@ export class Budgets {
     let known = await this.#open(counter);
     let sum: Increment | undefined;
     while (sum === undefined) {
-      const [elapsed, date, before] = [
-        this.#clock.elapsed(),
-        this.#clock.now(),
-        known.sums.get(key),
-      ];
+      const before = known.sums.get(key);
       try {
         sum = await this.#store.increment(key, by, {
           max,
@@ -132,11 +126,8 @@ export class Budgets {
         continue;
       }
       if (this.#isLost(before, sum, counter))
-        await this.#beginAgain(counter, await this.#marks.followUp(owner, known), {
-          elapsed,
-          date,
-        });
-      else known.sums.set(key, seen(known.sums.get(key), sum, { elapsed, date }));
+        await this.#beginAgain(counter, await this.#marks.followUp(owner, known));
+      else known.sums.set(key, seen(known.sums.get(key), sum));
     }
     if (!sum.applied) throw exceeded(counter, sum.value ?? 0);
   }
@@ -145,19 +136,14 @@ export class Budgets {
    * Learns the sum of a counter that another process reset: with what this call just added unknown, the next loss of the
    * counter would go unnoticed. The sum is certain only if no reset came between two looks at the owner's mark.
    */
-  async #beginAgain(
-    counter: Counter,
-    known: KnownOwner,
-    asked: { readonly elapsed: number; readonly date: number },
-  ): Promise<void> {
+  async #beginAgain(counter: Counter, known: KnownOwner): Promise<void> {
     assertOpen(counter, known);
     const { key, owner, budget } = counter;
     const sum = await this.#store
       .increment(key, 0, { mustExist: true, identity: known.era.identity, ...window(budget) })
       .catch(ignoreRestart);
     const now = await this.#marks.read(owner);
-    if (sum !== undefined && now.sums === known.sums)
-      now.sums.set(key, seen(undefined, sum, asked));
+    if (sum !== undefined && now.sums === known.sums) now.sums.set(key, seen(undefined, sum));
   }
 
   async #assertFits(counter: Counter): Promise<void> {
@@ -184,30 +170,18 @@ export class Budgets {
   /** Tells that a counter was removed or went back: it is less than this process has seen, or a window that should live began again. */
   #isLost(
     known: CertainSum | undefined,
-    { applied, value = 0, born }: Increment,
+    { applied, value = 0 }: Increment,
     { by, budget: { windowMs } }: Counter,
   ): boolean {
-    if (known === undefined) return false;
-    if (windowMs === undefined) return isBelow(value, known.value + (applied ? by : 0));
-    // A window lives as long as anything counts. By both clocks: one may have stood still while the machine slept, the other may have been set.
-    const { window } = known;
-    return (
-      window !== undefined &&
-      window.born !== born &&
-      window.elapsed > this.#clock.elapsed() - windowMs &&
-      window.date > this.#clock.now() - windowMs
-    );
+    // A window ends by itself.
+    if (known === undefined || windowMs !== undefined) return false;
+    return isBelow(value, known.value + (applied ? by : 0));
   }
 }
 
-/** Adds an answer of the store, asked for at a moment, to what is certain. */
-function seen(
-  before: CertainSum | undefined,
-  { applied, value = 0, born }: Increment,
-  asked: { readonly elapsed: number; readonly date: number },
-): CertainSum {
-  const window = applied && born !== undefined ? { born, ...asked } : before?.window;
-  return { value: Math.max(value, before?.value ?? 0), ...(window && { window }) };
+/** Adds an answer of the store to what is certain. */
+function seen(before: CertainSum | undefined, { value = 0 }: Increment): CertainSum {
+  return { value: Math.max(value, before?.value ?? 0) };
 }
 
 /** Compares sums that may have been added up in another order. */

@@ -159,10 +159,6 @@ export class CallWorker {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#routers.values()].map(({ router }) => router.close()));
-  }
-
   /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
   async #prepare(
     running: RunningCall,
@@ -437,8 +433,7 @@ export class CallWorker {
   #routerFor(entry: ToolEntry): ProviderRouter {
     const known = this.#routers.get(entry.name);
     if (known?.entry === entry) return known.router;
-    void known?.router.close();
-    const { clock, random, health, store, env, listeners, routing } = this.#frame;
+    const { clock, random, health, env, listeners, routing } = this.#frame;
     const router = new ProviderRouter({
       ...routing,
       toolName: entry.name,
@@ -448,7 +443,7 @@ export class CallWorker {
       random,
       health,
       onEvent: (event) => listeners.tell(event),
-      ...(store && { store }),
+
       ...(env && { env }),
     });
     this.#routers.set(entry.name, { entry, router });

@@ -173,7 +173,7 @@ const schema = once(() =>
       )
       .optional(),
     routing: anObject<RoutingOptions>('options of routing').optional(),
-    health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
+    health: anObject<HealthLog>('a RollingHealth or PublishedHealth').optional(),
     timeoutMs: milliseconds().default(30_000),
     maxAttempts: wholeBetween(1, 10).default(3),
     maxConcurrent: count().default(16),

@@ -9,7 +9,7 @@ import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { HealthLog } from '../providers/rolling-health.js';
 import { RollingHealth } from '../providers/rolling-health.js';
-import { SharedHealth } from '../providers/shared-health.js';
+import { PublishedHealth } from '../providers/published-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { Approvals, type Approval } from '../safety/approvals.js';
@@ -100,7 +100,7 @@ export class ToolExecutor {
   /** Functions that ask by the executor's own `confirm`. */
   readonly #askOwn = new WeakSet<Confirm>();
   /** Health that is closed with the executor: it writes what is left. */
-  readonly #ownHealth: SharedHealth | undefined;
+  readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
@@ -118,7 +118,7 @@ export class ToolExecutor {
     const { store } = checked;
     this.#ownHealth =
       checked.health === undefined && store !== undefined
-        ? new SharedHealth({ store, clock })
+        ? new PublishedHealth({ store, clock })
         : undefined;
     this.health = checked.health ?? this.#ownHealth ?? new RollingHealth({ clock });
     const policy =
@@ -499,7 +499,6 @@ export class ToolExecutor {
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
     this.#cache.close();
-    await this.#worker.close();
     await this.#ownHealth?.close();
   }
 

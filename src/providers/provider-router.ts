@@ -15,7 +15,6 @@ import {
   type ProviderSpec,
 } from './router-options.js';
 import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
-import { RouterSync } from './shared-backoff.js';
 
 /** The options of one call through a router. */
 export interface CallOptions {
@@ -67,24 +66,21 @@ export interface Routed {
  * those whose health check fails, and those backing off: a provider that failed is left alone for
  * `exponentialBackoff(failures in a row)`, or as long as it asks for, then a single call tries it out while others
  * still pass it by. One failure is enough while another provider is usable. The last usable one is left alone only
- * after `failuresToEject` failures in a row, or when it asks for it, and a backoff from a time when another was usable
- * does not keep away a call that no other provider takes. Failures are errors that are no ToolError, `TIMEOUT` and
- * `PROVIDER_UNAVAILABLE`. A result of `fail` and any other ToolError is the tool's own answer, which no other provider
- * would better. One call calls each provider at most once.
+ * after `failuresToEject` failures in a row, or when it asks for it. Failures are errors that are no ToolError,
+ * `TIMEOUT` and `PROVIDER_UNAVAILABLE`. A result of `fail` and any other ToolError is the tool's own answer, which no
+ * other provider would better.
  *
- * With a `store`, processes share backoffs and the right to try a provider out; calls to healthy providers need no
- * store but for a first look. Without the store each process goes on with what it knows.
+ * Each process backs off for itself; a `PublishedHealth` shows others what it does.
  */
 export class ProviderRouter {
   readonly #options: CheckedRouterOptions;
   readonly #health: HealthLog;
   readonly #slots: readonly ProviderSlot[];
-  readonly #sync: RouterSync | undefined;
 
   /** Creates a router. @throws ToolError `INVALID_ARGUMENT` naming the wrong option. */
   constructor(options: ProviderRouterOptions) {
     const checked = checkRouterOptions(options);
-    const { clock, health, store, capMs, probeLeaseMs } = checked;
+    const { clock, health = new RollingHealth({ clock }) } = checked;
     const specs = new Map<string, ProviderSpec>();
     for (const spec of [...checked.providers].sort((a, b) => a.priority - b.priority))
       if (!specs.has(identityOf(spec))) specs.set(identityOf(spec), spec);
@@ -93,13 +89,11 @@ export class ProviderRouter {
     const isOtherUsable = (slot: ProviderSlot) =>
       this.#slots.some((other) => other !== slot && other.isUsable());
     this.#options = checked;
-    this.#health = health ?? new RollingHealth({ clock });
-    this.#slots = [...specs].map(
-      ([identity, spec]) =>
-        new ProviderSlot(spec, isShared(spec.name) ? identity : spec.name, checked, isOtherUsable),
-    );
-    if (store !== undefined)
-      this.#sync = new RouterSync(store, clock, Math.max(capMs, probeLeaseMs), this.#slots);
+    this.#health = health;
+    this.#slots = [...specs].map(([identity, spec]) => {
+      const label = isShared(spec.name) ? identity : spec.name;
+      return new ProviderSlot(spec, label, checked, health, isOtherUsable);
+    });
   }
 
   /**
@@ -146,7 +140,6 @@ export class ProviderRouter {
         });
     };
     try {
-      await this.#sync?.ready();
       const routed = await this.#route(input, context, repeatable, startedAt + timeoutMs, work);
       record(!isFailure(routed.value), routed.provider);
       return routed;
@@ -168,24 +161,13 @@ export class ProviderRouter {
     const { clock, attemptTimeoutMs } = this.#options;
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
-    const count = this.#slots.length;
-    // If no provider took the call, those are asked that are left alone only because another was usable then.
-    for (let turn = 0; turn < 2 * count; turn += 1) {
-      const asLast = turn >= count;
-      if (asLast && errors.length > 0) break;
-      const place = turn % count;
-      const slot = this.#slots[place]!;
+    for (const [place, slot] of this.#slots.entries()) {
       const provider = slot.label;
       const share = () => this.#shareOf(deadline, place);
-      const pass = await this.#admit(slot, asLast, context.signal, share);
+      const pass = await this.#admit(slot, context.signal, share);
       if (typeof pass === 'string') {
-        attempts[place] = Object.freeze({ provider, status: 'skipped', reason: pass });
+        attempts.push(Object.freeze({ provider, status: 'skipped', reason: pass }));
         continue;
-      }
-      if (context.signal?.aborted) {
-        // The signal fired while other processes were asked: the provider was not called.
-        slot.abandoned(pass);
-        throw abortError(context.signal);
       }
       const attemptedAt = clock.elapsed();
       // Time is saved only for a provider that would be asked.
@@ -211,16 +193,12 @@ export class ProviderRouter {
       if (result.status !== 'failed') {
         slot.succeeded(pass);
         if (result.status === 'refused') throw result.error;
-        attempts[place] = Object.freeze({ provider, status: 'answered', latencyMs, ...probe });
-        return Object.freeze({
-          value: result.value,
-          provider,
-          attempts: Object.freeze(attempts.slice(0, place + 1)),
-        });
+        attempts.push(Object.freeze({ provider, status: 'answered', latencyMs, ...probe }));
+        return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts) });
       }
       const reason = describeFailure(result.error);
       slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
-      attempts[place] = Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe });
+      attempts.push(Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe }));
       errors.push(result.error);
       // The caller's own time may be up: then no other provider is awaited.
       if (
@@ -241,35 +219,21 @@ export class ProviderRouter {
 
   /** All providers in the order they are tried, as plain data. */
   snapshot(): readonly ProviderSnapshot[] {
-    return Object.freeze(this.#slots.map((slot) => slot.snapshot(this.#health)));
+    return Object.freeze(this.#slots.map((slot) => slot.snapshot()));
   }
 
-  /** Writes to other processes what is still pending, and stops listening to them. Calls can go on. */
-  async close(): Promise<void> {
-    await this.#sync?.close();
-  }
-
-  /**
-   * Returns a pass for a call, or the reason to skip the provider; waits for a health check that is due, and for other
-   * processes to agree to a probe.
-   */
+  /** Returns a pass for a call, or the reason to skip the provider; waits for a health check that is due. */
   async #admit(
     slot: ProviderSlot,
-    asLast: boolean,
     signal: AbortSignal | undefined,
     share: () => number | undefined,
   ): Promise<Pass | string> {
-    for (let hasWaited = false; ;) {
-      const admitted = slot.admit(hasWaited, asLast);
-      if (typeof admitted === 'string') return admitted;
-      if (admitted instanceof Promise) {
-        hasWaited = true;
-        if (!(await isInTime(admitted, this.#options.clock, share(), signal)))
-          return 'its health check has not answered yet';
-      } else if (await slot.confirm(admitted)) return admitted;
-      else if (slot.state.kind !== 'available')
-        return 'another process is trying it out after its failures';
-    }
+    const admitted = slot.admit(false);
+    if (!(admitted instanceof Promise)) return admitted;
+    if (!(await isInTime(admitted, this.#options.clock, share(), signal)))
+      return 'its health check has not answered yet';
+    const pass = slot.admit(true);
+    return pass instanceof Promise ? 'its health check has not answered yet' : pass;
   }
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {

@@ -12,15 +12,13 @@ import {
   type ProviderSpec,
 } from './router-options.js';
 import { describeFailure } from './run-attempt.js';
-import type { SharedBackoff, SharedState } from './shared-backoff.js';
 
 /**
  * The state of a provider, from its calls.
  *
  * - available: calls go to it, also after failures when no other provider was usable.
  * - backing-off: it is left alone until `until`.
- * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang,
- * or its process may have died.
+ * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang.
  */
 interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
@@ -28,19 +26,12 @@ interface ProviderState {
   readonly failures: number;
   /** A moment of `clock.elapsed()`; for an available provider that failed, the one when trying again is worth it. */
   readonly until: number;
-  /**
-   * Says that the backoff holds for the last usable provider too: after `failuresToEject` failures in a row, or because
-   * the service asked for it.
-   */
-  readonly binding: boolean;
 }
 
-const AVAILABLE: ProviderState = Object.freeze({
-  kind: 'available',
-  failures: 0,
-  until: 0,
-  binding: false,
-});
+const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0 });
+
+/** The time for which a call that tries a provider out keeps others away, if it hangs. */
+const PROBE_MS = 60_000;
 
 /** A pass to call a provider; the outcome of the call counts only while the state is the one in which it was given. */
 export interface Pass {
@@ -71,10 +62,9 @@ export class ProviderSlot {
   readonly healthName: string;
   /** The provider's name; followed by a part of its configuration's digest when two of the tool have the same. */
   readonly label: string;
-  /** The state shared with other processes, if there are any. */
-  shared: SharedBackoff | undefined;
   readonly #spec: ProviderSpec;
   readonly #options: CheckedRouterOptions;
+  readonly #health: HealthLog;
   /** Returns true if a call could go to another provider now. */
   readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
   readonly #check: ActiveCheck;
@@ -88,9 +78,11 @@ export class ProviderSlot {
     spec: ProviderSpec,
     label: string,
     options: CheckedRouterOptions,
+    health: HealthLog,
     isOtherUsable: (slot: ProviderSlot) => boolean,
   ) {
     this.label = label;
+    this.#health = health;
     this.healthName = providerHealthName(options.toolName, identityOf(spec));
     this.#spec = spec;
     this.#options = options;
@@ -128,37 +120,20 @@ export class ProviderSlot {
    *
    * @param hasWaited says that the caller has waited for a check and takes its result. A check that takes longer than
    * its interval is due again when it ends, and would hold a caller for ever.
-   * @param asLast says that no other provider takes the call: a backoff that is not binding then lets it through.
    */
-  admit(hasWaited: boolean, asLast: boolean): Pass | string | Promise<void> {
+  admit(hasWaited: boolean): Pass | string | Promise<void> {
     const provider = this.provider();
     if (typeof provider === 'string') return provider;
     const now = this.#options.clock.elapsed();
-    const admission = this.#admission();
-    if (admission === 'no') this.shared?.look();
-    const kind = admission === 'no' && asLast && !this.#state.binding ? 'call' : admission;
+    const kind = this.#admission();
     if (kind === 'no') return describeState(this.#state, now);
     const check = hasWaited ? undefined : this.#check.due(provider);
     if (check !== undefined) return check;
     if (this.#check.last?.healthy === false) return this.#check.last.reason;
     // From here on, before anything is awaited, this call is the only probe.
-    if (kind === 'probe') this.#enter('half-open', now + this.#options.probeLeaseMs);
+    if (kind === 'probe')
+      this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
     return { kind, provider, state: this.#state };
-  }
-
-  /** Asks for permission to go on with a probe: among all processes there is only one. */
-  async confirm(pass: Pass): Promise<boolean> {
-    if (pass.kind === 'call' || this.shared === undefined) return true;
-    const { failures, binding } = pass.state;
-    const granted = await this.shared.claim({
-      kind: 'half-open',
-      failures,
-      durationMs: this.#options.probeLeaseMs,
-      binding,
-    });
-    if (!granted && this.#state === pass.state)
-      this.#enter('backing-off', this.#options.clock.elapsed());
-    return granted;
   }
 
   succeeded(pass: Pass): void {
@@ -168,82 +143,38 @@ export class ProviderSlot {
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
     if (!wasOut) return;
+    this.#health.backedOff?.(this.healthName, null);
     this.tell({ type: 'provider-recovered' });
-    this.shared?.changed();
   }
 
   /** Records a failed call. @param retryAfterMs the time for which the service asked to be left alone, if it did. */
   failed(pass: Pass, reason: string, retryAfterMs?: number): void {
-    const { kind, failures: before, binding: wasBinding } = this.#state;
-    // The many calls under way when the service broke have seen one failure, not many. A wish to be left alone is news.
-    const isSame = this.#state === pass.state;
-    if (!isSame && (retryAfterMs === undefined || wasBinding || kind === 'half-open')) return;
+    // The many calls under way when the service broke have seen one failure, not many.
+    if (this.#state !== pass.state) return;
     const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
-    const failures = isSame ? before + 1 : Math.max(1, before);
-    const binding = wasBinding || retryAfterMs !== undefined || failures >= failuresToEject;
-    const restMs = Math.max(
-      exponentialBackoff(failures, { baseMs, capMs, random }),
-      retryAfterMs ?? 0,
-    );
-    const isEjected = binding || kind !== 'available' || this.#isOtherUsable(this);
-    this.#enter(
-      isEjected ? 'backing-off' : 'available',
-      clock.elapsed() + restMs,
-      failures,
-      binding,
-    );
+    const failures = this.#state.failures + 1;
+    const backoffMs = exponentialBackoff(failures, { baseMs, capMs, random });
+    const restMs = Math.max(backoffMs, retryAfterMs ?? 0);
+    const isEjected =
+      pass.kind === 'probe' ||
+      retryAfterMs !== undefined ||
+      failures >= failuresToEject ||
+      this.#isOtherUsable(this);
+    const until = clock.elapsed() + restMs;
+    this.#enter(isEjected ? 'backing-off' : 'available', until, failures);
     if (!isEjected) return;
+    this.#health.backedOff?.(this.healthName, { failures, until: dateOf(until, clock) });
     this.tell({ type: 'provider-ejected', reason, failures, backoffMs: restMs });
-    this.shared?.changed();
   }
 
   /** Records a call that ended without saying anything about the service: a probe is free for the next call. */
   abandoned(pass: Pass): void {
-    if (this.#state !== pass.state || pass.kind === 'call') return;
-    this.#enter('backing-off', this.#options.clock.elapsed());
-    this.shared?.changed();
-  }
-
-  /**
-   * Returns the state as other processes read it. Failures of a provider that still takes calls here are this process's
-   * own.
-   */
-  sharedState(): SharedState {
-    const { kind, failures, until, binding } = this.#state;
-    if (kind === 'available') return { kind };
-    return {
-      kind,
-      failures,
-      binding,
-      durationMs: Math.max(0, until - this.#options.clock.elapsed()),
-    };
-  }
-
-  /** Takes over the state that another process reported. */
-  adopt(state: SharedState): void {
-    const wasOut = this.#state.kind !== 'available';
-    if (state.kind === 'available') {
-      if (!wasOut) return;
-      this.#state = AVAILABLE;
-      return this.tell({ type: 'provider-recovered' });
-    }
-    this.#enter(
-      state.kind,
-      this.#options.clock.elapsed() + state.durationMs,
-      state.failures,
-      state.binding,
-    );
-    if (state.kind === 'backing-off')
-      this.tell({
-        type: 'provider-ejected',
-        reason: 'failed in another process',
-        failures: state.failures,
-        backoffMs: state.durationMs,
-      });
+    if (this.#state === pass.state && pass.kind === 'probe')
+      this.#enter('backing-off', this.#options.clock.elapsed());
   }
 
   /** Returns the provider as users see it. */
-  snapshot(health: HealthLog): ProviderSnapshot {
+  snapshot(): ProviderSnapshot {
     const { name, priority } = this.#spec;
     const { kind, failures, until } = this.#state;
     const made = this.provider();
@@ -260,8 +191,8 @@ export class ProviderSlot {
       failures,
       backoffUntil: kind === 'backing-off' ? dateOf(until, this.#options.clock) : null,
       lastCheck,
-      lastCall: health.lastCall('provider', this.healthName),
-      metrics: health.summary('provider', this.healthName),
+      lastCall: this.#health.lastCall('provider', this.healthName),
+      metrics: this.#health.summary('provider', this.healthName),
     });
   }
 
@@ -286,13 +217,8 @@ export class ProviderSlot {
     if (result.healthy && previous?.healthy === false) this.tell({ type: 'provider-recovered' });
   }
 
-  #enter(
-    kind: ProviderState['kind'],
-    until: number,
-    failures = this.#state.failures,
-    binding = this.#state.binding,
-  ): void {
-    this.#state = Object.freeze({ kind, failures, until, binding });
+  #enter(kind: ProviderState['kind'], until: number, failures = this.#state.failures): void {
+    this.#state = Object.freeze({ kind, failures, until });
   }
 
   /** Returns the way in which a call may go to the provider in its state. */

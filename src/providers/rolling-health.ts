@@ -23,6 +23,12 @@ export interface HealthRecord {
 
 type Kind = HealthRecord['kind'];
 
+/** A provider's failures in a row, and the end of its backoff in milliseconds since 1970. */
+export interface Backoff {
+  readonly failures: number;
+  readonly until: number;
+}
+
 /** One call that ended, as it is kept; `at` in milliseconds since 1970. */
 export interface Sample {
   readonly success: boolean;
@@ -58,11 +64,10 @@ export interface HealthLog {
   lastCall(kind: Kind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
-  /**
-   * The shared backoff of a provider: its failures in a row, and its end in milliseconds since 1970 (`null` while one
-   * call tries the provider out). `null` when it has none; missing if the health is of one process.
-   */
-  backoff?(provider: string): { readonly failures: number; readonly until: number | null } | null;
+  /** The backoff of a provider in any of the processes; `null` if it has none, missing if the log knows of none. */
+  backoff?(provider: string): Backoff | null;
+  /** Records that a provider is left alone, or (`null`) no more. */
+  backedOff?(provider: string, backoff: Backoff | null): void;
   /** Reads the records of other processes, and follows them from then on. Never rejects. */
   load?(): Promise<void>;
 }
@@ -77,7 +82,7 @@ export interface HealthCalls {
   readonly provider: readonly [name: string, at: number] | null;
 }
 
-export const NO_CALLS: HealthCalls = Object.freeze({
+const NO_CALLS: HealthCalls = Object.freeze({
   total: 0,
   success: 0,
   samples: Object.freeze([]),
@@ -102,40 +107,6 @@ export const healthFields = () => ({
   clock: anObject<Clock>('a clock').default(systemClock),
 });
 
-/** Answers the questions to a health log from the calls that it keeps. */
-export abstract class HealthReader {
-  /** The summaries that were asked for: percentiles take time, and are often asked for between two calls. */
-  readonly #summaries = new WeakMap<HealthCalls, HealthSummary>();
-
-  /** Returns the calls under a name; after another call, another object. */
-  protected abstract calls(kind: Kind, name: string): HealthCalls;
-
-  summary(kind: Kind, name: string): HealthSummary {
-    const calls = this.calls(kind, name);
-    const summary = this.#summaries.get(calls) ?? summarizeSamples(calls.samples);
-    this.#summaries.set(calls, summary);
-    return summary;
-  }
-
-  samples(kind: Kind, name: string): readonly Sample[] {
-    return Object.freeze([...this.calls(kind, name).samples]);
-  }
-
-  /** Returns the number of all calls since counting began. */
-  lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'> {
-    const { total, success } = this.calls(kind, name);
-    return Object.freeze({ total, success, failure: total - success });
-  }
-
-  lastCall(kind: Kind, name: string): Sample | null {
-    return this.calls(kind, name).samples.at(-1) ?? null;
-  }
-
-  lastProvider(toolName: string): string | null {
-    return this.calls('tool', toolName).provider?.[0] ?? null;
-  }
-}
-
 /** The options of a health log. */
 export interface RollingHealthOptions {
   /** The number of calls in a window, at most 10,000. @default 100 */
@@ -156,68 +127,79 @@ const optionsSchema = once(() =>
  * The window is a count of calls, not a time. Percentiles are computed on demand. A name without records has a summary
  * of zeros and `null`.
  */
-export class RollingHealth extends HealthReader implements HealthLog {
+export class RollingHealth implements HealthLog {
+  /** The calls of this process by kind and name, the least recently recorded first. */
+  protected readonly own = new Map<string, HealthCalls>();
+  protected readonly backoffs = new Map<string, Backoff>();
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
-  /** The least recently recorded first. */
-  readonly #calls = new Map<string, HealthCalls>();
 
   constructor(options: RollingHealthOptions = {}) {
-    super();
     this.#options = checkOptions(optionsSchema, options, 'options of RollingHealth');
   }
 
   /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record, such as a latency that is no number. */
   record(record: HealthRecord): void {
-    requireRecord(record);
+    checkOptions(recordSchema, record ?? null, 'fields of the record');
+    const { kind, name, success, latencyMs, provider, abandoned } = record;
     const { size, maxKeys, clock } = this.#options;
-    const key = healthKey(record.kind, record.name);
-    const calls = withCall(this.#calls.get(key) ?? NO_CALLS, record, clock.now(), size);
-    this.#calls.delete(key);
-    this.#calls.set(key, calls);
-    if (this.#calls.size > maxKeys) this.#calls.delete(this.#calls.keys().next().value!);
+    const at = clock.now();
+    const key = healthKey(kind, name);
+    const before = this.own.get(key) ?? NO_CALLS;
+    const sample = Object.freeze({
+      success,
+      latencyMs,
+      at,
+      ...(abandoned === true && { abandoned }),
+    });
+    this.own.delete(key);
+    this.own.set(key, {
+      total: before.total + 1,
+      success: before.success + (success ? 1 : 0),
+      samples: [...before.samples, sample].slice(-size),
+      provider: success && provider !== undefined ? [provider, at] : before.provider,
+    });
+    if (this.own.size > maxKeys) this.own.delete(this.own.keys().next().value!);
   }
 
-  protected calls(kind: Kind, name: string): HealthCalls {
-    return this.#calls.get(healthKey(kind, name)) ?? NO_CALLS;
+  summary(kind: Kind, name: string): HealthSummary {
+    return summarizeSamples(this.calls(healthKey(kind, name)).samples);
   }
-}
 
-/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
-export function requireRecord(record: HealthRecord): void {
-  checkOptions(recordSchema, record ?? null, 'fields of the record');
+  samples(kind: Kind, name: string): readonly Sample[] {
+    return Object.freeze([...this.calls(healthKey(kind, name)).samples]);
+  }
+
+  /** Returns the number of all calls since counting began. */
+  lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'> {
+    const { total, success } = this.calls(healthKey(kind, name));
+    return Object.freeze({ total, success, failure: total - success });
+  }
+
+  lastCall(kind: Kind, name: string): Sample | null {
+    return this.calls(healthKey(kind, name)).samples.at(-1) ?? null;
+  }
+
+  lastProvider(toolName: string): string | null {
+    return this.calls(healthKey('tool', toolName)).provider?.[0] ?? null;
+  }
+
+  backoff(provider: string): Backoff | null {
+    return this.backoffs.get(provider) ?? null;
+  }
+
+  backedOff(provider: string, backoff: Backoff | null): void {
+    if (backoff === null) this.backoffs.delete(provider);
+    else this.backoffs.set(provider, backoff);
+  }
+
+  protected calls(key: string): HealthCalls {
+    return this.own.get(key) ?? NO_CALLS;
+  }
 }
 
 /** Returns the one text for a kind and a name. Kinds hold no colon, so that no two pairs share one. */
-export function healthKey(kind: Kind, name: string): string {
+function healthKey(kind: Kind, name: string): string {
   return `${kind}:${name}`;
-}
-
-/** Returns the calls and another one. The list of samples moves on: the calls before it are of no more use. */
-export function withCall(
-  { total, success, samples: before, provider }: HealthCalls,
-  record: HealthRecord,
-  at: number,
-  size: number,
-): HealthCalls {
-  const samples = total === 0 ? [] : (before as Sample[]);
-  samples.push(sampleOf(record, at));
-  if (samples.length > size) samples.shift();
-  const answered: HealthCalls['provider'] =
-    record.success && record.provider !== undefined ? [record.provider, at] : provider;
-  return {
-    total: total + 1,
-    success: success + (record.success ? 1 : 0),
-    samples,
-    provider: answered,
-  };
-}
-
-/** Returns a record as it is kept. */
-export function sampleOf(
-  { success, latencyMs, abandoned }: Pick<HealthRecord, 'success' | 'latencyMs' | 'abandoned'>,
-  at: number,
-): Sample {
-  return Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) });
 }
 
 function summarizeSamples(samples: readonly Sample[]): HealthSummary {

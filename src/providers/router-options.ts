@@ -13,7 +13,6 @@ import {
 } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import type { StateStore } from '../state/state-store.js';
 import type { ToolProvider } from '../tool/tool-options.js';
 import type { ProviderFactory } from './provider.js';
 import type { HealthLog } from './rolling-health.js';
@@ -37,8 +36,6 @@ export interface ProviderRouterOptions {
   readonly clock?: Clock;
   /** Returns random numbers for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
-  /** The store in which several processes share backoffs and the right to try a provider out. @default none */
-  readonly store?: StateStore;
   /** The log that counts calls. @default a RollingHealth of the router's own */
   readonly health?: HealthLog;
   /** Hears of failures, changes of provider and backoffs. @default none */
@@ -47,8 +44,6 @@ export interface ProviderRouterOptions {
   readonly checkTimeoutMs?: number;
   /** Milliseconds that one attempt may take. @default a share of the call's `timeoutMs`, or else any time */
   readonly attemptTimeoutMs?: number;
-  /** Milliseconds for which the call that tries a provider out keeps others away, if it hangs. @default attemptTimeoutMs + 1000, or 60_000 */
-  readonly probeLeaseMs?: number;
   /** Failures in a row after which a provider is left alone even when no other is usable; otherwise one is enough. @default 5 */
   readonly failuresToEject?: number;
   /** The base of the backoff in milliseconds, as in `exponentialBackoff`. @default 1000 */
@@ -60,13 +55,7 @@ export interface ProviderRouterOptions {
 /** The routing options that operators may set. */
 export type RoutingOptions = Pick<
   ProviderRouterOptions,
-  | 'config'
-  | 'checkTimeoutMs'
-  | 'attemptTimeoutMs'
-  | 'probeLeaseMs'
-  | 'failuresToEject'
-  | 'baseMs'
-  | 'capMs'
+  'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'failuresToEject' | 'baseMs' | 'capMs'
 >;
 
 /** The interval of checks when a provider declares none. Source: the health interval of the routed tools' original. */
@@ -87,7 +76,6 @@ const routingShape = () =>
     config: table<Readonly<Record<string, unknown>>>().optional(),
     checkTimeoutMs: milliseconds().default(5_000),
     attemptTimeoutMs: milliseconds().optional(),
-    probeLeaseMs: milliseconds().optional(),
     failuresToEject: wholeBetween(1, 1_000).default(5),
     baseMs: atLeastZero().default(1_000),
     capMs: atLeastZero().default(60_000),
@@ -102,29 +90,17 @@ const provider = () =>
       .default({}),
   } satisfies FieldsOf<ToolProvider>);
 const routerSchema = once(() =>
-  z
-    .strictObject({
-      ...routingShape(),
-      toolName: text(),
-      providers: z.array(provider()) as z.ZodType<readonly ProviderSpec[], readonly ToolProvider[]>,
-      factories: table<ProviderFactory>().refine(
-        functions,
-        'functions that make providers, by name',
-      ),
-      env: anObject<Environment>().default(environment),
-      clock: anObject<Clock>('a clock').default(systemClock),
-      random: aFunction<() => number>().default(() => Math.random),
-      store: anObject<StateStore>('a StateStore').optional(),
-      health: anObject<HealthLog>('a RollingHealth or SharedHealth').optional(),
-      onEvent: aFunction<(event: ToolEvent) => void>().optional(),
-    } satisfies FieldsOf<ProviderRouterOptions>)
-    .transform(
-      ({
-        attemptTimeoutMs,
-        probeLeaseMs = attemptTimeoutMs === undefined ? 60_000 : attemptTimeoutMs + 1_000,
-        ...rest
-      }) => ({ ...rest, attemptTimeoutMs, probeLeaseMs }),
-    ),
+  z.strictObject({
+    ...routingShape(),
+    toolName: text(),
+    providers: z.array(provider()) as z.ZodType<readonly ProviderSpec[], readonly ToolProvider[]>,
+    factories: table<ProviderFactory>().refine(functions, 'functions that make providers, by name'),
+    env: anObject<Environment>().default(environment),
+    clock: anObject<Clock>('a clock').default(systemClock),
+    random: aFunction<() => number>().default(() => Math.random),
+    health: anObject<HealthLog>('a RollingHealth or PublishedHealth').optional(),
+    onEvent: aFunction<(event: ToolEvent) => void>().optional(),
+  } satisfies FieldsOf<ProviderRouterOptions>),
 );
 const routingSchema = once(() => z.strictObject(routingShape()));
 

@@ -118,13 +118,13 @@ export class MemoryStateStore implements StateStore {
   append(
     key: string,
     item: string,
-    { max, at, ttlMs = 'keep' as const, identity }: AppendOptions,
+    { max, at, ttlMs, identity }: AppendOptions,
   ): Promise<number | undefined> {
     return this.#step(identity, () => {
       const items = this.#list(key);
       if (at !== undefined && (items.length !== at || at >= max)) return undefined;
       const next = [...items, checkValue(item)].slice(-max);
-      this.#write(key, next, ttlMs);
+      this.#write(key, next, ttlMs ?? 'keep');
       return next.length;
     });
   }

@@ -205,7 +205,7 @@ describe.skipIf(!redisPresent)(
       const store = await RedisStateStore.connect({
         url: server.url,
         timeoutMs: 5_000,
-        ...(trusted && { onStoreRestart: 'trust' }),
+        ...(trusted && { identity: 'ours' }),
       });
       stores.push(store);
       await eventually(async () => (await store.now()).time > 0, 'Redis answers');

@@ -194,7 +194,7 @@ describe.skipIf(!redisPresent)(
       const connect = async (onStoreRestart: 'refuse' | 'trust') => {
         const connected = await RedisStateStore.connect({
           url: own.url,
-          onStoreRestart,
+          ...(onStoreRestart === 'trust' && { identity: 'ours' }),
           prefix: `${onStoreRestart}:`,
         });
         const made = () =>

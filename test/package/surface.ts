@@ -176,7 +176,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     values: [
       'ProviderRouter',
       'RollingHealth',
-      'SharedHealth',
+      'PublishedHealth',
       'exponentialBackoff',
       'providerHealthName',
     ],

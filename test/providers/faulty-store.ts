@@ -1,6 +1,12 @@
 import { ToolError } from '../../src/core/errors.js';
 import { MemoryStateStore } from '../../src/state/memory-state-store.js';
-import type { LifetimeOptions, StateStore, StoreMoment } from '../../src/state/state-store.js';
+import type {
+  AppendOptions,
+  LifetimeOptions,
+  ReadOptions,
+  StateStore,
+  StoreMoment,
+} from '../../src/state/state-store.js';
 
 /** What becomes of an operation: it is done, refused, or done and answered by an error all the same. */
 export type Fault = 'none' | 'refused' | 'lost-answer';
@@ -55,20 +61,12 @@ export class FaultyStore implements StateStore {
     return this.#do('list', () => this.#memory.list(prefix, limit));
   }
 
-  append(): never {
-    throw new Error('not used by providers');
+  append(key: string, item: string, options: AppendOptions): Promise<number | undefined> {
+    return this.#do('append', () => this.#memory.append(key, item, options));
   }
 
-  read(): never {
-    throw new Error('not used by providers');
-  }
-
-  publish(channel: string, message: string): Promise<void> {
-    return this.#do('publish', () => this.#memory.publish(channel, message));
-  }
-
-  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
-    return this.#do('subscribe', () => this.#memory.subscribe(channel, listener));
+  read(key: string, options?: ReadOptions): Promise<readonly string[]> {
+    return this.#do('read', () => this.#memory.read(key, options));
   }
 
   onAvailability(listener: (available: boolean) => void): () => void {

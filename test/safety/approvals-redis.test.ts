@@ -109,12 +109,12 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     await approvals.redeem(await granted());
   });
 
-  it('are not used twice when Redis comes back as it was before, and ask again; restarts that are trusted keep them', async () => {
+  it('are not used twice when Redis comes back as it was before, and ask again; an identity that the operator gives keeps them', async () => {
     const [first, second, untouched] = [await granted(), await granted(), await granted()];
     const trusting = await RedisStateStore.connect({
       url: server.url,
       timeoutMs: 2_000,
-      onStoreRestart: 'trust',
+      identity: 'ours',
     });
     const trusted = new Approvals({ store: trusting, key: KEY });
     const [used, unused] = [

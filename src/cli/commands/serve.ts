@@ -5,7 +5,7 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve } from '../../http/serve.js';
-import { SharedHealth } from '../../providers/shared-health.js';
+import { PROCESSES, PublishedHealth } from '../../providers/published-health.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -98,14 +98,14 @@ export async function serveCatalogue(
     return serveWith(terminal, rest, cwd, importOptions, env);
   }
   const store = await connectRedis(redis, redisPrefix);
-  const health = new SharedHealth({ store });
+  const health = new PublishedHealth({ store });
   const stopTelling = store.onAvailability((available) =>
     terminal.err(
       available ? 'Redis answers again' : 'Redis does not answer: health stays as it was read last',
     ),
   );
   try {
-    const known = await store.list('health:', 1).catch(() => undefined);
+    const known = await store.read(PROCESSES, { limit: 1 }).catch(() => undefined);
     if (known?.length === 0)
       terminal.err(
         plainLine(
@@ -140,7 +140,7 @@ export async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promis
     return store;
   } catch (cause) {
     await store.close();
-    if (!isToolError(cause) || cause.details['reason'] === 'evicts') throw cause;
+    if (!isToolError(cause)) throw cause;
     const why =
       cause.details['code'] ?? /\(([^)]+)\)/.exec(cause.message)?.[1] ?? cause.details['reason'];
     throw new ToolError(
@@ -163,7 +163,7 @@ function placeOf(url: string): string {
 
 /** The health that is shown, and the place where it is kept. */
 interface Shared {
-  readonly health: SharedHealth;
+  readonly health: PublishedHealth;
   readonly place: string;
 }
 

@@ -112,7 +112,7 @@ export async function clientMaker({
       : { createClient: (settings: object) => client.duplicate(settings) };
   const { socket } = (client?.options ?? {}) as { readonly socket?: object };
   return (reconnectStrategy) =>
-    createClient({
+    (createClient as (settings: object) => unknown)({
       ...SETTINGS,
       ...(url !== undefined && { url }),
       // A socket that stays silent is given up. Pings keep one that answers from being silent for so long.
@@ -123,7 +123,7 @@ export async function clientMaker({
         socketTimeout: 3 * timeoutMs,
         reconnectStrategy,
       },
-    } as object) as unknown as RedisClient;
+    }) as RedisClient;
 }
 
 /** Returns true for the address of a Redis. */

@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { randomUUID } from '../core/crypto.js';
+import { anObject, checkOptions, once, type FieldsOf } from '../core/options.js';
+import type { StateStore } from '../state/state-store.js';
+import {
+  healthFields,
+  RollingHealth,
+  type Backoff,
+  type HealthCalls,
+  type HealthRecord,
+  type RollingHealthOptions,
+} from './rolling-health.js';
+
+/** The options of a published health log. */
+interface PublishedHealthOptions extends RollingHealthOptions {
+  /** The store of all processes that publish their health. */
+  readonly store: StateStore;
+}
+
+/** The pause before a change is written, and the one between two looks at what others wrote. */
+const WRITE_MS = 1_000;
+const READ_MS = 2_000;
+/** The time for which a process is remembered after its last call, and the most processes that are read. */
+const KEEP_MS = 24 * 3_600_000;
+const MOST_PROCESSES = 256;
+/** The samples that one process writes: those of the names recorded last. */
+const MOST_SAMPLES = 2_000;
+/** The list of processes that wrote, and the pause after which a process enters it again. */
+export const PROCESSES = 'health:processes';
+const ENTER_MS = 3_600_000;
+
+const optionsSchema = once(() =>
+  z.strictObject({
+    ...healthFields(),
+    store: anObject<StateStore>('a StateStore'),
+  } satisfies FieldsOf<PublishedHealthOptions>),
+);
+
+/** The text of one process: its calls by kind and name, and the backoffs of its providers. */
+const publishedSchema = once(() =>
+  z.object({
+    calls: z.record(
+      z.string(),
+      z.object({
+        total: z.int().min(0),
+        success: z.int().min(0),
+        provider: z.tuple([z.string(), z.number()]).nullable(),
+        samples: z.array(
+          z.object({
+            success: z.boolean(),
+            latencyMs: z.number(),
+            at: z.number(),
+            abandoned: z.literal(true).exactOptional(),
+          }),
+        ),
+      }),
+    ),
+    backoffs: z.record(z.string(), z.object({ failures: z.number(), until: z.number() })),
+  }),
+);
+
+type Published = z.output<ReturnType<typeof publishedSchema>>;
+
+/**
+ * A health log that several processes share through a `StateStore`.
+ *
+ * Each process writes its own calls and backoffs under a key of its own, at most once a second and on `close()`, where
+ * they stay for a day. After `load()`, which a `CapabilityRegistry` calls, the log answers for all processes, and looks
+ * every two seconds for what the others wrote since. Dates are by the clock of the process that made the call. Without
+ * the store it answers with what it knows, and writes when the store is back.
+ */
+export class PublishedHealth extends RollingHealth {
+  readonly #options: z.output<ReturnType<typeof optionsSchema>>;
+  readonly #id = randomUUID();
+  readonly #stopWatching: () => void;
+  #others: readonly Published[] = [];
+  #enteredAt = -Infinity;
+  #stopWriting: (() => void) | undefined;
+  #stopReading: (() => void) | undefined;
+  #hasNews = false;
+  #closed = false;
+
+  constructor(options: PublishedHealthOptions) {
+    const checked = checkOptions(optionsSchema, options, 'options of PublishedHealth');
+    const { store, ...rest } = checked;
+    super(rest);
+    this.#options = checked;
+    this.#stopWatching = store.onAvailability((available) => {
+      if (!available) return;
+      // The store may have lost everything.
+      this.#enteredAt = -Infinity;
+      this.#hasNews = true;
+      this.#writeSoon();
+    });
+  }
+
+  override record(record: HealthRecord): void {
+    super.record(record);
+    this.#hasNews = true;
+    this.#writeSoon();
+  }
+
+  override backedOff(provider: string, backoff: Backoff | null): void {
+    super.backedOff(provider, backoff);
+    this.#hasNews = true;
+    this.#writeSoon();
+  }
+
+  override backoff(provider: string): Backoff | null {
+    const now = this.#options.clock.now();
+    return this.#others
+      .flatMap(({ backoffs }) => backoffs[provider] ?? [])
+      .filter(({ until }) => until > now)
+      .reduce<Backoff | null>(
+        (latest, other) => (latest === null || other.until > latest.until ? other : latest),
+        super.backoff(provider),
+      );
+  }
+
+  /** Reads what other processes wrote, and looks for more from then on. Never rejects. */
+  async load(): Promise<void> {
+    const { store, clock } = this.#options;
+    this.#stopReading?.();
+    try {
+      const ids = new Set(await store.read(PROCESSES, { limit: MOST_PROCESSES }));
+      ids.delete(this.#id);
+      const texts = await Promise.all([...ids].map((id) => store.read(keyOf(id), { limit: 1 })));
+      this.#others = texts.flatMap(([text]) => published(text) ?? []);
+    } catch {
+      // The store is gone: what was read last has to do.
+    }
+    if (this.#closed) return;
+    this.#stopReading = clock.after(READ_MS, () => void this.load(), { background: true });
+  }
+
+  /** Writes what changed. Never rejects: without the store it is tried again. */
+  async flush(): Promise<void> {
+    const { store, clock } = this.#options;
+    this.#hasNews = false;
+    try {
+      await store.append(keyOf(this.#id), this.#text(), { max: 1, ttlMs: KEEP_MS });
+      if (clock.elapsed() - this.#enteredAt < ENTER_MS) return;
+      await store.append(PROCESSES, this.#id, { max: MOST_PROCESSES, ttlMs: KEEP_MS });
+      this.#enteredAt = clock.elapsed();
+    } catch {
+      this.#hasNews = true;
+      this.#writeSoon();
+    }
+  }
+
+  /** Writes what is left, and stops reading. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopWatching();
+    this.#stopReading?.();
+    this.#stopWriting?.();
+    if (this.#hasNews) await this.flush();
+  }
+
+  /** Returns the calls of all processes. */
+  protected override calls(key: string): HealthCalls {
+    const all = [super.calls(key), ...this.#others.flatMap(({ calls }) => calls[key] ?? [])];
+    if (all.length === 1) return all[0]!;
+    return {
+      total: all.reduce((sum, { total }) => sum + total, 0),
+      success: all.reduce((sum, { success }) => sum + success, 0),
+      provider: all
+        .flatMap(({ provider }) => (provider === null ? [] : [provider]))
+        .reduce<HealthCalls['provider']>(
+          (last, provider) => (last === null || provider[1] > last[1] ? provider : last),
+          null,
+        ),
+      samples: all
+        .flatMap(({ samples }) => samples)
+        .sort((a, b) => a.at - b.at)
+        .slice(-this.#options.size),
+    };
+  }
+
+  #text(): string {
+    const now = this.#options.clock.now();
+    const calls: [string, HealthCalls][] = [];
+    let samples = 0;
+    for (const entry of [...this.own].reverse()) {
+      samples += entry[1].samples.length;
+      if (samples > MOST_SAMPLES) break;
+      calls.push(entry);
+    }
+    return JSON.stringify({
+      calls: Object.fromEntries(calls),
+      backoffs: Object.fromEntries([...this.backoffs].filter(([, { until }]) => until > now)),
+    });
+  }
+
+  #writeSoon(): void {
+    if (this.#closed) return;
+    this.#stopWriting ??= this.#options.clock.after(
+      WRITE_MS,
+      () => {
+        this.#stopWriting = undefined;
+        void this.flush();
+      },
+      { background: true },
+    );
+  }
+}
+
+/** Reads the text of a process; nothing from a damaged one, or one of another version. */
+function published(text: string | undefined): Published | undefined {
+  try {
+    return publishedSchema().parse(JSON.parse(text ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf(id: string): string {
+  return `health:${id}`;
+}
