@@ -1,7 +1,7 @@
 import { LIMITS } from './limits.js';
 import { onAbort } from './listeners.js';
 
-export interface TimerOptions {
+interface TimerOptions {
   /** Lets the process end before the timer fires, for work that nothing depends on. @default false */
   readonly background?: boolean;
 }

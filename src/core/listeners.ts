@@ -41,40 +41,6 @@ export class Listeners<Event> {
   }
 }
 
-/** The listeners of each channel. */
-export class ChannelListeners {
-  readonly #channels = new Map<string, Listeners<string>>();
-
-  /** The channels that have listeners. */
-  get channels(): readonly string[] {
-    return [...this.#channels.keys()];
-  }
-
-  has(channel: string): boolean {
-    return this.#channels.has(channel);
-  }
-
-  /** Adds a listener. @returns a function that removes it; calling it again changes nothing. */
-  add(channel: string, listener: (message: string) => void): () => void {
-    const listeners = this.#channels.get(channel) ?? new Listeners<string>();
-    this.#channels.set(channel, listeners);
-    const remove = listeners.add(listener);
-    return () => {
-      remove();
-      if (listeners.size === 0 && this.#channels.get(channel) === listeners)
-        this.#channels.delete(channel);
-    };
-  }
-
-  tell(channel: string, message: string): void {
-    this.#channels.get(channel)?.tell(message);
-  }
-
-  clear(): void {
-    this.#channels.clear();
-  }
-}
-
 /** The callbacks that wait for each signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 

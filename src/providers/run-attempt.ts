@@ -31,7 +31,7 @@ interface AttemptOptions {
 }
 
 /** The most milliseconds for which a service is left alone because it asks for it; then it is tried out. */
-export const MOST_RETRY_AFTER_MS = 600_000;
+const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 

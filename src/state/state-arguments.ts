@@ -1,6 +1,5 @@
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot, invalidArgument } from '../core/issues.js';
-import { digestOf } from '../core/plain-data.js';
 
 const MOST_KEY_CHARACTERS = 512;
 const MOST_VALUE_BYTES = 1_048_576;
@@ -10,13 +9,6 @@ const MOST_VALUE_BYTES = 1_048_576;
  * changed.
  */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** Characters of a name that are part of its key as they are. */
-const LONGEST_NAME = 300;
-
-/** Returns the key of a name: readable for usual names, a digest for those that no store would take. */
-export function storeKey(prefix: string, name: string): string {
-  return `${prefix}:${name.length > LONGEST_NAME || LONE_SURROGATE.test(name) ? `sha256:${digestOf(name)}` : name}`;
-}
 
 /** Returns a key as it is. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for one that stores do not take. */
 export function checkKey(key: string): string {

@@ -1,9 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolEvent } from '../../src/core/tool-event.js';
 import { ToolError } from '../../src/core/errors.js';
 import { ProviderRouter, type ProviderRouterOptions } from '../../src/providers.js';
-import { MemoryStateStore } from '../../src/state/memory-state-store.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { seededRandom } from '../../src/testing/seeded-random.js';

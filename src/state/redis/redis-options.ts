@@ -106,13 +106,14 @@ export async function clientMaker({
   client,
   timeoutMs,
 }: CheckedRedisOptions): Promise<MakeRedisClient> {
-  const { createClient } =
+  const createClient: (settings: object) => unknown =
     client === undefined
-      ? await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.'))
-      : { createClient: (settings: object) => client.duplicate(settings) };
+      ? (await import('redis').catch(missingPackage('redis', 'Run npm install redis@5.')))
+          .createClient
+      : (settings) => client.duplicate(settings);
   const { socket } = (client?.options ?? {}) as { readonly socket?: object };
   return (reconnectStrategy) =>
-    (createClient as (settings: object) => unknown)({
+    createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
       // A socket that stays silent is given up. Pings keep one that answers from being silent for so long.
