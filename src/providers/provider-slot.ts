@@ -57,6 +57,11 @@ export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
 }
 
+/** A provider that was made, and the checks of whether it can be used; or the reason why there is none. */
+type Made =
+  | { readonly provider: Provider; readonly check: HealthCheck }
+  | { readonly reason: string; readonly at: number };
+
 /** One provider of a tool: made when needed, checked at intervals, left alone while it fails. */
 export class ProviderSlot {
   readonly healthName: string;
@@ -67,10 +72,8 @@ export class ProviderSlot {
   readonly #health: HealthLog;
   /** Returns true if a call could go to another provider now. */
   readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
-  readonly #check: ActiveCheck;
   readonly #config: Readonly<Record<string, unknown>>;
-  #made:
-    { readonly provider: Provider } | { readonly reason: string; readonly at: number } | undefined;
+  #made: Made | undefined;
   #missing = '';
   #state: ProviderState = AVAILABLE;
 
@@ -82,17 +85,12 @@ export class ProviderSlot {
     isOtherUsable: (slot: ProviderSlot) => boolean,
   ) {
     this.label = label;
-    this.#health = health;
     this.healthName = providerHealthName(options.toolName, identityOf(spec));
     this.#spec = spec;
     this.#options = options;
+    this.#health = health;
     this.#isOtherUsable = isOtherUsable;
     this.#config = Object.freeze({ ...spec.config, ...lookUp(options.config, spec.name) });
-    this.#check = new ActiveCheck(
-      options,
-      spec.healthCheckIntervalMs,
-      (result, previous, latencyMs) => this.#checked(result, previous, latencyMs),
-    );
   }
 
   get state(): ProviderState {
@@ -101,18 +99,20 @@ export class ProviderSlot {
 
   /** Returns true if calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
   isUsable(): boolean {
+    const made = this.#ready();
     return (
-      typeof this.provider() !== 'string' &&
-      this.#state.kind === 'available' &&
-      this.#check.last?.healthy !== false
+      'provider' in made && this.#state.kind === 'available' && made.check.last?.healthy !== false
     );
   }
 
   /** Returns true if a call would ask the provider now, even if only to check it or to try it out. */
   wouldBeAsked(): boolean {
-    const provider = this.provider();
-    if (typeof provider === 'string' || this.#admission() === 'no') return false;
-    return this.#check.last?.healthy !== false || this.#check.isDue(provider);
+    const made = this.#ready();
+    return (
+      'provider' in made &&
+      this.#admission() !== 'no' &&
+      (made.check.last?.healthy !== false || made.check.isDue())
+    );
   }
 
   /**
@@ -122,14 +122,15 @@ export class ProviderSlot {
    * its interval is due again when it ends, and would hold a caller for ever.
    */
   admit(hasWaited: boolean): Pass | string | Promise<void> {
-    const provider = this.provider();
-    if (typeof provider === 'string') return provider;
+    const made = this.#ready();
+    if ('reason' in made) return made.reason;
+    const { provider, check } = made;
     const now = this.#options.clock.elapsed();
     const kind = this.#admission();
     if (kind === 'no') return describeState(this.#state, now);
-    const check = hasWaited ? undefined : this.#check.due(provider);
-    if (check !== undefined) return check;
-    if (this.#check.last?.healthy === false) return this.#check.last.reason;
+    const due = hasWaited ? undefined : check.due();
+    if (due !== undefined) return due;
+    if (check.last?.healthy === false) return check.last.reason;
     // From here on, before anything is awaited, this call is the only probe.
     if (kind === 'probe')
       this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
@@ -177,10 +178,10 @@ export class ProviderSlot {
   snapshot(): ProviderSnapshot {
     const { name, priority } = this.#spec;
     const { kind, failures, until } = this.#state;
-    const made = this.provider();
-    const lastCheck = this.#check.last ?? null;
+    const made = this.#ready();
+    const lastCheck = ('check' in made && made.check.last) || null;
     const reason =
-      typeof made === 'string' ? made : lastCheck?.healthy === false ? lastCheck.reason : null;
+      'reason' in made ? made.reason : lastCheck?.healthy === false ? lastCheck.reason : null;
     return Object.freeze({
       provider: this.label,
       name,
@@ -228,46 +229,45 @@ export class ProviderSlot {
   }
 
   /** Returns the provider, made now if need be, or the reason why there is none. */
-  provider(): Provider | string {
-    const made = this.#made;
-    const now = this.#options.clock.elapsed();
-    if (
-      made === undefined ||
-      ('reason' in made && now - made.at >= (this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS))
-    )
-      this.#made = this.#make();
-    if ('reason' in this.#made!) return this.#made.reason;
-    const missing = this.#missingCredentials(this.#made!.provider);
-    if (missing === '' && this.#missing !== '') {
+  #ready(): Made {
+    const { clock } = this.#options;
+    const retryMs = this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS;
+    let made = this.#made;
+    if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
+      made = this.#make();
+    if ('provider' in made) {
+      const missing = this.#missingCredentials(made.provider);
       // It was made without credentials that have come since.
-      this.#made = this.#make();
-      this.#check.reset();
+      if (missing === '' && this.#missing !== '') made = this.#make();
+      this.#missing = missing;
     }
-    this.#missing = missing;
-    if (missing !== '')
-      return `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
-    return 'reason' in this.#made! ? this.#made.reason : this.#made!.provider;
+    this.#made = made;
+    if ('reason' in made || this.#missing === '') return made;
+    const reason = `expected the credentials ${this.#missing}, got none from its configuration and the environment; set them`;
+    return { reason, at: clock.elapsed() };
   }
 
-  #make(): { readonly provider: Provider } | { readonly reason: string; readonly at: number } {
+  #make(): Made {
     const { factories, env, clock } = this.#options;
-    const at = clock.elapsed();
+    const none = (reason: string): Made => ({ reason, at: clock.elapsed() });
     const factory = lookUp(factories, this.#spec.name);
     if (factory === undefined)
-      return {
-        at,
-        reason:
-          'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)',
-      };
+      return none(
+        'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)',
+      );
     try {
       const provider: unknown = factory(this.#config, env);
-      if (isProvider(provider)) return { provider };
-      return {
-        at,
-        reason: `expected its factory to return a provider with a call function, got ${describeValue(provider)}`,
-      };
+      if (!isProvider(provider))
+        return none(
+          `expected its factory to return a provider with a call function, got ${describeValue(provider)}`,
+        );
+      const intervalMs = this.#spec.healthCheckIntervalMs;
+      const check = new HealthCheck(provider, this.#options, intervalMs, (...result) =>
+        this.#checked(...result),
+      );
+      return { provider, check };
     } catch (error) {
-      return { at, reason: `its factory failed: ${describeFailure(error)}` };
+      return none(`its factory failed: ${describeFailure(error)}`);
     }
   }
 
@@ -315,7 +315,8 @@ export function tellSafely<T>(listener: ((value: T) => void) | undefined, value:
 }
 
 /** Asks a provider at intervals whether it can be used; callers that need the answer share one question. */
-class ActiveCheck {
+class HealthCheck {
+  readonly #provider: Provider;
   readonly #options: Pick<CheckedRouterOptions, 'clock' | 'checkTimeoutMs'>;
   readonly #intervalMs: number;
   readonly #onResult: (
@@ -323,53 +324,44 @@ class ActiveCheck {
     previous: CheckResult | undefined,
     latencyMs: number,
   ) => void;
-  #startedAt: number | undefined;
+  #startedAt = -Infinity;
   #running: Promise<void> | undefined;
   last: CheckResult | undefined;
 
   /** @param intervalMs 0 stands for no checks. */
   constructor(
+    provider: Provider,
     options: CheckedRouterOptions,
     intervalMs: number,
     onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void,
   ) {
+    this.#provider = provider;
     this.#options = options;
     this.#intervalMs = intervalMs;
     this.#onResult = onResult;
   }
 
-  /** Forgets the result, for a provider that was made again. */
-  reset(): void {
-    this.last = this.#startedAt = this.#running = undefined;
-  }
-
   /** Returns true while a check runs, or if one is to be made before the provider is used. */
-  isDue(provider: Provider): boolean {
+  isDue(): boolean {
     if (this.#running !== undefined) return true;
-    if (this.#intervalMs === 0 || provider.check === undefined) return false;
+    if (this.#intervalMs === 0 || this.#provider.check === undefined) return false;
     // Counted from the start of the check: a long one is not repeated more often.
-    return (
-      this.#startedAt === undefined ||
-      this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs
-    );
+    return this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
   }
 
   /** Returns the check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
-  due(provider: Provider): Promise<void> | undefined {
-    if (this.#running !== undefined) return this.#running;
-    if (!this.isDue(provider)) return undefined;
-    this.#startedAt = this.#options.clock.elapsed();
-    const running = this.#run(provider, this.#startedAt).finally(() => {
-      if (this.#running === running) this.#running = undefined;
-    });
-    return (this.#running = running);
+  due(): Promise<void> | undefined {
+    if (this.isDue())
+      this.#running ??= this.#run().finally(() => {
+        this.#running = undefined;
+      });
+    return this.#running;
   }
 
-  async #run(provider: Provider, startedAt: number): Promise<void> {
+  async #run(): Promise<void> {
     const { clock, checkTimeoutMs } = this.#options;
-    const reason = await this.#ask(provider);
-    // The provider was made again while the old one was asked.
-    if (this.#startedAt !== startedAt) return;
+    const startedAt = (this.#startedAt = clock.elapsed());
+    const reason = await this.#ask();
     const previous = this.last;
     const at = clock.now();
     this.last = Object.freeze(
@@ -379,7 +371,7 @@ class ActiveCheck {
   }
 
   /** Resolves to the reason why the provider is unhealthy; `undefined` if it is healthy. */
-  #ask(provider: Provider): Promise<string | undefined> {
+  #ask(): Promise<string | undefined> {
     const { clock, checkTimeoutMs } = this.#options;
     return new Promise((resolve) => {
       const controller = new AbortController();
@@ -387,15 +379,14 @@ class ActiveCheck {
         resolve(`its health check gave no answer within ${checkTimeoutMs} ms`);
         controller.abort();
       });
-      const settle = (reason: string | undefined) => {
-        stopTimer();
-        resolve(reason);
-      };
-      const answer = async () => await provider.check!(controller.signal);
-      answer().then(
-        (healthy) => settle(healthy === true ? undefined : 'its health check failed'),
-        (error: unknown) => settle(`its health check failed: ${describeFailure(error)}`),
-      );
+      const answer = async () => await this.#provider.check!(controller.signal);
+      void answer()
+        .then(
+          (healthy) => (healthy === true ? undefined : 'its health check failed'),
+          (error: unknown) => `its health check failed: ${describeFailure(error)}`,
+        )
+        .then(resolve)
+        .finally(stopTimer);
     });
   }
 }
