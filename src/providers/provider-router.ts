@@ -1,8 +1,6 @@
-import { z } from 'zod';
-import { untilQuiet, type Clock } from '../core/clock.js';
+import { pauseFor, untilQuiet } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import { aFunction, checkOptions, milliseconds, once, type FieldsOf } from '../core/options.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import { isToolResult } from '../tool/outcome.js';
 import type { Attempt, ProviderSnapshot } from './provider.js';
@@ -37,16 +35,6 @@ export interface CallOptions {
   /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. @default none */
   readonly onEnd?: (provider: string) => void;
 }
-
-const callSchema = once(() =>
-  z.strictObject({
-    repeatable: z.boolean(),
-    counted: z.boolean().default(true),
-    timeoutMs: milliseconds().default(Infinity),
-    onStart: aFunction<(provider: string) => void>().optional(),
-    onEnd: aFunction<(provider: string) => void>().optional(),
-  } satisfies FieldsOf<CallOptions>),
-);
 
 type StartAndEnd = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
@@ -108,11 +96,7 @@ export class ProviderRouter {
    * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
-    const { repeatable, counted, timeoutMs, onStart, onEnd } = checkOptions(
-      callSchema,
-      options,
-      'options of the call',
-    );
+    const { repeatable, counted = true, timeoutMs = Infinity, onStart, onEnd } = options;
     const { signal } = context;
     if (signal?.aborted) throw abortError(signal);
     const startedAt = this.#options.clock.elapsed();
@@ -163,10 +147,12 @@ export class ProviderRouter {
     const errors: unknown[] = [];
     for (const [place, slot] of this.#slots.entries()) {
       const provider = slot.label;
+      const note = (attempt: Omit<Attempt, 'provider'>) =>
+        attempts.push(Object.freeze({ provider, ...attempt }));
       const share = () => this.#shareOf(deadline, place);
       const pass = await this.#admit(slot, context.signal, share);
       if (typeof pass === 'string') {
-        attempts.push(Object.freeze({ provider, status: 'skipped', reason: pass }));
+        note({ status: 'skipped', reason: pass });
         continue;
       }
       const attemptedAt = clock.elapsed();
@@ -193,12 +179,12 @@ export class ProviderRouter {
       if (result.status !== 'failed') {
         slot.succeeded(pass);
         if (result.status === 'refused') throw result.error;
-        attempts.push(Object.freeze({ provider, status: 'answered', latencyMs, ...probe }));
+        note({ status: 'answered', latencyMs, ...probe });
         return Object.freeze({ value: result.value, provider, attempts: Object.freeze(attempts) });
       }
       const reason = describeFailure(result.error);
       slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
-      attempts.push(Object.freeze({ provider, status: 'failed', reason, latencyMs, ...probe }));
+      note({ status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
       // The caller's own time may be up: then no other provider is awaited.
       if (
@@ -230,10 +216,20 @@ export class ProviderRouter {
   ): Promise<Pass | string> {
     const admitted = slot.admit(false);
     if (!(admitted instanceof Promise)) return admitted;
-    if (!(await isInTime(admitted, this.#options.clock, share(), signal)))
-      return 'its health check has not answered yet';
-    const pass = slot.admit(true);
-    return pass instanceof Promise ? 'its health check has not answered yet' : pass;
+    const waiting = new AbortController();
+    const stopListening = onAbort(signal, () => waiting.abort());
+    let hasAnswered = false;
+    void admitted.then(() => {
+      hasAnswered = true;
+      waiting.abort();
+    });
+    await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
+    stopListening();
+    if (signal?.aborted) throw abortError(signal);
+    // A check is not waited for twice.
+    return hasAnswered
+      ? (slot.admit(true) as Pass | string)
+      : 'its health check has not answered yet';
   }
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
@@ -251,44 +247,12 @@ export class ProviderRouter {
       `Expected one provider of ${toolName} to answer, got ${reasons}. ${advice}`,
       {
         details: { attempts: Object.freeze(attempts), retryAt },
-        ...(errors.length === 0
-          ? {}
-          : { cause: errors.length === 1 ? errors[0] : new AggregateError(errors) }),
+        ...(errors.length > 0 && {
+          cause: errors.length === 1 ? errors[0] : new AggregateError(errors),
+        }),
       },
     );
   }
-}
-
-/**
- * Resolves to true if a promise that never rejects settles within some time. @throws ToolError of the signal if that
- * fires first.
- */
-function isInTime(
-  waited: Promise<void>,
-  clock: Clock,
-  timeoutMs: number | undefined,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(abortError(signal));
-    const end = (settle: () => void) => () => {
-      stopTimer?.();
-      stopListening();
-      settle();
-    };
-    const stopTimer =
-      timeoutMs === undefined
-        ? undefined
-        : clock.after(
-            timeoutMs,
-            end(() => resolve(false)),
-          );
-    const stopListening = onAbort(
-      signal,
-      end(() => reject(abortError(signal!))),
-    );
-    void waited.then(end(() => resolve(true)));
-  });
 }
 
 /** Returns true for a tool's result that reports its failure. */

@@ -86,7 +86,7 @@ export class PublishedHealth extends RollingHealth {
     super(rest);
     this.#options = checked;
     this.#stopWatching = store.onAvailability((available) => {
-      if (!available) return;
+      if (!available || this.own.size === 0) return;
       // The store may have lost everything.
       this.#enteredAt = -Infinity;
       this.#hasNews = true;
@@ -120,7 +120,6 @@ export class PublishedHealth extends RollingHealth {
   /** Reads what other processes wrote, and looks for more from then on. Never rejects. */
   async load(): Promise<void> {
     const { store, clock } = this.#options;
-    this.#stopReading?.();
     try {
       const ids = new Set(await store.read(PROCESSES, { limit: MOST_PROCESSES }));
       ids.delete(this.#id);
@@ -130,6 +129,7 @@ export class PublishedHealth extends RollingHealth {
       // The store is gone: what was read last has to do.
     }
     if (this.#closed) return;
+    this.#stopReading?.();
     this.#stopReading = clock.after(READ_MS, () => void this.load(), { background: true });
   }
 
