@@ -143,9 +143,7 @@ export class ProviderSlot {
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
-    if (!wasOut) return;
-    this.#health.backedOff?.(this.healthName, null);
-    this.tell({ type: 'provider-recovered' });
+    if (wasOut) this.tell({ type: 'provider-recovered' });
   }
 
   /** Records a failed call. @param retryAfterMs the time for which the service asked to be left alone, if it did. */

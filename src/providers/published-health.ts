@@ -100,7 +100,7 @@ export class PublishedHealth extends RollingHealth {
     this.#writeSoon();
   }
 
-  override backedOff(provider: string, backoff: Backoff | null): void {
+  override backedOff(provider: string, backoff: Backoff): void {
     super.backedOff(provider, backoff);
     this.#hasNews = true;
     this.#writeSoon();
@@ -179,7 +179,6 @@ export class PublishedHealth extends RollingHealth {
   }
 
   #text(): string {
-    const now = this.#options.clock.now();
     const calls: [string, HealthCalls][] = [];
     let samples = 0;
     for (const entry of [...this.own].reverse()) {
@@ -189,7 +188,7 @@ export class PublishedHealth extends RollingHealth {
     }
     return JSON.stringify({
       calls: Object.fromEntries(calls),
-      backoffs: Object.fromEntries([...this.backoffs].filter(([, { until }]) => until > now)),
+      backoffs: Object.fromEntries(this.backoffs),
     });
   }
 

@@ -64,10 +64,10 @@ export interface HealthLog {
   lastCall(kind: Kind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
-  /** The backoff of a provider in any of the processes; `null` if it has none, missing if the log knows of none. */
+  /** The backoff of a provider in any of the processes; `null` if it has none or its last one is over. Missing if the log knows of none. */
   backoff?(provider: string): Backoff | null;
-  /** Records that a provider is left alone, or (`null`) no more. */
-  backedOff?(provider: string, backoff: Backoff | null): void;
+  /** Records that a provider is left alone for some time. */
+  backedOff?(provider: string, backoff: Backoff): void;
   /** Reads the records of other processes, and follows them from then on. Never rejects. */
   load?(): Promise<void>;
 }
@@ -184,12 +184,12 @@ export class RollingHealth implements HealthLog {
   }
 
   backoff(provider: string): Backoff | null {
-    return this.backoffs.get(provider) ?? null;
+    const backoff = this.backoffs.get(provider);
+    return backoff !== undefined && backoff.until > this.#options.clock.now() ? backoff : null;
   }
 
-  backedOff(provider: string, backoff: Backoff | null): void {
-    if (backoff === null) this.backoffs.delete(provider);
-    else this.backoffs.set(provider, backoff);
+  backedOff(provider: string, backoff: Backoff): void {
+    this.backoffs.set(provider, backoff);
   }
 
   protected calls(key: string): HealthCalls {
