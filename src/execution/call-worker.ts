@@ -421,7 +421,7 @@ export class CallWorker {
       const { value, provider } = await this.#routerFor(entry).call(
         input,
         { ...context, signal: controller.signal },
-        { repeatable, timeoutMs, counted: false, onStart: started, onEnd: ended },
+        { repeatable, timeoutMs, onStart: started, onEnd: ended },
       );
       running.provider = provider;
       return value;

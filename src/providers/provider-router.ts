@@ -1,8 +1,7 @@
-import { pauseFor, untilQuiet } from '../core/clock.js';
+import { pauseFor } from '../core/clock.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import type { ToolContext } from '../tool/tool-options.js';
-import { isToolResult } from '../tool/outcome.js';
 import type { Attempt, ProviderSnapshot } from './provider.js';
 import { dateOf, identityOf, ProviderSlot, tellSafely, type Pass } from './provider-slot.js';
 import { RollingHealth, type HealthLog } from './rolling-health.js';
@@ -12,7 +11,7 @@ import {
   type ProviderRouterOptions,
   type ProviderSpec,
 } from './router-options.js';
-import { abortError, describeFailure, isTimeout, retryAfterOf, runAttempt } from './run-attempt.js';
+import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-attempt.js';
 
 /** The options of one call through a router. */
 export interface CallOptions {
@@ -28,15 +27,11 @@ export interface CallOptions {
    * gets half of the rest, and the last one all of it. @default `attemptTimeoutMs` is the only limit
    */
   readonly timeoutMs?: number;
-  /** Counts the call as one of the tool's in `health`; a caller that judges the answer counts it itself. @default true */
-  readonly counted?: boolean;
   /** Reports the start of a provider: at most once for each of the tool's. @default none */
   readonly onStart?: (provider: string) => void;
   /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. @default none */
   readonly onEnd?: (provider: string) => void;
 }
-
-type StartAndEnd = Required<Pick<CallOptions, 'onStart' | 'onEnd'>>;
 
 /** A provider's answer, and the way to it. */
 export interface Routed {
@@ -92,57 +87,15 @@ export class ProviderRouter {
    * waiting for a backoff.
    * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when
    * a deadline fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts as a
-   * failure, of the tool and of the provider that was silent.
+   * failure of the provider that was silent.
    * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
-    const { repeatable, counted = true, timeoutMs = Infinity, onStart, onEnd } = options;
+    const { repeatable, timeoutMs = Infinity, onStart, onEnd } = options;
     const { signal } = context;
     if (signal?.aborted) throw abortError(signal);
-    const startedAt = this.#options.clock.elapsed();
-    let running = 0;
-    const work: StartAndEnd = {
-      onStart: (provider) => {
-        running++;
-        tellSafely(onStart, provider);
-      },
-      onEnd: (provider) => {
-        running--;
-        tellSafely(onEnd, provider);
-      },
-    };
-    const record = (success: boolean, provider?: string) => {
-      const latencyMs = this.#options.clock.elapsed() - startedAt;
-      if (counted)
-        this.#health.record({
-          kind: 'tool',
-          name: this.#options.toolName,
-          success,
-          latencyMs,
-          ...(provider !== undefined && { provider }),
-          ...(running > 0 && { abandoned: true }),
-        });
-    };
-    try {
-      const routed = await this.#route(input, context, repeatable, startedAt + timeoutMs, work);
-      record(!isFailure(routed.value), routed.provider);
-      return routed;
-    } catch (error) {
-      await untilQuiet(() => running);
-      // A caller that gave up says nothing about the tool.
-      if (!signal?.aborted || isTimeout(signal.reason)) record(false);
-      throw error;
-    }
-  }
-
-  async #route(
-    input: unknown,
-    context: ToolContext,
-    repeatable: boolean,
-    deadline: number,
-    { onStart, onEnd }: StartAndEnd,
-  ): Promise<Routed> {
     const { clock, attemptTimeoutMs } = this.#options;
+    const deadline = clock.elapsed() + timeoutMs;
     const attempts: Attempt[] = [];
     const errors: unknown[] = [];
     for (const [place, slot] of this.#slots.entries()) {
@@ -150,7 +103,7 @@ export class ProviderRouter {
       const note = (attempt: Omit<Attempt, 'provider'>) =>
         attempts.push(Object.freeze({ provider, ...attempt }));
       const share = () => this.#shareOf(deadline, place);
-      const pass = await this.#admit(slot, context.signal, share);
+      const pass = await this.#admit(slot, signal, share);
       if (typeof pass === 'string') {
         note({ status: 'skipped', reason: pass });
         continue;
@@ -162,8 +115,8 @@ export class ProviderRouter {
         clock,
         timeoutMs,
         label: provider,
-        onStart: () => onStart(provider),
-        onEnd: () => onEnd(provider),
+        onStart: () => tellSafely(onStart, provider),
+        onEnd: () => tellSafely(onEnd, provider),
       });
       const latencyMs = clock.elapsed() - attemptedAt;
       if (result.status === 'aborted') {
@@ -187,10 +140,7 @@ export class ProviderRouter {
       note({ status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
       // The caller's own time may be up: then no other provider is awaited.
-      if (
-        context.signal?.aborted ||
-        (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE'))
-      )
+      if (signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE')))
         throw result.error;
     }
     throw this.#exhausted(attempts, errors);
@@ -253,9 +203,4 @@ export class ProviderRouter {
       },
     );
   }
-}
-
-/** Returns true for a tool's result that reports its failure. */
-function isFailure(value: unknown): boolean {
-  return isToolResult(value) && value.status === 'error';
 }

@@ -74,7 +74,6 @@ export class ProviderSlot {
   readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
   readonly #config: Readonly<Record<string, unknown>>;
   #made: Made | undefined;
-  #missing = '';
   #state: ProviderState = AVAILABLE;
 
   constructor(
@@ -233,16 +232,12 @@ export class ProviderSlot {
     let made = this.#made;
     if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
       made = this.#make();
-    if ('provider' in made) {
-      const missing = this.#missingCredentials(made.provider);
-      // It was made without credentials that have come since.
-      if (missing === '' && this.#missing !== '') made = this.#make();
-      this.#missing = missing;
-    }
-    this.#made = made;
-    if ('reason' in made || this.#missing === '') return made;
-    const reason = `expected the credentials ${this.#missing}, got none from its configuration and the environment; set them`;
-    return { reason, at: clock.elapsed() };
+    const missing = 'provider' in made ? this.#missingCredentials(made.provider) : '';
+    // Made without its credentials, it is made again when they have come.
+    this.#made = missing === '' ? made : undefined;
+    if (missing === '') return made;
+    const reason = `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
+    return { reason, at: 0 };
   }
 
   #make(): Made {

@@ -22,7 +22,7 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool whose calls are counted in `health` and named in events. */
+  /** The tool that is named in events, and in the names of its providers in `health`. */
   readonly toolName: string;
   /** The providers as declared with the tool; two of the same name and configuration are one. */
   readonly providers: readonly ToolProvider[];
@@ -36,7 +36,7 @@ export interface ProviderRouterOptions {
   readonly clock?: Clock;
   /** Returns random numbers for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
-  /** The log that counts calls. @default a RollingHealth of the router's own */
+  /** The log that counts the calls of each provider; whoever judges the answers counts the tool's. @default a RollingHealth of the router's own */
   readonly health?: HealthLog;
   /** Hears of failures, changes of provider and backoffs. @default none */
   readonly onEvent?: (event: ToolEvent) => void;

@@ -107,7 +107,7 @@ function resultOfAbort(signal: AbortSignal): AttemptResult {
 }
 
 /** Returns true for the reason of a deadline, from the platform's `AbortSignal.timeout` or this library's errors. */
-export function isTimeout(reason: unknown): boolean {
+function isTimeout(reason: unknown): boolean {
   return (
     isToolError(reason, 'TIMEOUT') ||
     (reason instanceof DOMException && reason.name === 'TimeoutError')

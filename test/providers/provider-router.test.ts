@@ -303,7 +303,6 @@ describe('ProviderRouter', () => {
         state: 'available',
         metrics: { success: 1, failure: 0 },
       });
-      expect(health.summary('tool', 'search')).toMatchObject({ total: 1, success: 0 });
     },
   );
 
@@ -365,7 +364,6 @@ describe('ProviderRouter', () => {
       code: 'ABORTED',
     });
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
-    expect(health.lifetime('tool', 'search').total).toBe(0);
     expect(a.calls).toBe(1);
   });
 
@@ -381,7 +379,6 @@ describe('ProviderRouter', () => {
     await expect(result).rejects.toBe(late);
     expect(b.calls).toBe(0);
     expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1 });
-    expect(health.lifetime('tool', 'search')).toMatchObject({ total: 1, failure: 1 });
   });
 
   it('says TIMEOUT when the platform’s own deadline passes', async () => {
@@ -496,15 +493,13 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()).toHaveLength(1);
   });
 
-  it('counts every call of the tool once and every attempt of a provider', async () => {
+  it('counts every attempt of a provider', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const health = new RollingHealth();
     const { call, router } = routerOf({ a, b }, { health });
     await call();
     await call();
-    expect(health.summary('tool', 'search')).toMatchObject({ total: 2, success: 2 });
-    expect(health.lastProvider('search')).toBe('b');
     const [first, second] = router.snapshot();
     expect(health.summary('provider', providerHealthName('search', first!.identity))).toMatchObject(
       { total: 1, success: 0 },

@@ -122,9 +122,14 @@ const CASES: readonly NamedRun[] = [
       await store.compareAndSet('short', undefined, 'a', { ttlMs: 1_000 });
       assert.equal(await store.compareAndSet('short', 'a', 'b', { ttlMs: 'keep' }), true);
       await store.compareAndSet('for good', undefined, 'a', { ttlMs: 'keep' });
+      await store.append('list', 'a', { max: 2, ttlMs: 1_000 });
       await advance(1_020);
       assert.equal(await store.get('short'), undefined);
       assert.equal(await store.get('for good'), 'a');
+      assert.equal(await store.compareAndSet('short', undefined, 'c', { ttlMs: 'keep' }), true);
+      assert.equal(await store.get('short'), 'c');
+      assert.equal(await store.append('list', 'b', { max: 2 }), 1);
+      assert.deepEqual(await store.read('list'), ['b']);
     },
   ],
   [

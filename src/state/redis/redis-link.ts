@@ -13,7 +13,7 @@ const NO_ANSWER = new Error('no answer');
  * The connection to one Redis, which the package `redis` restores by itself.
  *
  * It is up once a ping was answered in time. A command without an answer in time takes it down, so that only the first
- * of several commands waits for a silent Redis. The next answer, or a new connection, is a reason to ping again.
+ * of several commands waits for a silent Redis. The client goes on pinging: its next answer brings the link up again.
  */
 export class RedisLink {
   readonly availability = new Listeners<boolean>();
@@ -91,7 +91,7 @@ export class RedisLink {
     }
   }
 
-  /** Waits for an answer. One that comes too late shows that Redis answers again. */
+  /** Waits for an answer; one that comes too late is dropped. */
   async #inTime(reply: Promise<unknown>): Promise<unknown> {
     let stopTimer: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -103,13 +103,6 @@ export class RedisLink {
     });
     try {
       return await Promise.race([reply, late]);
-    } catch (error) {
-      if (error === NO_ANSWER)
-        reply.then(
-          () => this.#ping(),
-          () => undefined,
-        );
-      throw error;
     } finally {
       stopTimer?.();
     }
