@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/core/errors.js';
 import { RedisStateStore, type StateStore } from '../../src/state.js';
@@ -284,5 +286,20 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await store.close();
     expect((await waiting).codes).toEqual(REFUSED);
     server.resume();
+  });
+
+  it('leaves no connection behind when it is closed between two attempts to connect', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    listener.close();
+    await once(listener, 'close');
+    const early = await RedisStateStore.connect({ url: `redis://127.0.0.1:${port}` });
+    await early.close();
+    listener.listen(port, '127.0.0.1');
+    const [socket] = (await once(listener, 'connection')) as [Socket];
+    socket.resume();
+    await once(socket, 'close');
+    listener.close();
   });
 });
