@@ -307,16 +307,14 @@ export function tellSafely<T>(listener: ((value: T) => void) | undefined, value:
   }
 }
 
+type OnResult = (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
+
 /** Asks a provider at intervals whether it can be used; callers that need the answer share one question. */
 class HealthCheck {
   readonly #provider: Provider;
-  readonly #options: Pick<CheckedRouterOptions, 'clock' | 'checkTimeoutMs'>;
+  readonly #options: CheckedRouterOptions;
   readonly #intervalMs: number;
-  readonly #onResult: (
-    result: CheckResult,
-    previous: CheckResult | undefined,
-    latencyMs: number,
-  ) => void;
+  readonly #onResult: OnResult;
   #startedAt = -Infinity;
   #running: Promise<void> | undefined;
   last: CheckResult | undefined;
@@ -326,7 +324,7 @@ class HealthCheck {
     provider: Provider,
     options: CheckedRouterOptions,
     intervalMs: number,
-    onResult: (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void,
+    onResult: OnResult,
   ) {
     this.#provider = provider;
     this.#options = options;

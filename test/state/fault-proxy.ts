@@ -16,8 +16,9 @@ export class FaultProxy {
   resetEvery = 0;
   /** Whether of the next reply only the first half arrives before the connection is reset. */
   truncating = false;
-  /** How many connections were accepted. */
+  /** How many connections were accepted, and pieces of data came for the server. */
   accepted = 0;
+  pieces = 0;
 
   private constructor(targetPort: number) {
     this.targetPort = targetPort;
@@ -86,6 +87,7 @@ export class FaultProxy {
     }
     client.on('data', (data) => {
       pieces += 1;
+      this.pieces += 1;
       if (this.resetEvery > 0 && pieces % this.resetEvery === 0) client.resetAndDestroy();
       else {
         // In order, also when the delay changes meanwhile.

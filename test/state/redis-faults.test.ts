@@ -244,6 +244,14 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([false, true]);
   });
 
+  it('keeps the connection of a store that nobody uses', async () => {
+    const before = proxy.accepted;
+    const pieces = proxy.pieces;
+    await eventually(() => proxy.pieces >= pieces + 10, 'ten pings are sent');
+    expect(changes).toEqual([]);
+    expect(proxy.accepted).toBe(before);
+  });
+
   it('starts without its Redis and works once that is there', async () => {
     await server.kill();
     const early = await RedisStateStore.connect({ url: server.url });
