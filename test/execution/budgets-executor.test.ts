@@ -110,21 +110,6 @@ describe('a budget', () => {
     expect(await limited([{ per: 'principal', calls: 0 }]).callsMade(2)).toBe(0);
   });
 
-  it('with a window lets so many calls through within any such time, and up to an eighth more of it', async () => {
-    const { callsMade, clock } = limited([{ per: 'principal', calls: 2, windowMs: 800 }]);
-    expect(await callsMade(1)).toBe(1);
-    clock.advance(600);
-    expect(await callsMade(2)).toBe(1);
-    clock.advance(299);
-    expect(await callsMade(1)).toBe(0);
-    clock.advance(1);
-    expect(await callsMade(3)).toBe(1);
-    clock.advance(599);
-    expect(await callsMade(1)).toBe(0);
-    clock.advance(1);
-    expect(await callsMade(3)).toBe(1);
-  });
-
   it('that has room takes nothing when another has none', async () => {
     const { executor, callsMade } = limited([
       { per: 'principal', calls: 4 },

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
-import type {
-  Approval,
-  ExecuteOptions,
-  ToolExecutorOptions,
-  ToolOutcome,
-} from '../../src/index.js';
+import type { Approval, ExecuteOptions, ToolOutcome } from '../../src/index.js';
 import {
   allowAll,
   anyTool,
@@ -426,62 +421,5 @@ describe('what never settles around a call does not hold it past its deadline', 
       { timeoutMs: 300, telemetry: { around: never } },
     );
     expect(await outcomeAfter(300, world)).toMatchObject({ status: 'ok', value: 'done' });
-  });
-
-  const hungStore = () => {
-    const store = new FailingStore();
-    store.before = never;
-    return store;
-  };
-
-  it('a store: a cached tool answers without it', async () => {
-    const outcome = await outcomeAfter(
-      1_000,
-      setup([reader('read', () => 'answer', { cacheTtlMs: 1_000 })], {
-        timeoutMs: 1_000,
-        store: hungStore(),
-      }),
-    );
-    expect(outcome).toMatchObject({ status: 'ok', value: 'answer' });
-  });
-
-  it('a store: a write answers without it, and others are told later', async () => {
-    const world = setup([writer('save', () => 'saved', { category: 'x' })], {
-      timeoutMs: 1_000,
-      store: hungStore(),
-      policy: allowAll,
-    });
-    expect(await outcomeAfter(1_000, world, {}, 'save')).toMatchObject({ status: 'ok' });
-    expect(world.events.map(({ type }) => type)).toContain('state-unavailable');
-  });
-
-  it.each<[string, Partial<ToolExecutorOptions>]>([
-    ['budgets', { budgets: [{ per: 'principal', calls: 5 }], policy: allowAll }],
-    ['approvals', { confirm: () => true }],
-  ])('a store: %s refuse', async (_, options) => {
-    let runs = 0;
-    const outcome = await outcomeAfter(
-      1_000,
-      setup([writer('save', () => ++runs)], { timeoutMs: 1_000, store: hungStore(), ...options }),
-      {},
-      'save',
-    );
-    expect(outcome).toMatchObject({ status: 'error', code: 'STATE_UNAVAILABLE' });
-    expect(runs).toBe(0);
-  });
-
-  it('a store that answers again is used again', async () => {
-    const store = hungStore();
-    const world = setup([reader('read', () => 1)], {
-      timeoutMs: 1_000,
-      store,
-      budgets: [{ per: 'principal', calls: 5 }],
-    });
-    expect(await outcomeAfter(1_000, world)).toMatchObject({ code: 'STATE_UNAVAILABLE' });
-    store.before = () => undefined;
-    await world.clock.advanceAsync(2_000);
-    await outcomeAfter(0, world); // Asks whether it is back.
-    expect(await outcomeAfter(0, world)).toMatchObject({ status: 'ok' });
-    expect(world.events.map(({ type }) => type)).toContain('state-available');
   });
 });
