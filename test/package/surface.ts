@@ -175,8 +175,8 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
   'tooldex/providers': {
     values: [
       'ProviderRouter',
-      'RollingHealth',
       'PublishedHealth',
+      'RollingHealth',
       'exponentialBackoff',
       'providerHealthName',
     ],
