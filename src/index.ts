@@ -56,7 +56,6 @@ export { SafetyPolicy, type SafetyPolicyOptions } from './safety/safety-policy.j
 export type { PolicyRule } from './safety/policy-rule.js';
 export type {
   CallContext,
-  CheckedCall,
   Confirm,
   Decision,
   GrantScope,

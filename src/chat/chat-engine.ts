@@ -48,7 +48,7 @@ type OnToolError = (
 ) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
 /** A model, tools, and how they are used. It is given with every call; no session keeps it. */
-export interface ChatEngine extends Omit<CallContext, 'mode' | 'userText' | 'flow'> {
+export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   /** A model of the AI SDK, or a function that stands for one. */
   readonly model: LanguageModel | ModelStep;
   /** Runs the tools. Without one they run under the default policy, and which calls of sessions ran is remembered for as long as `tools` is the same object; no answers are. */

@@ -220,7 +220,7 @@ function withoutHalfDone(state: ChatState): ChatState {
  */
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
   const { maxTurns, haltWhen, mode, executor, registry } = run.engine;
-  await executor.restoreFlow(run.options.conversationId, await flowOfThread(run.state, registry));
+  await executor.addFlow(run.options.conversationId, flowOfThread(run.state, registry));
   const { end: before, ...open } = run.state;
   if (before !== undefined) await run.save(Object.freeze(open)); // A run that goes on has not ended.
   const first = open.openTurn === undefined ? 0 : open.openTurn.index + 1;

@@ -1,5 +1,4 @@
 import { previewDigestOf } from '../safety/approvals.js';
-import { userTextOf } from './thread-flow.js';
 import { dangerRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
@@ -28,7 +27,7 @@ import {
   type TurnEnd,
 } from './chat-state.js';
 import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
-import { callsIn, cloneMessage, type ToolOutput } from './thread.js';
+import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
 /** The output of a settled call for the model, and the end of the run if the call is one. */
@@ -140,8 +139,6 @@ async function executeAll(
         ...(policyMode !== undefined && { mode: policyMode }),
         ...(context !== undefined && { context }),
         ...(approvals.length > 0 && { approvals }),
-        userText: userTextOf(run.state.messages),
-        madeWith: madeTogether(run.state),
         conversationId,
         signal: run.signal,
         confirm: (pending) => answerOf(byId.get(pending.callId), pending),
@@ -171,17 +168,6 @@ async function executeAll(
   } finally {
     stopListening();
   }
-}
-
-/** Returns the ids of the open turn's calls, without those that name another call of the conversation: what that has read, the model had seen. */
-function madeTogether({ openTurn, messages, flow = {} }: ChatState): readonly string[] {
-  const before = new Set([
-    ...Object.values(flow).map(({ callId }) => callId),
-    ...messages.flatMap((message) =>
-      message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [],
-    ),
-  ]);
-  return (openTurn?.calls ?? []).flatMap(({ callId }) => (before.has(callId) ? [] : [callId]));
 }
 
 /**

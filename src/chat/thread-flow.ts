@@ -1,9 +1,8 @@
 import type { Flow, FlowCause } from '../core/flow.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { flowAfter } from '../safety/call-flow.js';
-import { checkInput } from '../tool/check-input.js';
+import { readBy } from '../safety/call-flow.js';
 import { argumentsOf, type ChatState } from './chat-state.js';
-import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './thread.js';
+import { callsIn, ownCallsIn, type AssistantMessage } from './thread.js';
 
 /**
  * Returns what was read in a stored chat, as it says and as its calls tell: a process that goes on with it may not have seen them run,
@@ -11,10 +10,10 @@ import { callsIn, ownCallsIn, type AssistantMessage, type ChatMessage } from './
  *
  * A call of a tool that is not known here may have read anything.
  */
-export async function flowOfThread(
+export function flowOfThread(
   { messages, openTurn, flow: stored = {} }: ChatState,
   registry: ToolMetadataRegistry,
-): Promise<Flow> {
+): Flow {
   const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap(
     (message) => (message.role === 'assistant' ? [message] : []),
   );
@@ -33,12 +32,10 @@ export async function flowOfThread(
   );
   for (const call of [...closed, ...open]) {
     const entry = registry.get(call.name);
-    // As the schema gives it, with its defaults: that is what the tool was called with.
-    const checked = entry?.flowFor === undefined ? undefined : await checkInput(entry, call.input);
     flow =
       entry === undefined
         ? { ...anythingBy(call.name, call.id, 0), ...flow }
-        : flowAfter(flow, checked?.ok === true ? { ...call, input: checked.value } : call, entry);
+        : { ...flow, ...readBy(entry, call, flow) };
     if (flow.private !== undefined && flow.untrusted !== undefined) break;
   }
   return flow;
@@ -53,15 +50,4 @@ export function flowOfService(message: AssistantMessage, at: number): Flow {
 function anythingBy(toolName: string, callId: string, at: number): Flow {
   const cause: FlowCause = { toolName: toolName.slice(0, 128), callId, at, inferred: true };
   return { private: cause, untrusted: cause };
-}
-
-/** Returns what the user typed: the texts of their messages, and no files. */
-export function userTextOf(messages: readonly ChatMessage[]): readonly string[] {
-  return messages.flatMap((message) => {
-    if (message.role !== 'user') return [];
-    if (typeof message.content === 'string') return [message.content];
-    return message.content.flatMap((part) =>
-      part.type === 'text' && typeof part['text'] === 'string' ? [part['text']] : [],
-    );
-  });
 }

@@ -38,7 +38,6 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'INVALID_SNAPSHOT',
   'STALE_SESSION',
   'MODEL_FAILED',
-  'ABANDONED_RUNNING',
 ] as const);
 /** The code of a `ToolError`: stable, for programs to tell errors apart. */
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];

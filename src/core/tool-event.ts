@@ -39,6 +39,8 @@ export type ToolEvent =
     })
   /** The call is going to read what the conversation had not read yet; `from` is the host that its arguments name. */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
+  /** A tool that declares what it reads runs without a conversation, so nothing can be kept of it; reported once. */
+  | (CallFacts & { readonly type: 'flow-unknown' })
   | (CallFacts & { readonly type: 'call-started' })
   | (CallFacts & { readonly type: 'call-progress'; readonly progress: unknown })
   | (CallFacts & {
@@ -53,7 +55,7 @@ export type ToolEvent =
       /** The work of the call still ran when it was answered. */
       readonly abandoned?: true;
     })
-  /** The work of a call goes on a while after the answer; reported at most once a call. */
+  /** The call is answered while its work goes on. */
   | (CallFacts & { readonly type: 'call-abandoned' })
   /** The answer of a cached tool is neither looked up nor kept, because the state it belongs to is unknown. */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })

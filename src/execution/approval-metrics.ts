@@ -1,5 +1,4 @@
-import type { Listeners } from '../core/listeners.js';
-import type { ToolEvent } from '../core/tool-event.js';
+import { RecentMap } from '../core/recent-map.js';
 
 /** The counts of questions to users, of their answers, and of calls that a grant spared the question. */
 interface ApprovalCounts {
@@ -15,48 +14,28 @@ export interface ApprovalMetrics extends ApprovalCounts {
   readonly byConversation: Readonly<Record<string, ApprovalCounts>>;
 }
 
-type Counts = { -readonly [Each in keyof ApprovalCounts]: number };
-
-const COUNTED = {
-  requested: 'asked',
-  granted: 'granted',
-  denied: 'denied',
-  covered: 'coveredByGrants',
-} as const;
+const NONE: ApprovalCounts = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
 const MOST_CONVERSATIONS = 1_000;
-const none = (): Counts => ({ asked: 0, granted: 0, denied: 0, coveredByGrants: 0 });
 
-/** Counts the approvals that an executor tells of. @returns a function that reads the counts. */
-export function countApprovals(listeners: Listeners<ToolEvent>): () => ApprovalMetrics {
-  const all = none();
-  const byTool = new Map<string, Counts>();
-  const byConversation = new Map<string, Counts>();
-  listeners.add((event) => {
-    if (event.type !== 'approval' || event.state === 'redeemed' || event.state === 'refused')
-      return;
-    const counted = COUNTED[event.state];
-    all[counted] += 1;
-    countsOf(byTool, event.toolName)[counted] += 1;
-    if (event.conversationId === undefined) return;
-    const counts = countsOf(byConversation, event.conversationId);
-    counts[counted] += 1;
-    byConversation.delete(event.conversationId);
-    byConversation.set(event.conversationId, counts);
-    if (byConversation.size > MOST_CONVERSATIONS)
-      byConversation.delete(byConversation.keys().next().value!);
-  });
-  return () =>
-    Object.freeze({ ...all, byTool: plain(byTool), byConversation: plain(byConversation) });
-}
+/** Counts what users are asked and answer. */
+export class ApprovalCounter {
+  #all = NONE;
+  readonly #byTool = new Map<string, ApprovalCounts>();
+  readonly #byConversation = new RecentMap<string, ApprovalCounts>(MOST_CONVERSATIONS);
 
-function countsOf(by: Map<string, Counts>, name: string): Counts {
-  let counts = by.get(name);
-  if (counts === undefined) by.set(name, (counts = none()));
-  return counts;
-}
+  add(counted: keyof ApprovalCounts, toolName: string, conversationId: string | undefined): void {
+    const more = (counts = NONE) => ({ ...counts, [counted]: counts[counted] + 1 });
+    this.#all = more(this.#all);
+    this.#byTool.set(toolName, more(this.#byTool.get(toolName)));
+    if (conversationId !== undefined)
+      this.#byConversation.set(conversationId, more(this.#byConversation.get(conversationId)));
+  }
 
-function plain(by: ReadonlyMap<string, Counts>): Readonly<Record<string, ApprovalCounts>> {
-  return Object.freeze(
-    Object.fromEntries([...by].map(([name, counts]) => [name, Object.freeze({ ...counts })])),
-  );
+  read(): ApprovalMetrics {
+    return Object.freeze({
+      ...this.#all,
+      byTool: Object.freeze(Object.fromEntries(this.#byTool)),
+      byConversation: Object.freeze(Object.fromEntries(this.#byConversation)),
+    });
+  }
 }

@@ -1,95 +1,57 @@
 import { pauseFor, untilQuiet } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isWriting } from '../core/enum-order.js';
-import { AccessMode } from '../core/enums.js';
+import { AccessMode, ExecutionCategory } from '../core/enums.js';
 import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
-import { followLimits } from '../core/time-limit.js';
 import { digestOf, type Json } from '../core/plain-data.js';
+import { followLimits } from '../core/time-limit.js';
 import { exponentialBackoff } from '../providers/exponential-backoff.js';
 import type { ProviderFactory, ProviderSnapshot } from '../providers/provider.js';
 import { ProviderRouter } from '../providers/provider-router.js';
 import { requireRoutingOptions } from '../providers/router-options.js';
 import { isTransient } from '../providers/run-attempt.js';
-import type { Approval } from '../safety/approvals.js';
 import type { OutcomeBody } from '../safety/calls.js';
-import { renewedTool } from '../tool/tool-definition.js';
 import { isToolResult } from '../tool/outcome.js';
+import { renewedTool, type ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ApprovalDesk } from './approval-desk.js';
 import { isAroundError, runAround, type AroundStack } from './around.js';
-import type { ResultCache, Worked } from './result-cache.js';
-import type { AcceptedInput } from './call-checker.js';
-import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
-import type { Budgets } from './budgets.js';
-import type { Places } from './places.js';
+import type { AcceptedCall } from './call-judge.js';
+import type { ExecutorFrame } from './executor-options.js';
+import type { Place, Places } from './places.js';
 import { aroundFailure, failure, readResult, thrownFailure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
-import { aborted, assertWanted, withDeadline, type Settled } from './with-deadline.js';
+import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
 /** Shorter than a provider's backoff: a user is waiting for this call. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
-/** The end of a call of which nothing was run, and for which approval is asked again. */
-const OUTDATED: OutcomeBody = Object.freeze({
-  status: 'denied',
-  reason: 'its approval does not count any more',
-  rule: 'approval',
-  danger: 'critical',
-});
-
-interface WorkerParts {
-  readonly desk: ApprovalDesk;
-  readonly budgets: Budgets | undefined;
-  readonly cache: ResultCache;
-  readonly places: Places;
-}
-
-/** A call that may run. */
-export interface RunnableCall extends AcceptedInput {
-  readonly approval?: Approval | undefined;
-  /** The functions in use when it was looked for in the cache. */
+/** A call that is about to start. */
+interface StartingCall extends AcceptedCall {
+  readonly isApproved: boolean;
   readonly arounds: AroundStack;
-  /** Returns true if the decision over the call does not count any more. */
-  readonly isStale: (waited: boolean) => boolean;
-  /** Asks the policy again, right before the call starts; an outcome forbids the call. */
-  readonly forbiddenNow: () => Promise<OutcomeBody | undefined>;
-  /** Returns true if the call would do something else by now than what was approved; it is then not run. */
-  readonly isOutdated: () => Promise<boolean>;
-  /** Uses up the grant on which the decision rests, if there is one; false forbids the call. */
-  readonly useGrant: (looksOnly?: boolean) => Promise<boolean>;
-  /** @throws ToolError when the tool was replaced or removed since the call was judged. */
-  readonly assertCurrent: () => void;
+  readonly place: Place;
 }
 
-/** The work of one call: how many handlers and providers run, and what is told of their end after the answer. */
-interface CallWork {
+/** The work of one call: how many functions and providers run, and whether the call is answered. */
+interface Work {
   running: number;
-  answered: boolean;
-  ended: (() => void) | undefined;
+  isAnswered: boolean;
+  readonly place: Place;
   /** The tool's own part in a call with functions around it. */
   inner?:
     | { readonly state: 'idle' | 'running' }
     | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
 }
 
-/** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
-export function isRepeatable(entry: ToolEntry): boolean {
-  return (
-    (entry.accessMode === AccessMode.READONLY && !entry.inferred.includes('accessMode')) ||
-    entry.idempotencyKey === true
-  );
-}
+type Ended = Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>;
 
-/**
- * Runs a call that may run: waits for its place, reserves its budget, uses its approval up, and does the tool's work, by its
- * function or by its providers, in time, and again where that is safe.
- */
+/** Does the work of calls, by the tool's function or its providers: in time, and again where that is safe. */
 export class CallWorker {
   readonly #frame: ExecutorFrame;
-  readonly #parts: WorkerParts;
+  readonly #places: Places;
+  readonly #dropCached: (entry: ToolEntry) => void;
   readonly #factories: ReadonlyMap<string, ProviderFactory>;
   readonly #routers = new Map<
     string,
@@ -97,40 +59,13 @@ export class CallWorker {
   >();
 
   /** @throws ToolError `INVALID_ARGUMENT` naming the option of `routing` that is wrong. */
-  constructor(frame: ExecutorFrame, parts: WorkerParts) {
+  constructor(frame: ExecutorFrame, places: Places, dropCached: (entry: ToolEntry) => void) {
     if (frame.routing !== undefined) requireRoutingOptions(frame.routing);
     this.#frame = frame;
-    this.#parts = parts;
+    this.#places = places;
+    this.#dropCached = dropCached;
     const { providers = {} } = frame;
     this.#factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
-  }
-
-  async work(running: RunningCall, call: RunnableCall): Promise<Worked<OutcomeBody>> {
-    const { places } = this.#parts;
-    const { entry } = call;
-    places.assertIdle(entry);
-    const free = places.tryEnter(entry);
-    const place = free ?? (await places.enter(entry, running.options.signal));
-    const work: CallWork = { running: 0, answered: false, ended: undefined };
-    try {
-      const result =
-        (await this.#prepare(running, call, free === undefined)) ??
-        (await this.#start(running, call, work));
-      const keep =
-        result.status === 'ok'
-          ? { value: result.value, ...(result.content && { content: result.content }) }
-          : undefined;
-      return { result, keep, aborted: isAborted(result) };
-    } finally {
-      if (work.answered && work.running > 0)
-        work.ended = places.keep(running.owner, entry, place, () =>
-          running.tell({ type: 'call-abandoned' }),
-        );
-      else {
-        place.leaveAll();
-        place.leaveTool();
-      }
-    }
   }
 
   /** @throws ToolError `NOT_EXECUTABLE` for a tool that has neither a function nor providers. */
@@ -159,94 +94,50 @@ export class CallWorker {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
-  /** Does what comes before the start. An approval is used up last: it is not lost for a call that is not going to run. */
-  async #prepare(
-    running: RunningCall,
-    { entry, approval, isStale, forbiddenNow, isOutdated, useGrant, assertCurrent }: RunnableCall,
-    waited: boolean,
-  ): Promise<OutcomeBody | undefined> {
-    const { desk, budgets } = this.#parts;
-    const { options } = running;
-    const assertStill = () => {
-      assertWanted(options.signal, entry.name);
-      assertCurrent();
-    };
-    assertStill();
-    const forbidden = isStale(waited) ? await forbiddenNow() : undefined;
-    if (forbidden !== undefined) return forbidden;
-    if ((await isOutdated()) || !(await useGrant(true))) return OUTDATED;
-    if (approval !== undefined && (budgets !== undefined || options.onStart !== undefined))
-      await desk.assertUnused(running, approval);
-    if (budgets !== undefined) await budgets.reserve(entry, options);
-    assertStill();
-    if (options.onStart !== undefined) await this.#announce(running, entry, options.onStart);
-    assertStill();
-    if (approval !== undefined) await desk.redeem(running, approval);
-    else if (!(await useGrant())) return OUTDATED;
-    assertStill();
-    return undefined;
-  }
-
-  async #announce(
-    { call, options }: RunningCall,
-    { name, timeoutMs = this.#frame.timeoutMs }: ToolEntry,
-    onStart: NonNullable<ExecuteOptions['onStart']>,
-  ): Promise<void> {
-    const told = await withDeadline(() => onStart(call), {
-      clock: this.#frame.clock,
-      timeoutMs,
-      signal: options.signal,
-    });
-    if (told.kind === 'threw') throw told.error;
-    if (told.kind === 'aborted') throw aborted(name);
-    if (told.kind === 'timeout')
-      throw new ToolError(
-        'TIMEOUT',
-        `Expected onStart of ${name} to end within ${timeoutMs} ms, got no end of it. The tool was not started.`,
-        { details: { timeoutMs } },
-      );
-  }
-
-  async #start(running: RunningCall, call: RunnableCall, work: CallWork): Promise<OutcomeBody> {
+  /** Does the work of a call, and says what became of it. */
+  async run(run: RunningCall, call: StartingCall): Promise<OutcomeBody> {
     const { clock, exposeErrors, health } = this.#frame;
     const { entry, raw } = call;
+    const work: Work = { running: 0, isAnswered: false, place: call.place };
     const startedAt = clock.elapsed();
-    running.tell({ type: 'call-started' });
-    let result: OutcomeBody;
+    run.tell({ type: 'call-started' });
+    let body: OutcomeBody;
     let isAroundsOwn = false;
     try {
-      const ended = await this.#runInTime(running, call, work);
-      if (ended.kind === 'threw') this.#renew(entry, ended.error);
-      result =
-        ended.kind === 'threw'
-          ? thrownFailure(ended.error, entry.name, exposeErrors)
-          : await readResult(entry, ended.value, (question) =>
-              running.pendingQuestion(entry, raw, question),
-            );
+      const ended = await this.#inTime(run, call, work);
+      if (ended.kind === 'threw') {
+        this.#renew(entry, ended.error);
+        body = thrownFailure(ended.error, entry.name, exposeErrors);
+      } else {
+        const read = readResult(entry, ended.value, (question) =>
+          run.pendingQuestion(entry, raw, question),
+        );
+        body = read instanceof Promise ? await read : read;
+      }
     } catch (error) {
       isAroundsOwn = isAroundError(error);
-      result = isAroundsOwn
-        ? aroundFailure(error as ToolError, running.attempts > 0, exposeErrors)
+      body = isAroundsOwn
+        ? aroundFailure(error as ToolError, run.attempts > 0, exposeErrors)
         : failure(error);
-    } finally {
-      await this.#parts.cache.dropAfter(entry);
     }
-    const { provider, abandoned } = running;
-    const success = hasSucceeded(work, result, isAroundsOwn);
-    const latencyMs =
-      work.inner !== undefined && 'latencyMs' in work.inner
-        ? work.inner.latencyMs
-        : clock.elapsed() - startedAt;
-    if (!isAborted(result) && success !== undefined)
+    if (isWriting(entry.accessMode) || entry.executionCategory === ExecutionCategory.MIXED)
+      this.#dropCached(entry);
+    const success = hasSucceeded(work, body, isAroundsOwn);
+    if (success !== undefined && !(body.status === 'error' && body.code === 'ABORTED')) {
+      const { inner } = work;
       health.record({
         kind: 'tool',
         name: entry.name,
         success,
-        latencyMs,
-        ...(provider !== undefined && { provider }),
-        ...(abandoned && { abandoned }),
+        latencyMs:
+          inner !== undefined && 'latencyMs' in inner
+            ? inner.latencyMs
+            : clock.elapsed() - startedAt,
+        ...(run.provider !== undefined && { provider: run.provider }),
+        ...(run.isAbandoned && { abandoned: true }),
       });
-    return result;
+    }
+    return body;
   }
 
   /** Puts the tool as it is now in the place of one that has changed: the next call is judged by it. */
@@ -258,129 +149,141 @@ export class CallWorker {
   }
 
   /** Returns what the tool returned or threw. @throws ToolError `TIMEOUT` or `ABORTED`. */
-  async #runInTime(
-    running: RunningCall,
-    call: RunnableCall,
-    work: CallWork,
-  ): Promise<Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>> {
+  async #inTime(run: RunningCall, call: StartingCall, work: Work): Promise<Ended> {
     const { entry } = call;
+    const { clock } = this.#frame;
     const { timeoutMs = this.#frame.timeoutMs } = entry;
-    const leftMs = Math.max(1, timeoutMs - running.watchedMs);
+    const leftMs = Math.max(1, timeoutMs - run.watchedMs);
     const settled = await withDeadline<unknown>(
-      (signal) => this.#run(running, call, work, signal, leftMs),
-      { clock: this.#frame.clock, timeoutMs: leftMs, signal: running.options.signal },
+      (stop) => this.#start(run, call, work, stop, leftMs),
+      {
+        clock,
+        timeoutMs: leftMs,
+        signal: run.options.signal,
+      },
     );
-    await untilQuiet(() => work.running);
-    work.answered = true;
-    running.abandoned = work.running > 0;
+    if (work.running > 0) await untilQuiet(() => work.running);
+    work.isAnswered = true;
+    if (work.running > 0) {
+      run.isAbandoned = true;
+      this.#places.abandon(work.place, run.owner, entry);
+      run.tell({ type: 'call-abandoned' });
+    }
     if (settled.kind === 'threw' && isAroundError(settled.error)) throw settled.error;
     if (settled.kind === 'aborted') throw aborted(entry.name);
     if (settled.kind === 'timeout')
       throw new ToolError(
         'TIMEOUT',
-        `Expected an answer of ${entry.name} within ${timeoutMs} ms, got none. Ask for less at once, or give the tool more time.`,
+        `${entry.name} did not answer within ${timeoutMs} ms. Ask for less at once, or give the tool more time.`,
         { details: { timeoutMs } },
       );
     return settled;
   }
 
-  #run(
-    running: RunningCall,
-    call: RunnableCall,
-    work: CallWork,
-    signal: AbortSignal,
-    timeoutMs: number,
-  ): unknown {
-    const { entry, input, raw, approval } = call;
+  #start(run: RunningCall, call: StartingCall, work: Work, stop: Stop, timeoutMs: number): unknown {
+    const { entry, input, raw, isApproved, arounds } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
     // A write that was approved is started once.
-    const repeatable = isRepeatable(entry) && !(approval !== undefined && writes);
-    const context = running.contextFor(
-      entry.digest,
-      writes ? (running.options.idempotencyKey ?? idempotencyKey(running, entry, raw)) : undefined,
-    );
-    const started = () => {
-      work.running++;
-      running.attempts++;
-    };
-    const ended = () => {
-      work.running--;
-      if (work.answered) this.#endLate(running, entry, work);
-    };
-    const start = (stop: AbortSignal, leftMs: number): Promise<unknown> => {
-      if (execute === undefined || this.isRouted(entry))
-        return this.#route(
-          running,
-          entry,
-          { input, context, repeatable, timeoutMs: leftMs, started, ended },
-          stop,
-        );
-      const attempt = async (): Promise<unknown> => {
-        started();
-        try {
-          return await execute(input, { ...context, signal: stop });
-        } finally {
-          ended();
-        }
-      };
+    const repeatable = isRepeatable(entry) && !(isApproved && writes);
+    const key = writes
+      ? (run.options.idempotencyKey ?? idempotencyKey(run, entry, raw))
+      : undefined;
+    const isRouted = execute === undefined || this.isRouted(entry);
+    const start = (within: Stop, leftMs: number): unknown => {
+      const context = run.contextFor(entry.digest, within, key);
+      if (isRouted) return this.#route(run, call, work, context, { repeatable, timeoutMs: leftMs });
+      const attempt = () => this.#attempt(run, call, work, () => execute(input, context));
       return repeatable && this.#frame.maxAttempts > 1
-        ? this.#withRetries(attempt, stop)
+        ? this.#withRetries(attempt, within)
         : attempt();
     };
-    return call.arounds.list.length === 0
-      ? start(signal, timeoutMs)
-      : this.#runInside(running, call, work, { context, signal, timeoutMs, start });
+    return arounds.list.length === 0
+      ? start(stop, timeoutMs)
+      : this.#inside(run, call, work, run.contextFor(entry.digest, stop, key), timeoutMs, start);
+  }
+
+  /** Starts the tool's function once; a promise only if its answer is one. */
+  #attempt(run: RunningCall, call: StartingCall, work: Work, execute: () => unknown): unknown {
+    this.#began(run, work);
+    let returned: unknown;
+    try {
+      returned = execute();
+    } catch (error) {
+      this.#ended(run, call, work);
+      throw error;
+    }
+    if (!isThenable(returned)) {
+      this.#ended(run, call, work);
+      return returned;
+    }
+    return Promise.resolve(returned).then(
+      (value) => {
+        this.#ended(run, call, work);
+        return value;
+      },
+      (error: unknown) => {
+        this.#ended(run, call, work);
+        throw error;
+      },
+    );
+  }
+
+  #began(run: RunningCall, work: Work): void {
+    work.running++;
+    run.attempts++;
+  }
+
+  /** One provider may still hang when another was asked and ended. */
+  #ended(run: RunningCall, { entry }: StartingCall, work: Work): void {
+    work.running--;
+    if (!work.isAnswered) return;
+    run.tell({ type: 'late-result' });
+    this.#dropCached(entry);
+    if (work.running === 0) this.#places.ended(work.place);
   }
 
   /** Does the work inside of the functions around it, and stops work that one of them does not wait for. */
-  async #runInside(
-    running: RunningCall,
-    { entry, raw, arounds }: RunnableCall,
-    work: CallWork,
-    {
-      context,
-      signal,
-      timeoutMs,
-      start,
-    }: {
-      readonly context: ToolContext;
-      readonly signal: AbortSignal;
-      readonly timeoutMs: number;
-      readonly start: (stop: AbortSignal, leftMs: number) => Promise<unknown>;
-    },
+  async #inside(
+    run: RunningCall,
+    { entry, raw, arounds }: StartingCall,
+    work: Work,
+    context: ToolContext,
+    timeoutMs: number,
+    start: (stop: Stop, leftMs: number) => unknown,
   ): Promise<unknown> {
     const { clock } = this.#frame;
     const begunAt = clock.elapsed();
+    const signal = context.signal!;
     const stop = new AbortController();
     followLimits(stop.signal, signal);
     const stopListening = onAbort(signal, () => stop.abort(signal.reason));
-    const call = Object.freeze({
-      tool: entry,
-      id: running.call.id,
-      input: raw,
-      context: Object.freeze({ ...context, signal }),
-    });
     work.inner = { state: 'idle' };
     const startInner = async (): Promise<unknown> => {
       const startedAt = clock.elapsed();
       let state: 'done' | 'failed' = 'failed';
       work.inner = { state: 'running' };
       try {
-        const result = await start(stop.signal, Math.max(1, timeoutMs - (startedAt - begunAt)));
+        const result = await start(stop, Math.max(1, timeoutMs - (startedAt - begunAt)));
         if (!isToolResult(result) || result.status !== 'error') state = 'done';
         return result;
       } catch (error) {
-        if (!work.answered) this.#renew(entry, error); // A function may catch it.
+        if (!work.isAnswered) this.#renew(entry, error); // A function may catch it.
         throw error;
       } finally {
         work.inner = { state, latencyMs: clock.elapsed() - startedAt };
       }
     };
+    const call = Object.freeze({
+      tool: entry,
+      id: run.call.id,
+      input: raw,
+      context: Object.freeze({ ...context }),
+    });
     try {
       return await runAround(arounds.list, call, {
         start: startInner,
-        isOpen: () => !work.answered && !signal.aborted,
+        isOpen: () => !work.isAnswered && !signal.aborted,
         onLeft: () => stop.abort(aborted(entry.name)),
       });
     } finally {
@@ -388,42 +291,32 @@ export class CallWorker {
     }
   }
 
-  /** One provider may still hang when another was asked and ended. */
-  #endLate(running: RunningCall, entry: ToolEntry, work: CallWork): void {
-    running.tell({ type: 'late-result' });
-    void this.#parts.cache.dropAfter(entry);
-    if (work.running === 0) work.ended?.();
-  }
-
   async #route(
-    running: RunningCall,
-    entry: ToolEntry,
-    work: {
-      readonly input: unknown;
-      readonly context: ToolContext;
-      readonly repeatable: boolean;
-      readonly timeoutMs: number;
-      readonly started: () => void;
-      readonly ended: () => void;
-    },
-    signal: AbortSignal,
+    run: RunningCall,
+    call: StartingCall,
+    work: Work,
+    context: ToolContext,
+    options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
-    const { input, context, repeatable, timeoutMs, started, ended } = work;
+    const { entry, input } = call;
     // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
+    const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);
     const stopListening = onAbort(signal, () =>
-      controller.abort(
-        running.options.signal?.aborted === true ? aborted(entry.name) : signal.reason,
-      ),
+      controller.abort(run.options.signal?.aborted === true ? aborted(entry.name) : signal.reason),
     );
     try {
       const { value, provider } = await this.#routerFor(entry).call(
         input,
         { ...context, signal: controller.signal },
-        { repeatable, timeoutMs, onStart: started, onEnd: ended },
+        {
+          ...options,
+          onStart: () => this.#began(run, work),
+          onEnd: () => this.#ended(run, call, work),
+        },
       );
-      running.provider = provider;
+      run.provider = provider;
       return value;
     } finally {
       stopListening();
@@ -443,7 +336,6 @@ export class CallWorker {
       random,
       health,
       onEvent: (event) => listeners.tell(event),
-
       ...(env && { env }),
     });
     this.#routers.set(entry.name, { entry, router });
@@ -455,37 +347,52 @@ export class CallWorker {
    *
    * Only for work that may run more than once. The pause before attempt n + 1 is random between 0 and 100 ms · 2^(n − 1), at most 2 s.
    */
-  async #withRetries(work: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-    const { clock, maxAttempts, random } = this.#frame;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (attempt >= maxAttempts || signal.aborted || !isTransient(error)) throw error;
-        await pauseFor(
-          exponentialBackoff(attempt, { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random }),
-          clock,
-          signal,
-        );
-        if (signal.aborted) throw error;
-      }
+  #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
+    const retry = async (error: unknown): Promise<unknown> => {
+      const { clock, maxAttempts, random } = this.#frame;
+      if (attempt >= maxAttempts || !isTransient(error) || stop.signal.aborted) throw error;
+      const options = { baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, random };
+      await pauseFor(exponentialBackoff(attempt, options), clock, stop.signal);
+      if (stop.signal.aborted) throw error;
+      return this.#withRetries(work, stop, attempt + 1);
+    };
+    try {
+      const answer = work();
+      return answer instanceof Promise ? answer.catch(retry) : answer;
+    } catch (error) {
+      return retry(error);
     }
   }
 }
 
+/** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
+export function isRepeatable({
+  accessMode,
+  inferred,
+  idempotencyKey: isKeyed,
+}: ToolEntry): boolean {
+  return (
+    (accessMode === AccessMode.READONLY && !inferred.includes('accessMode')) || isKeyed === true
+  );
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { readonly then?: unknown }).then === 'function'
+  );
+}
+
 /** Returns whether the tool did its work, as far as that is known of a call in which a function around it may have answered in its place. */
 function hasSucceeded(
-  { inner }: CallWork,
+  { inner }: Work,
   { status }: OutcomeBody,
   isAroundsOwn: boolean,
 ): boolean | undefined {
   if (inner?.state === 'failed') return false;
   if (inner === undefined || inner.state === 'done') return isAroundsOwn || status !== 'error';
   return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;
-}
-
-function isAborted(result: OutcomeBody): boolean {
-  return result.status === 'error' && result.code === 'ABORTED';
 }
 
 /** Derives the key where a call has an identity that lasts, so that a repetition after a crash carries the same key. */

@@ -47,7 +47,7 @@ export interface ToolExecutorOptions {
   readonly approvalTtlMs?: number;
   /** Limits of what all calls together may use. @default none */
   readonly budgets?: readonly Budget[];
-  /** The store of what processes share: approvals, budgets, cached answers, provider health. @default this process's memory */
+  /** The store of what processes share: approvals, grants, budgets, labels, health. @default this process's memory */
   readonly store?: StateStore;
   /** The services behind tools that name providers, by provider name. @default none */
   readonly providers?:
@@ -64,10 +64,6 @@ export interface ToolExecutorOptions {
   readonly maxConcurrent?: number;
   /** Calls of one tool that run at the same time. Tools with `allowParallel: false` always run one by one. @default as `maxConcurrent` */
   readonly maxConcurrentPerTool?: number;
-  /** Milliseconds that a tool's work may take to end after its call was given up; from then on the call is abandoned. @default 1,000 */
-  readonly graceMs?: number;
-  /** Abandoned calls from which on no other call is started, until their work ends or they are released. @default 16 */
-  readonly maxAbandoned?: number;
   /** Repetitions of a call in a conversation without progress. @default 4 */
   readonly maxRepeats?: number;
   /** Answers that are kept of tools with `cacheTtlMs`; 0 keeps none. @default 1,000 */
@@ -91,8 +87,8 @@ export interface ToolExecutorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The options of `check`: who calls, and a signal that gives the call up. */
-export interface CheckOptions extends Omit<CallContext, 'flow'> {
+/** The options of a call that is only judged: who calls, and a signal that gives the call up. */
+export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   /** A policy that is asked beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
   /** Gives the call up when it aborts. @default none */
@@ -102,7 +98,7 @@ export interface CheckOptions extends Omit<CallContext, 'flow'> {
 }
 
 /** The options of one call. */
-export interface ExecuteOptions extends CheckOptions {
+export interface ExecuteOptions extends JudgeOptions {
   /** The user's approval of exactly this call. @default none */
   readonly approval?: Approval;
   /** The function that asks instead of the executor's own, which is asked when this one says `later`. @default the executor's */
@@ -121,11 +117,6 @@ export interface ExecuteOptions extends CheckOptions {
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
   /** Approvals of some of the calls; each finds its call by `callId`. @default none */
   readonly approvals?: readonly Approval[];
-  /**
-   * The ids of all calls that the model made in the same answer, where some of them ran before: what those read has brought about
-   * none of the others. @default these calls
-   */
-  readonly madeWith?: readonly string[];
   /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. @default none */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }
@@ -178,8 +169,6 @@ const schema = once(() =>
     maxAttempts: wholeBetween(1, 10).default(3),
     maxConcurrent: count().default(16),
     maxConcurrentPerTool: count().optional(),
-    graceMs: milliseconds().default(1_000),
-    maxAbandoned: count().default(16),
     maxRepeats: count().default(4),
     cacheEntries: wholeBetween(0).default(1_000),
     cacheSize: wholeBetween(0).default(16 * 2 ** 20),

@@ -1,12 +1,15 @@
-import type { PendingApproval } from '../safety/calls.js';
+import type { Clock } from '../core/clock.js';
 import { readPreview } from '../core/preview.js';
+import type { PendingApproval } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ExecutorFrame } from './executor-options.js';
+import type { Place, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
 /** A user waits for it, and again when the approved call runs. */
 const TIMEOUT_MS = 2_000;
+/** A preview changes nothing: one that hangs gives its place up. */
+const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
 /** The preview that is shown with a call that needs approval, or the reason why there is none. */
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
@@ -15,21 +18,38 @@ type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
  * Returns what a tool says that the call would do. A tool whose preview fails, takes longer than two seconds or answers with
  * something else has none, and the user is told why: the call is then approved by its arguments alone.
  *
+ * @param place the place in which it is made; one that hangs is kept as abandoned.
  * @throws ToolError `ABORTED` when the caller gives up before.
  */
 export async function previewOf(
-  { clock }: ExecutorFrame,
-  running: RunningCall,
+  clock: Clock,
+  places: Places,
+  run: RunningCall,
   { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
+  place?: Place,
 ): Promise<Shown> {
   const { preview } = entry;
   if (preview === undefined) return {};
-  const { reportProgress: _, ...context } = running.contextFor(entry.digest, undefined);
-  const settled = await withDeadline<unknown>((signal) => preview(input, { ...context, signal }), {
-    clock,
-    timeoutMs: TIMEOUT_MS,
-    signal: running.options.signal,
-  });
+  if (place === undefined)
+    return places.within(entry, run.options.signal, (own) =>
+      previewOf(clock, places, run, { entry, input }, own),
+    );
+  let isRunning = true;
+  let kept: Place | undefined;
+  const settled = await withDeadline<unknown>(
+    async (stop) => {
+      try {
+        const { reportProgress: _, ...context } = run.contextFor(entry.digest, stop);
+        return await preview(input, context);
+      } finally {
+        isRunning = false;
+        if (kept !== undefined) places.ended(kept);
+      }
+    },
+    { clock, timeoutMs: TIMEOUT_MS, signal: run.options.signal },
+  );
+  if (settled.kind !== 'returned' && isRunning)
+    places.abandon((kept = { toolName: place.toolName, isFree: true }), run.owner, HARMLESS);
   if (settled.kind === 'aborted') throw aborted(entry.name);
   if (settled.kind === 'timeout')
     return { noPreview: `its preview took longer than ${TIMEOUT_MS} ms` };

@@ -9,9 +9,9 @@ import { plainValue, unshownText } from '../safety/read-outcome.js';
 import { boundInput } from '../tool/bound-input.js';
 import { checkContent, type ContentPart } from '../tool/content.js';
 import { standardIssues } from '../tool/input-issues.js';
-import { isToolResult } from '../tool/outcome.js';
+import { isToolResult, type ToolResult } from '../tool/outcome.js';
 import { questionFields, type Question } from '../tool/question.js';
-import { isStandardSchema } from '../tool/tool-schema.js';
+import { isStandardSchema, type StandardSchema } from '../tool/tool-schema.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 
@@ -33,12 +33,21 @@ const MOST_ISSUES = 20;
  *
  * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
  */
-export async function readResult(
+export function readResult(
   entry: ToolEntry,
   returned: unknown,
   ask: (question: Question) => PendingQuestion,
+): OutcomeBody | Promise<OutcomeBody> {
+  return isToolResult(returned)
+    ? readOwnResult(entry, returned, ask)
+    : checkAnswer(entry, returned);
+}
+
+async function readOwnResult(
+  entry: ToolEntry,
+  returned: ToolResult,
+  ask: (question: Question) => PendingQuestion,
 ): Promise<OutcomeBody> {
-  if (!isToolResult(returned)) return checkAnswer(entry, returned);
   const result = returned as unknown as Readonly<Record<string, unknown>>;
   switch (result['status']) {
     case 'ok': {
@@ -99,40 +108,56 @@ async function readHalt(
     : { ...answer, haltReason: reason };
 }
 
-async function checkAnswer(
+type Answered = Failure | Extract<OutcomeBody, { status: 'ok' }>;
+
+/** Checks an answer; a promise only if the tool's output schema is a Standard Schema. */
+function checkAnswer(
   { name, outputSchema }: ToolEntry,
   returned: unknown,
-): Promise<Failure | Extract<OutcomeBody, { status: 'ok' }>> {
+): Answered | Promise<Answered> {
   const given = returned === undefined ? null : returned;
-  let value: unknown = given;
-  const standard =
-    outputSchema !== undefined && isStandardSchema(outputSchema)
-      ? outputSchema['~standard']
-      : undefined;
-  if (standard !== undefined) {
-    try {
-      const parsed = await standard.validate(given);
-      if (parsed.issues !== undefined)
-        return broken(name, given, standardIssues(parsed.issues, standard.vendor, given as Json));
-      value = parsed.value;
-    } catch {
-      return broken(name, given, [
-        {
-          path: [],
-          message: 'Expected an answer that the schema can check, got one on which it failed.',
-        },
-      ]);
-    }
-  }
-  let data: Json;
+  if (outputSchema === undefined) return checkPlain(name, given, given, undefined);
+  return isStandardSchema(outputSchema)
+    ? checkStandard(name, given, outputSchema['~standard'])
+    : checkPlain(name, given, given, outputSchema);
+}
+
+async function checkStandard(
+  name: string,
+  given: unknown,
+  { validate, vendor }: StandardSchema['~standard'],
+): Promise<Answered> {
   try {
-    ({ data } = plainValue(value));
+    const parsed = await validate(given);
+    return parsed.issues === undefined
+      ? checkPlain(name, given, parsed.value, undefined)
+      : broken(name, given, standardIssues(parsed.issues, vendor, given as Json));
+  } catch {
+    return broken(name, given, [
+      {
+        path: [],
+        message: 'Expected an answer that the schema can check, got one on which it failed.',
+      },
+    ]);
+  }
+}
+
+function checkPlain(
+  name: string,
+  given: unknown,
+  value: unknown,
+  schema: object | undefined,
+): Answered {
+  // Nothing of these is lost in JSON.
+  const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
+  if (schema === undefined && isSimple) return { status: 'ok', value };
+  try {
+    const { data } = plainValue(value);
+    const issues = schema === undefined ? [] : answerIssues(schema, data);
+    return issues.length > 0 ? broken(name, given, issues) : { status: 'ok', value };
   } catch (error) {
     return invalid(unshownText(name, (error as TypeError).message), given);
   }
-  const issues =
-    outputSchema === undefined || standard !== undefined ? [] : answerIssues(outputSchema, data);
-  return issues.length > 0 ? broken(name, given, issues) : { status: 'ok', value };
 }
 
 /** Returns the issues of an answer by its JSON Schema. */

@@ -1,68 +1,80 @@
-import { digestOf, isPlainObject, type Json } from '../core/plain-data.js';
-import type { ToolEntry } from '../tool/tool-definition.js';
 import { isWriting } from '../core/enum-order.js';
+import { ToolError } from '../core/errors.js';
+import { canonicalJson, digestOf, isPlainObject, type Json } from '../core/plain-data.js';
+import { RecentMap } from '../core/recent-map.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** Conversations remembered; the longest unused is forgotten first. */
 const MOST_CONVERSATIONS = 1_000;
-/** Different calls remembered of one conversation; the longest unused is forgotten first. */
+/** Different calls remembered of one conversation. */
 const MOST_CALLS = 64;
+/** Characters of a call that are remembered as they are; a digest stands for longer ones. */
+const LONGEST = 256;
 
-interface Conversation {
+class Conversation {
   /** The number of times each call was made since the last progress. */
-  readonly counts: Map<string, number>;
+  readonly counts = new RecentMap<string, number>(MOST_CALLS);
   /** Writes that were made before: making them again is no progress. */
-  readonly writes: Map<string, true>;
+  readonly writes = new RecentMap<string, true>(MOST_CALLS);
 }
 
 /**
- * Notices when a model makes the same call again and again.
+ * Notices when a model makes the same call again and again, run or denied by the user.
  *
  * Two calls of a tool are the same when their `progressParams` are equal, for tools that name none when all their
- * arguments are. A write that was not made before in the conversation is progress: after it everything may be called afresh.
+ * arguments are. A write that starts and was not made before in the conversation is progress: after it everything may be
+ * called afresh.
  */
 export class RepeatGuard {
-  readonly #conversations = new Map<string, Conversation>();
+  readonly #conversations = new RecentMap<string, Conversation>(MOST_CONVERSATIONS);
+  readonly #maxRepeats: number;
 
-  constructor(readonly maxRepeats: number) {}
+  constructor(maxRepeats: number) {
+    this.#maxRepeats = maxRepeats;
+  }
 
   /** Forgets what was called in a conversation: what a user says is progress. */
   forget(conversationId: string): void {
     this.#conversations.delete(conversationId);
   }
 
-  /** Counts a call. @returns whether it may be made; `false` when it was made `maxRepeats` times already without progress. */
-  admit(conversationId: string, entry: ToolEntry, input: Json): boolean {
-    const conversation = this.#conversations.get(conversationId) ?? {
-      counts: new Map<string, number>(),
-      writes: new Map<string, true>(),
-    };
-    keepRecent(this.#conversations, conversationId, conversation, MOST_CONVERSATIONS);
-    const { counts, writes } = conversation;
+  /** Counts a call. @throws ToolError `LOOP_DETECTED` when it was made `maxRepeats` times already without progress. */
+  admit(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
+    if (conversationId === undefined) return;
+    const { counts } = this.#of(conversationId);
     const signature = signatureOf(entry, input);
-    if (isWriting(entry.accessMode)) {
-      if (!writes.has(signature)) counts.clear();
-      keepRecent(writes, signature, true, MOST_CALLS);
-    }
     const made = counts.get(signature) ?? 0;
-    if (made >= this.maxRepeats) return false;
-    keepRecent(counts, signature, made + 1, MOST_CALLS);
-    return true;
+    if (made >= this.#maxRepeats)
+      throw new ToolError(
+        'LOOP_DETECTED',
+        `${entry.name} was called ${this.#maxRepeats} times with the same arguments and without progress. Use what those calls answered, or try something else.`,
+      );
+    counts.set(signature, made + 1);
+  }
+
+  /** Notes that a call starts. */
+  started(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
+    if (conversationId === undefined || !isWriting(entry.accessMode)) return;
+    const { counts, writes } = this.#of(conversationId);
+    const signature = signatureOf(entry, input);
+    if (!writes.has(signature)) {
+      counts.clear();
+      counts.set(signature, 1);
+    }
+    writes.set(signature, true);
+  }
+
+  #of(conversationId: string): Conversation {
+    const conversation = this.#conversations.get(conversationId) ?? new Conversation();
+    this.#conversations.set(conversationId, conversation);
+    return conversation;
   }
 }
 
-function signatureOf(entry: ToolEntry, input: Json): string {
-  if (entry.progressParams.length === 0 || !isPlainObject(input))
-    return digestOf([entry.name, input]);
-  return digestOf([
-    entry.name,
-    entry.progressParams.map((field) =>
-      Object.hasOwn(input, field) ? (input[field] ?? null) : null,
-    ),
-  ]);
-}
-
-function keepRecent<V>(map: Map<string, V>, key: string, value: V, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > most) for (const [oldest] of map) return void map.delete(oldest);
+function signatureOf({ name, progressParams }: ToolEntry, input: Json): string {
+  const told =
+    progressParams.length === 0 || !isPlainObject(input)
+      ? input
+      : progressParams.map((field) => (Object.hasOwn(input, field) ? input[field] : null));
+  const text = canonicalJson([name, told]);
+  return text.length > LONGEST ? digestOf(text) : text;
 }

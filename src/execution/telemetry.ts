@@ -1,9 +1,10 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
 import { missingPackage } from '../core/issues.js';
-import type { ToolCall, ToolOutcome } from '../safety/calls.js';
+import type { ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame, Telemetry } from './executor-options.js';
+import type { RunningCall } from './running-call.js';
 import { withDeadline } from './with-deadline.js';
 
 /** Milliseconds that telemetry may take before the call begins and after it has ended, within the time of the call. */
@@ -16,33 +17,32 @@ const WATCHER_SHARE = 0.1;
  *
  * Telemetry must not be able to lose the outcome of a call, or the caller would make the call again: telemetry that throws,
  * does not begin the call or does not end is left alone.
- *
- * @param settle carries the call out, and is told how much of its time has passed.
  */
 export async function observeCall(
   { clock, timeoutMs: defaultMs }: ExecutorFrame,
   telemetry: Telemetry,
-  call: ToolCall,
+  run: RunningCall,
   entry: ToolEntry | undefined,
-  settle: (passedMs: number) => Promise<ToolOutcome>,
+  settle: () => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
   const timeoutMs = entry?.timeoutMs ?? defaultMs;
   const startedAt = clock.elapsed();
+  const passedMs = () => clock.elapsed() - startedAt;
   let settled: Promise<ToolOutcome> | undefined;
   let tellBegun!: () => void;
   const begun = new Promise<void>((resolve) => (tellBegun = resolve));
-  const passedMs = () => clock.elapsed() - startedAt;
-  const run = () => {
+  const begin = () => {
     tellBegun();
-    return (settled ??= settle(passedMs()));
+    if (settled === undefined) run.watchedMs = passedMs();
+    return (settled ??= settle());
   };
   const wait = (until: Promise<unknown>, mostMs: number) =>
     withDeadline(() => until, { clock, timeoutMs: Math.min(WATCHER_MS, mostMs) });
   const around = Promise.resolve()
-    .then(() => telemetry.around(call, entry, run))
+    .then(() => telemetry.around(run.call, entry, begin))
     .catch(() => undefined);
   await wait(Promise.race([begun, around]), timeoutMs * WATCHER_SHARE);
-  const outcome = await run();
+  const outcome = await begin();
   await wait(around, Math.max(0, timeoutMs - passedMs()));
   return outcome;
 }

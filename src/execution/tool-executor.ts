@@ -1,60 +1,68 @@
-import { z } from 'zod';
 import { randomBytes } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
+import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
-import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { announce, Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
-import type { HealthLog } from '../providers/rolling-health.js';
-import { RollingHealth } from '../providers/rolling-health.js';
-import { PublishedHealth } from '../providers/published-health.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
+import { RollingHealth, type HealthLog } from '../providers/rolling-health.js';
+import { PublishedHealth } from '../providers/published-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { Approvals, type Approval } from '../safety/approvals.js';
+import type { Approval } from '../safety/approvals.js';
+import { readBy } from '../safety/call-flow.js';
 import type {
-  CheckedCall,
-  Confirm,
   Decision,
+  GrantScope,
   OutcomeBody,
   PendingApproval,
+  StoredPending,
+  ToolCall,
   ToolOutcome,
-  GrantScope,
 } from '../safety/calls.js';
-import { flowAfter } from '../safety/call-flow.js';
 import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/grants.js';
-import { Signer } from '../safety/signer.js';
+import { PendingCalls } from '../safety/pending-calls.js';
 import { SafetyPolicy } from '../safety/safety-policy.js';
+import { Signer } from '../safety/signer.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import { checkInput } from '../tool/check-input.js';
-import { countApprovals, type ApprovalMetrics } from './approval-metrics.js';
-import { ApprovalDesk, BatchConfirmations } from './approval-desk.js';
-import { CallChecker } from './call-checker.js';
+import { checkAhead } from '../tool/check-input.js';
+import type { ToolDefinition } from '../tool/tool-definition.js';
+import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
+import { ApprovalDesk, type Answered } from './approval-desk.js';
+import { ApprovalCounter, type ApprovalMetrics } from './approval-metrics.js';
+import { Arounds, type Around } from './around.js';
+import { Budgets } from './budgets.js';
+import { CallJudge, refusal, type AcceptedCall } from './call-judge.js';
+import { CallWorker } from './call-worker.js';
+import { announceStart, assertSame, assertUsable } from './call-guards.js';
+import { ConversationLabels } from './conversation-labels.js';
+import { decideCall, type DecidedCall } from './decide-call.js';
 import {
   checkExecutorOptions,
-  type CheckOptions,
   type ExecuteAllOptions,
   type ExecuteOptions,
   type ExecutorFrame,
+  type JudgeOptions,
   type ToolExecutorOptions,
 } from './executor-options.js';
-import { Arounds, type Around } from './around.js';
-import { ConversationFlow, flowSchema } from './conversation-flow.js';
-import { Budgets } from './budgets.js';
-import { RepeatGuard } from './repeat-guard.js';
+import { Places, type AbandonedCall, type Place } from './places.js';
 import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
-import { ResultCache } from './result-cache.js';
-import { assertUsable, CallPass, denied } from './call-pass.js';
-import { CallWorker } from './call-worker.js';
-import { Places, type AbandonedCall } from './places.js';
+import { previewOf } from './preview-call.js';
+import { assertCall, readAllOptions, readCall, readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
-import { copyAllOptions, copyCalls, copyOptions, RunningCall } from './running-call.js';
+import { runBatches } from './run-batches.js';
+import { RepeatGuard } from './repeat-guard.js';
+import { ResultCache } from './result-cache.js';
+import { RunningCall } from './running-call.js';
 import { observeCall } from './telemetry.js';
+import { assertWanted, untilAborted } from './with-deadline.js';
 
 /** The result that a call would have. */
 export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
+
+const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
  * Runs tools safely: checked input, the policy's decision, a user's approval where one is needed, cached answers, budgets,
@@ -64,8 +72,7 @@ export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
  *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
- * import { z } from 'zod';
- *
+ *  *
  * const registry = new ToolMetadataRegistry();
  * registry.register(defineTool({
  *   name: 'greet', description: 'Greets a user', inputSchema: z.object({ name: z.string() }),
@@ -81,87 +88,58 @@ export class ToolExecutor {
   readonly metrics: { readonly approvals: ApprovalMetrics };
   /** Success rates and latencies of the tools that were called, and of their providers. */
   readonly health: HealthLog;
+  /** The calls that wait for a user: to list and answer them. */
+  readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
   readonly #state: StateStore;
-  readonly #desk: ApprovalDesk;
-  readonly #places: Places;
-  readonly #worker: CallWorker;
-  readonly #flows: ConversationFlow;
-  readonly #grants: Grants;
-  /** The labels that the conversation had before each of several calls that a model made together. */
-  readonly #flowBefore = new WeakMap<object, Flow>();
-  readonly #budgets: Budgets | undefined;
-  readonly #cache: ResultCache;
-  readonly #repeats: RepeatGuard;
-  readonly #checker: CallChecker;
-  readonly #pass: CallPass;
   readonly #arounds = new Arounds();
-  /** Functions that ask by the executor's own `confirm`. */
-  readonly #askOwn = new WeakSet<Confirm>();
+  readonly #judge: CallJudge;
+  readonly #desk: ApprovalDesk;
+  readonly #grants: Grants;
+  readonly #labels: ConversationLabels;
+  readonly #repeats: RepeatGuard;
+  readonly #cache: ResultCache;
+  readonly #places: Places;
+  readonly #budgets: Budgets | undefined;
+  readonly #worker: CallWorker;
   /** Health that is closed with the executor: it writes what is left. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
+  /** The things that a call shares with those that were made together with it. */
+  readonly #together = new WeakMap<object, (run: RunningCall) => void>();
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
-    const {
-      registry,
-      clock,
-      env,
-      budgets,
-      approvalTtlMs: ttlMs,
-      approvalKey: key = randomBytes(32),
-    } = checked;
-    const listeners = new Listeners<ToolEvent>();
+    const { registry, clock, env, budgets, approvalTtlMs: ttlMs } = checked;
+    const key = checked.approvalKey ?? randomBytes(32);
     const { store } = checked;
     this.#ownHealth =
-      checked.health === undefined && store !== undefined
-        ? new PublishedHealth({ store, clock })
-        : undefined;
+      checked.health === undefined && store ? new PublishedHealth({ store, clock }) : undefined;
     this.health = checked.health ?? this.#ownHealth ?? new RollingHealth({ clock });
-    const policy =
-      checked.policy ?? new SafetyPolicy(env === undefined ? { registry } : { registry, env });
+    const policy = checked.policy ?? new SafetyPolicy({ registry, ...(env && { env }) });
+    const listeners = new Listeners<ToolEvent>();
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
-    this.#state = store ?? new MemoryStateStore({ clock });
-    this.#grants = new Grants(this.#state, new Signer(key));
-    this.#desk = new ApprovalDesk(
-      frame,
-      new Approvals({ store: this.#state, clock, ttlMs, key }),
-      this.#grants,
-    );
-    const approvals = countApprovals(listeners);
+    const state = (this.#state = store ?? new MemoryStateStore({ clock }));
+    const counter = new ApprovalCounter();
     this.metrics = Object.freeze({
       get approvals() {
-        return approvals();
+        return counter.read();
       },
     });
-    this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, this.#state, clock);
-    this.#cache = new ResultCache(frame);
+    this.pendingCalls = new PendingCalls({ store: state, clock, ttlMs, key });
+    this.#grants = new Grants(state, new Signer(key));
+    this.#desk = new ApprovalDesk(frame, this.pendingCalls, this.#grants, counter);
+    this.#labels = new ConversationLabels(state, frame);
     this.#repeats = new RepeatGuard(frame.maxRepeats);
+    this.#cache = new ResultCache(frame);
     this.#places = new Places(frame);
-    this.#worker = new CallWorker(frame, {
-      desk: this.#desk,
-      budgets: this.#budgets,
-      cache: this.#cache,
-      places: this.#places,
-    });
-    this.#flows = new ConversationFlow(frame, this.#state);
-    this.#checker = new CallChecker(frame, this.#flows, this.#grants, (entry) =>
+    this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, state);
+    this.#worker = new CallWorker(frame, this.#places, (entry) => this.#cache.dropAfter(entry));
+    this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
       this.#worker.isRouted(entry),
     );
-    this.#pass = new CallPass(frame, {
-      desk: this.#desk,
-      places: this.#places,
-      worker: this.#worker,
-      cache: this.#cache,
-      repeats: this.#repeats,
-      checker: this.#checker,
-      arounds: this.#arounds,
-      flows: this.#flows,
-      askOwn: this.#askOwn,
-    });
     this.#stopWatchingStore = store?.onAvailability((available) =>
       listeners.tell({
         type: available ? 'state-available' : 'state-unavailable',
@@ -174,6 +152,306 @@ export class ToolExecutor {
   /** The tools that can be called. */
   get registry(): ToolMetadataRegistry {
     return this.#frame.registry;
+  }
+
+  /** Makes one call, and says what became of it; a call without an id gets a random one. */
+  async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
+    const own = readCall(call);
+    let run: RunningCall;
+    try {
+      run = new RunningCall(
+        own,
+        options === NO_OPTIONS ? options : readOptions(options),
+        this.#frame,
+      );
+      assertCall(call);
+    } catch (error) {
+      run = new RunningCall(own, NO_OPTIONS, this.#frame);
+      run.tellDecision(refusal('invalid-options', 'the call or its options are refused'));
+      return run.settle(failure(error));
+    }
+    this.#together.get(call)?.(run);
+    const { telemetry } = this.#frame;
+    return telemetry === undefined
+      ? this.#settle(run)
+      : observeCall(this.#frame, telemetry, run, this.registry.get(own.name), () =>
+          this.#settle(run),
+        );
+  }
+
+  /**
+   * Makes a call of a registered tool, with the types of its definition: the value of an `ok` outcome is what the tool returns.
+   *
+   * @param options as for `execute`, with an `id` for the call. @default a random id
+   * @throws ToolError `TOOL_NOT_FOUND` when the definition is not registered.
+   */
+  async run<In extends ToolSchema, Out extends ToolSchema, Result = SchemaInput<Out>>(
+    definition: ToolDefinition<In, Out, string, Result>,
+    input: SchemaInput<In>,
+    { id, ...options }: ExecuteOptions & { readonly id?: string } = {},
+  ): Promise<TypedOutcome<Result>> {
+    const { name } = definition;
+    if (this.registry.get(name)?.definition !== (definition as unknown))
+      throw new ToolError(
+        'TOOL_NOT_FOUND',
+        `The registry of this executor does not have this definition of ${JSON.stringify(name)}. Call registry.register(definition) first.`,
+      );
+    const call = { name, input, ...(id !== undefined && { id }) };
+    return (await this.execute(call, options)) as TypedOutcome<Result>;
+  }
+
+  async #settle(run: RunningCall): Promise<ToolOutcome> {
+    try {
+      return run.settle(await this.#carryOut(run));
+    } catch (error) {
+      return run.settle(failure(error));
+    }
+  }
+
+  /** Takes a call from its arguments to its end. Every line may end it, and nothing jumps back, but that an approved call is judged once more. */
+  async #carryOut(run: RunningCall): Promise<OutcomeBody> {
+    const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
+    const call = accepting instanceof Promise ? await accepting : accepting;
+    const judging = this.#judge.decide(run, call);
+    const judged = judging instanceof Promise ? await judging : judging;
+    const { entry, raw } = call;
+    const { decision, grant } = judged;
+    run.tellDecision(decision);
+    if (decision.verdict === 'deny') return denied(decision);
+    assertUsable(run, entry);
+
+    const approval =
+      run.options.approval &&
+      (await this.#desk.verify(run, run.options.approval, run.asked(entry, raw)));
+    if (decision.verdict === 'confirm' && !approval && !entry.manual) {
+      const answer = await this.#ask(run, call, decision);
+      return 'outcome' in answer
+        ? answer.outcome
+        : this.#carryOut(run.approved(answer.approval, answer.edited));
+    }
+    if (!approval && !entry.manual) this.#repeats.admit(run.options.conversationId, entry, raw);
+    const labelling = this.#labels.note(run, call, judged.flow);
+    if (labelling !== undefined) await labelling;
+    if (entry.manual) {
+      this.#cache.dropAfter(entry); // Nobody tells when the user does it.
+      return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
+    }
+    this.#worker.assertExecutable(entry);
+    run.maxResultBytes = entry.maxResultBytes ?? this.#frame.maxResultBytes;
+
+    const arounds = this.#arounds.current;
+    const work = () =>
+      this.#places.within(entry, run.options.signal, async (place) => {
+        assertSame(this.#frame, run, entry);
+        if (approval && entry.preview && approval.previewDigest !== null) {
+          const shown = await this.#preview(run, call, place);
+          if (this.#desk.isOutdated(run, approval, shown))
+            return this.#askAgain(run, call, decision, shown);
+        }
+        if (grant && !(await this.#desk.useGrant(run, grant)))
+          return this.#askAgain(run, call, judged.question!, await this.#preview(run, call, place));
+        if (this.#budgets) await this.#budgets.spend(entry, run.options);
+        if (run.options.onStart) await announceStart(this.#frame, run, entry);
+        assertSame(this.#frame, run, entry);
+        if (approval) await this.#desk.redeem(run, approval); // Last: a refused call doesn't use it up.
+        assertWanted(run.options.signal, entry.name);
+        this.#repeats.started(run.options.conversationId, entry, raw);
+        const isApproved = approval !== undefined;
+        const body = await this.#worker.run(run, { ...call, isApproved, arounds, place });
+        return body.status === 'ask_user' ? this.#awaited(body) : body;
+      });
+    return approval || entry.cacheTtlMs === undefined
+      ? work()
+      : untilAborted(
+          this.#cache.through(call, run, arounds.id, work),
+          run.options.signal,
+          entry.name,
+        );
+  }
+
+  async #ask(run: RunningCall, call: AcceptedCall, decision: Decision): Promise<Answered> {
+    const { entry, raw } = call;
+    return this.#desk.ask(run, run.asked(entry, raw), {
+      decision,
+      admit: () => this.#repeats.admit(run.options.conversationId, entry, raw),
+      preview: () => this.#preview(run, call),
+    });
+  }
+
+  async #askAgain(
+    run: RunningCall,
+    { entry, raw }: AcceptedCall,
+    decision: Decision,
+    shown: Awaited<ReturnType<typeof previewOf>>,
+  ): Promise<OutcomeBody> {
+    const pending = await this.#desk.request(run, run.asked(entry, raw), {
+      decision,
+      admit: () => undefined,
+      preview: () => Promise.resolve(shown),
+    });
+    return { status: 'approval_required', pending };
+  }
+
+  #preview(run: RunningCall, call: AcceptedCall, place?: Place): ReturnType<typeof previewOf> {
+    return previewOf(this.#frame.clock, this.#places, run, call, place);
+  }
+
+  /** Returns the outcome of a call that a user or another program answers: with the stored answer, if there is one. */
+  async #awaited(
+    body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
+  ): Promise<OutcomeBody> {
+    const { answer, ...pending } = await this.pendingCalls.keep(body.pending);
+    if (answer === 'denied') return denied(refusal('confirmation', 'the user denied this call'));
+    if (typeof answer === 'object') return { status: 'ok', value: answer.value };
+    return { ...body, pending: Object.freeze(pending) } as OutcomeBody;
+  }
+
+  /**
+   * Makes several calls as `planExecution` orders them, and gives their outcomes in the order of the calls.
+   *
+   * All are judged by what the conversation had read before the first. Calls that need the user run after the others of their
+   * batch, one at a time, and the user is asked about each just before it runs. A call that ends as `approval_required` delays no other.
+   *
+   * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
+   */
+  async executeAll(
+    calls: readonly PlannableCall[],
+    all: ExecuteAllOptions = {},
+  ): Promise<readonly ToolOutcome[]> {
+    const { approvals, onOutcome, options } = readAllOptions(all);
+    const own = await this.#plannable(readCalls(calls));
+    if (new Set(own.map(({ call }) => call.id)).size < own.length)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `Expected ${own.length} calls with different ids. Outcomes could not be told apart.`,
+      );
+    const { batches } = planExecution(
+      this.registry,
+      own.map(({ planned }) => planned),
+    );
+    const { conversationId } = options;
+    const flow =
+      conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
+    const outcomes = new Array<ToolOutcome>(own.length);
+    await runBatches(batches, async (position, turn) => {
+      const { call } = own[position]!;
+      const approval = approvals.find(({ callId }) => callId === call.id);
+      this.#together.set(call, (run) => Object.assign(run, { flow, turn }));
+      const outcome = await this.execute(call, approval ? { ...options, approval } : options);
+      outcomes[position] = outcome;
+      await onOutcome?.(outcome);
+    });
+    return Object.freeze(outcomes);
+  }
+
+  /**
+   * Plans which of some calls would run together, judged by their input as the tools' schemas give it.
+   *
+   * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
+   */
+  async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
+    const own = await this.#plannable(readCalls(calls));
+    return planExecution(
+      this.registry,
+      own.map(({ planned }) => planned),
+    );
+  }
+
+  /** Returns the calls, and beside each what a plan needs of it: the input as the tool's schema gives it, for tools that name conflict keys. */
+  async #plannable(
+    calls: readonly ToolCall[],
+  ): Promise<readonly { readonly call: ToolCall; readonly planned: ToolCall }[]> {
+    return Promise.all(
+      calls.map(async (call) => {
+        const entry = this.registry.get(call.name);
+        if (entry?.conflictKeys === undefined) return { call, planned: call };
+        const check = await checkAhead(entry, call.input);
+        if (!check.ok) return { call, planned: call };
+        return { call: { ...call, input: check.raw }, planned: { ...call, input: check.value } };
+      }),
+    );
+  }
+
+  /** Returns what the policy would say to a call now, once grants have covered what they cover. Nothing is run, counted, stored or told. @throws ToolError `ABORTED`, and `INVALID_ARGUMENT` for wrong options. */
+  async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
+    const {
+      run,
+      call: accepted,
+      decided,
+    } = await decideCall(this.#frame, this.#judge, call, options);
+    if (accepted !== undefined && decided.verdict !== 'deny')
+      assertWanted(run.options.signal, run.toolName);
+    return decided;
+  }
+
+  /**
+   * Stores a call that needs a user, and runs nothing: a call that needs approval, or one of a manual tool.
+   *
+   * Asking again returns the stored call with its answer; `execute` of the same call then uses the answer, once.
+   *
+   * @returns the pending call (`kind`), or the decision (`verdict`) when it needs nobody or cannot be made.
+   * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
+   */
+  async request(
+    call: PlannableCall,
+    options: JudgeOptions = {},
+  ): Promise<StoredPending | DecidedCall> {
+    const {
+      run,
+      call: accepted,
+      decided,
+    } = await decideCall(this.#frame, this.#judge, call, options);
+    if (accepted === undefined || decided.verdict === 'deny') return decided;
+    const { entry, raw } = accepted;
+    try {
+      assertUsable(run, entry);
+      if (entry.manual) return await this.pendingCalls.keep(run.pendingManual(entry, raw));
+      if (decided.verdict === 'allow') return decided;
+      const { reason, rule, danger, verdict } = decided;
+      return await this.#desk.stored(run, run.asked(entry, raw), {
+        decision: { verdict, reason, rule, danger },
+        admit: () => this.#repeats.admit(run.options.conversationId, entry, raw),
+        preview: () => this.#preview(run, accepted),
+      });
+    } catch (error) {
+      const { code, message } = failure(error);
+      if (code !== 'LOOP_DETECTED' && code !== 'TOOL_UNAVAILABLE') throw error;
+      return { ...decided, verdict: 'deny', refused: message };
+    }
+  }
+
+  /** Returns the policy's decision for each of some calls, made one after the other, and which inputs would be refused. Nothing is run, and no event is sent. */
+  async dryRun(
+    calls: readonly PlannableCall[],
+    options: ExecuteOptions = {},
+  ): Promise<
+    readonly {
+      readonly callId: string;
+      readonly toolName: string;
+      readonly decision: Decision;
+      /** The reason why its input is refused. */ readonly refused?: string;
+    }[]
+  > {
+    const { conversationId } = options;
+    let flow =
+      conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
+    const dryRuns = [];
+    for (const each of readCalls(calls)) {
+      const { decided, call } = await decideCall(
+        this.#frame,
+        this.#judge,
+        each,
+        options,
+        flow ?? {},
+      );
+      const { callId, toolName, refused, ...decision } = decided;
+      dryRuns.push(
+        Object.freeze({ callId, toolName, decision, ...(refused !== undefined && { refused }) }),
+      );
+      if (call !== undefined && decision.verdict !== 'deny')
+        flow = { ...flow, ...readBy(call.entry, { ...each, input: call.input }, flow ?? {}) };
+    }
+    return Object.freeze(dryRuns);
   }
 
   /** Calls the function with every event, until the returned function is called. */
@@ -199,156 +477,10 @@ export class ToolExecutor {
     return this.#arounds.add(around);
   }
 
-  /** Makes one call, and says what became of it; a call without an id gets a random one. A `CheckedCall` of this executor is not checked again, see `check`. */
-  async execute(call: PlannableCall, options: ExecuteOptions = {}): Promise<ToolOutcome> {
-    const running = new RunningCall(call, options, this.#frame);
-    running.flow = this.#flowBefore.get(call);
-    return this.#observed(running, async () => {
-      const checked = this.#checker.unseal(call, running);
-      let body: OutcomeBody;
-      try {
-        body =
-          checked === undefined
-            ? await this.#pass.carryOut(running)
-            : await this.#pass.decide(running, checked.accepted, checked.dated);
-      } catch (error) {
-        body = failure(error);
-      }
-      return running.settle(body);
-    });
-  }
-
   /**
-   * Checks a call and asks the policy, for programs that ask or show something before the call runs.
+   * Records that a user approved a pending call, and returns the approval: with it the call can be run, once.
    *
-   * `execute` then runs it without copying, checking or deciding again, once, as long as the tool and what the policy reads of
-   * the caller (principal, scopes, flags, persona, conversation, mode, policy, `context`) are the same; a decision counts for five
-   * seconds, after which the policy is asked again. In all other cases, and with an `approval`, it makes a whole pass. Nothing else need be remembered.
-   *
-   * @returns a `CheckedCall`, whose `decision` is `allow` or `confirm`; or the call's outcome (`status` other than `checked`)
-   * when it is over already: `denied`, or an `error` such as a refused input.
-   */
-  async check(call: PlannableCall, options: CheckOptions = {}): Promise<CheckedCall | ToolOutcome> {
-    const running = new RunningCall(call, options, this.#frame);
-    const end = (body: OutcomeBody) =>
-      this.#observed(running, () => Promise.resolve(running.settle(body)));
-    try {
-      const accepted = await this.#pass.accept(running);
-      const dated = await this.#checker.decide(running, accepted);
-      if (dated.decision.verdict === 'deny') return await end(denied(dated.decision));
-      assertUsable(running, accepted.entry);
-      return this.#checker.seal(running, accepted, dated);
-    } catch (error) {
-      return end(failure(error));
-    }
-  }
-
-  /**
-   * Makes several calls as `planExecution` orders them, and gives their outcomes in the order of the calls.
-   *
-   * A call that ends as `approval_required` delays no other, not even one that was to run after it: a read then sees what was
-   * there before the write. With `confirm` the user is asked about one call after the other, and later batches wait.
-   *
-   * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
-   */
-  async executeAll(
-    calls: readonly PlannableCall[],
-    all: ExecuteAllOptions = {},
-  ): Promise<readonly ToolOutcome[]> {
-    const { approvals, madeWith, onOutcome, ...options } = copyAllOptions(all);
-    const own = copyCalls(calls);
-    const ids = new Set(own.map(({ id }) => id));
-    if (ids.size < own.length)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        `Expected ${own.length} calls with different ids, got ${ids.size} ids. Outcomes could not be told apart.`,
-      );
-    const { batches } = planExecution(this.registry, await this.#checker.plannable(own));
-    // What one of them reads has brought about none of the others: the model made all before it saw any answer.
-    const flow =
-      options.conversationId === undefined
-        ? undefined
-        : withoutCauses(await this.#flows.assumed(options.conversationId), madeWith);
-    const approvalOf = new Map(approvals.map((approval) => [approval.callId, approval]));
-    const outcomes: ToolOutcome[] = new Array<ToolOutcome>(own.length);
-    const confirm = options.confirm ?? this.#frame.confirm;
-    for (const batch of batches) {
-      const asked =
-        confirm === undefined ? undefined : new BatchConfirmations(confirm, batch.length);
-      await Promise.all(
-        batch.map(async (position, index) => {
-          const call = own[position]!;
-          const approval = approvalOf.get(call.id);
-          const ask = asked?.confirmFor(index);
-          if (ask !== undefined && options.confirm === undefined) this.#askOwn.add(ask);
-          if (flow !== undefined) this.#flowBefore.set(call, flow);
-          const outcome = await this.execute(call, {
-            ...options,
-            ...(approval && { approval }),
-            ...(ask && { confirm: ask }),
-          });
-          outcomes[position] = outcome;
-          asked?.end(index);
-          await onOutcome?.(outcome);
-        }),
-      );
-    }
-    return Object.freeze(outcomes);
-  }
-
-  /**
-   * Plans which of some calls would run together, judged by their input as the tools' schemas give it.
-   *
-   * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
-   */
-  async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
-    return planExecution(this.registry, await this.#checker.plannable(copyCalls(calls)));
-  }
-
-  /** Returns the policy's decision for each of some calls, made one after the other, and which inputs would be refused. Nothing is run, and no event is sent. */
-  async dryRun(
-    calls: readonly PlannableCall[],
-    options: ExecuteOptions = {},
-  ): Promise<
-    readonly {
-      readonly callId: string;
-      readonly toolName: string;
-      readonly decision: Decision;
-      /** The reason why its input is refused. */ readonly refused?: string;
-    }[]
-  > {
-    const context = copyOptions(options);
-    let flow =
-      context.conversationId === undefined ? {} : await this.#flows.assumed(context.conversationId);
-    const dryRuns = [];
-    for (const call of copyCalls(calls)) {
-      const entry = this.registry.get(call.name);
-      const checked = entry === undefined ? undefined : await checkInput(entry, call.input);
-      const judged = {
-        id: call.id,
-        name: call.name,
-        input: checked?.ok === true ? checked.value : call.input,
-      };
-      let decision = await this.#checker.judge(judged, entry, context, flow);
-      // Without a conversation nothing is known of what was read when it runs.
-      if (decision.verdict === 'allow' && context.conversationId === undefined)
-        decision = await this.#checker.judge(judged, entry, context, undefined);
-      if (checked?.ok === true && decision.verdict !== 'deny')
-        flow = flowAfter(flow, judged, entry);
-      const dryRun = { callId: call.id, toolName: entry?.name ?? call.name, decision };
-      dryRuns.push(
-        Object.freeze(
-          checked?.ok === false ? { ...dryRun, refused: checked.error.message } : dryRun,
-        ),
-      );
-    }
-    return dryRuns;
-  }
-
-  /**
-   * Records a user's approval of a pending call. It lets exactly that call run, once, from any process.
-   *
-   * @param edited other arguments than those asked for, if the user changed them.
+   * @param edited other arguments than those asked for; then they, and only they, are approved.
    * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
@@ -356,52 +488,29 @@ export class ToolExecutor {
   }
 
   /**
-   * Records a user's approval of a pending call, and of further calls of its tool as far as the scope goes: those run without a
-   * question, as long as the tool's definition stays, their danger is no greater and they need approval for the same reason.
+   * Records that a user approved a pending call, and further calls like it: same tool, definition, principal and conversation.
    *
-   * @throws ToolError as `approve` does; `INVALID_ARGUMENT` for a scope that bounds nothing.
+   * @throws ToolError as `approve` does, `INVALID_ARGUMENT` for a scope without a limit and for calls that are asked about
+   * every time (consent, critical tools, flows).
    */
   async grant(
     pending: PendingApproval,
     scope: GrantScope,
   ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    return this.#desk.approveMore(pending, scope);
+    return this.#desk.grant(pending, scope);
   }
 
-  /** Returns the scopes that a user may be offered for calls like a pending one, the narrowest first. */
-  async grantChoices({
-    toolName,
-    input,
-    rule,
-    conversationId,
-  }: PendingApproval): Promise<readonly GrantChoice[]> {
-    const entry = this.registry.get(toolName);
-    const checked = entry === undefined ? undefined : await checkInput(entry, input);
-    return entry === undefined || checked?.ok !== true
-      ? []
-      : grantChoices(
-          entry,
-          checked.value,
-          rule,
-          conversationId !== undefined,
-          (await this.#state.now()).time,
-        );
+  /** Returns the grants that can be offered with a question, the narrowest first; none for calls that are asked about every time. */
+  grantChoices(pending: PendingApproval): readonly GrantChoice[] {
+    const entry = this.registry.get(pending.toolName);
+    return entry === undefined ? [] : grantChoices(entry, pending);
   }
 
   /** Returns the grants that count, of all or of those that are named, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
   async grants(
-    of: {
-      readonly principal?: string;
-      readonly conversationId?: string;
-      readonly toolName?: string;
-    } = {},
+    of: Partial<Pick<Grant, 'principal' | 'conversationId' | 'toolName'>> = {},
   ): Promise<readonly (Grant & { readonly used: number })[]> {
-    const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
-    return Object.freeze(
-      (await this.#grants.list()).filter((grant) =>
-        wanted.every(([field, value]) => grant[field as keyof typeof of] === value),
-      ),
-    );
+    return this.#grants.list(of);
   }
 
   /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
@@ -433,7 +542,7 @@ export class ToolExecutor {
 
   /** Returns what was read in a conversation, with the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
   async flow(conversationId: string): Promise<Flow> {
-    return this.#flows.of(requireConversation(conversationId));
+    return this.#labels.of(conversationId);
   }
 
   /**
@@ -446,19 +555,12 @@ export class ToolExecutor {
     conversationId: string,
     labels: readonly FlowLabel[] = FLOW_LABELS,
   ): Promise<void> {
-    const read = z.array(z.enum(FLOW_LABELS)).safeParse(labels);
-    if (!read.success) throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
-    await this.#flows.clear(requireConversation(conversationId), read.data);
+    await this.#labels.clear(conversationId, labels);
   }
 
-  /** Adds what is read in a conversation beside its calls, such as a document that the program puts into a message. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  /** Adds what is read in a conversation beside its calls, or was read before in another process. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
-    await this.#flows.add(requireConversation(conversationId), requireFlow(flow), false);
-  }
-
-  /** Adds what was read in a conversation that was stored elsewhere, unless labels were taken off since. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
-  async restoreFlow(conversationId: string, flow: Flow): Promise<void> {
-    await this.#flows.add(requireConversation(conversationId), requireFlow(flow), true);
+    await this.#labels.addFrom(conversationId, flow);
   }
 
   /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */
@@ -466,7 +568,7 @@ export class ToolExecutor {
     this.#repeats.forget(conversationId);
   }
 
-  /** The calls that were given up and whose work still runs after the grace, the longest first. */
+  /** The calls that were given up and whose work still runs, the longest first; previews that hang are among them. */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
@@ -486,51 +588,25 @@ export class ToolExecutor {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /**
-   * Lets a principal or conversation spend its budgets again; without one, accepts that the store has lost what was spent.
-   *
-   * @throws ToolError `STATE_UNAVAILABLE`.
-   */
-  async resetBudgets(owner?: string): Promise<void> {
+  /** Lets a principal or conversation spend its budgets again; '' stands for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
+  async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }
 
   /** Writes what is left to be shared, and stops listening to the store. Calls that run are not stopped; the store is not closed. */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
-    this.#cache.close();
     await this.#ownHealth?.close();
   }
-
-  /** Ends a call, with telemetry around it where there is some. */
-  async #observed(running: RunningCall, settle: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { telemetry } = this.#frame;
-    if (telemetry === undefined) return settle();
-    return observeCall(
-      this.#frame,
-      telemetry,
-      running.call,
-      this.registry.get(running.call.name),
-      (passedMs) => ((running.watchedMs = passedMs), settle()),
-    );
-  }
 }
 
-function withoutCauses(flow: Flow, callIds: readonly string[]): Flow {
-  return Object.fromEntries(
-    Object.entries(flow).filter(([, { callId }]) => !callIds.includes(callId)),
-  );
-}
+/** The outcome of a call whose tool returns `Result`. */
+type TypedOutcome<Result> = ToolOutcome extends infer Each
+  ? Each extends { readonly status: 'ok' }
+    ? Omit<Each, 'value'> & { readonly value: Result }
+    : Each
+  : never;
 
-function requireConversation(conversationId: string): string {
-  if (typeof conversationId !== 'string' || conversationId === '')
-    throw invalidArgument('the id of a conversation', conversationId);
-  return conversationId;
-}
-
-/** Returns a flow as it is now. @throws ToolError `INVALID_ARGUMENT`. */
-function requireFlow(flow: unknown): Flow {
-  const read = flowSchema().safeParse(flow);
-  if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
-  return read.data as Flow;
+function denied({ reason, rule, danger }: Decision): OutcomeBody {
+  return { status: 'denied', reason, rule, danger };
 }

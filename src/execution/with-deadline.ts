@@ -17,6 +17,14 @@ interface Deadline {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A signal that is made when it's asked for. */
+export interface Stop {
+  readonly signal: AbortSignal;
+}
+
+/** Turns of the queue of promises in which work may end before a timer is set for it. */
+const TURNS = 8;
+
 /**
  * Runs work and answers in time, whatever the work does.
  *
@@ -25,47 +33,82 @@ interface Deadline {
  * left behind. `pauseLimits` of the work's signal stops the time. Work that blocks the thread cannot be interrupted.
  */
 export function withDeadline<T>(
-  work: (signal: AbortSignal) => T | Promise<T>,
-  { clock, timeoutMs, signal }: Deadline,
+  work: (limit: Stop) => T | Promise<T>,
+  deadline: Deadline,
 ): Promise<Settled<T>> {
-  if (signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
-  return new Promise((resolve) => {
-    const controller = new AbortController();
-    let waiting = true;
-    const settle = (settled: Settled<T>) => {
-      if (!waiting) return;
-      waiting = false;
-      cancelTimer();
-      stopListening();
-      resolve(settled);
-    };
-    const giveUp = (kind: 'timeout' | 'aborted', reason: unknown) => {
-      settle({ kind });
-      controller.abort(reason);
-    };
-    const cancelTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () =>
-      giveUp(
+  if (deadline.signal?.aborted === true) return Promise.resolve({ kind: 'aborted' });
+  const limit = new Limit<T>(deadline);
+  try {
+    const returned = work(limit);
+    if (!(returned instanceof Promise)) limit.settle({ kind: 'returned', value: returned });
+    else
+      returned.then(
+        (value) => limit.settle({ kind: 'returned', value }),
+        (error: unknown) => limit.settle({ kind: 'threw', error }),
+      );
+  } catch (error) {
+    limit.settle({ kind: 'threw', error });
+  }
+  return limit.settled();
+}
+
+/** The limit of one piece of work. Its signal and timer are made when they are needed: most work ends before. */
+class Limit<T> implements Stop {
+  readonly #deadline: Deadline;
+  readonly #startedAt: number;
+  #end: Settled<T> | undefined;
+  #controller: AbortController | undefined;
+  #tell: ((settled: Settled<T>) => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(deadline: Deadline) {
+    this.#deadline = deadline;
+    this.#startedAt = deadline.clock.elapsed();
+  }
+
+  /** Fires when the work should stop. */
+  get signal(): AbortSignal {
+    return this.#watch().signal;
+  }
+
+  /** Ends the limit; the first end counts. */
+  settle(end: Settled<T>): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#cancelTimer?.();
+    this.#stopListening?.();
+    this.#tell?.(end);
+  }
+
+  async settled(): Promise<Settled<T>> {
+    for (let turn = 0; turn < TURNS && this.#end === undefined; turn++) await Promise.resolve();
+    if (this.#end !== undefined) return this.#end;
+    this.#watch();
+    return this.#end ?? new Promise((resolve) => (this.#tell = resolve));
+  }
+
+  #watch(): AbortController {
+    if (this.#controller !== undefined) return this.#controller;
+    const { clock, timeoutMs, signal: parent } = this.#deadline;
+    const controller = (this.#controller = new AbortController());
+    if (this.#end !== undefined) return controller;
+    const leftMs = Math.max(0, timeoutMs - (clock.elapsed() - this.#startedAt));
+    this.#cancelTimer = limitTime(controller.signal, { clock, timeoutMs: leftMs, parent }, () =>
+      this.#giveUp(
         'timeout',
         new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError'),
       ),
     );
-    const stopListening = onAbort(signal, () => giveUp('aborted', signal?.reason));
-    try {
-      const returned = work(controller.signal);
-      if (returned instanceof Promise)
-        returned.then(
-          (value) => settle({ kind: 'returned', value }),
-          (error: unknown) => settle({ kind: 'threw', error }),
-        );
-      else
-        Promise.resolve(returned).then(
-          (value) => settle({ kind: 'returned', value }),
-          (error: unknown) => settle({ kind: 'threw', error }),
-        );
-    } catch (error) {
-      settle({ kind: 'threw', error });
-    }
-  });
+    this.#stopListening = onAbort(parent, () => this.#giveUp('aborted', parent?.reason));
+    if (parent?.aborted === true) this.#giveUp('aborted', parent.reason);
+    return controller;
+  }
+
+  #giveUp(kind: 'timeout' | 'aborted', reason: unknown): void {
+    this.settle({ kind });
+    this.#controller!.abort(reason);
+  }
 }
 
 /**
@@ -88,10 +131,7 @@ export function untilAborted<T>(
 
 /** The error of a call that its caller does not want any more. */
 export function aborted(toolName: string): ToolError {
-  return new ToolError(
-    'ABORTED',
-    `Expected ${toolName} to finish, got a caller who gave the call up.`,
-  );
+  return new ToolError('ABORTED', `The caller gave ${toolName} up before it finished.`);
 }
 
 /** @throws ToolError `ABORTED` when the caller has given up. */

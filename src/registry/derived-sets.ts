@@ -5,11 +5,15 @@ import type { ToolMetadata } from '../tool/tool-metadata.js';
 type Axes = Pick<
   ToolMetadata,
   'accessMode' | 'dangerLevel' | 'executionCategory' | 'priority' | 'requiresConsent'
->;
+> &
+  Partial<Pick<ToolMetadata, 'manual'>>;
 
-/** Returns true for a tool whose every call needs approval: it writes, is dangerous, or requires consent. */
+/** Returns true for a tool whose every call needs approval: it writes, is dangerous, or requires consent, and isn't a user's work anyway. */
 export function requiresApproval(tool: Axes): boolean {
-  return isWriting(tool.accessMode) || isDangerous(tool.dangerLevel) || tool.requiresConsent;
+  return (
+    tool.manual !== true &&
+    (isWriting(tool.accessMode) || isDangerous(tool.dangerLevel) || tool.requiresConsent)
+  );
 }
 
 /** The sets that used to be lists of names kept by hand, each as the rule that derives it. */

@@ -18,6 +18,7 @@ import {
   isPlainObject,
   type Json,
 } from '../core/plain-data.js';
+import { RecentMap } from '../core/recent-map.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
@@ -34,7 +35,7 @@ export const approvalKey = () =>
     `Make one with crypto.randomBytes(${SHORTEST_KEY}).`,
   );
 
-interface ApprovalsOptions {
+export interface ApprovalsOptions {
   /** The store of all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
   readonly store?: StateStore;
   /** A key of at least 32 bytes, the same in all those processes. @default random, for this process alone */
@@ -91,8 +92,7 @@ const APPROVAL = 'tooldex/approval/v3';
 const RESOLVE_MS = 2_000;
 const RESOLVE_EVERY_MS = 50;
 /** The approvals that this process used last, by pending id: a store that is trusted may have come back older. */
-const redeemed = new Set<string>();
-const MOST_REMEMBERED = 100_000;
+const redeemed = new RecentMap<string, true>(100_000);
 
 /**
  * Keeps track of calls that need approval, and of the approvals.
@@ -204,16 +204,6 @@ export class Approvals {
   async deny(pending: PendingApproval): Promise<void> {
     const asked = this.#genuinePending(pending);
     await this.#answer(asked, 'denied');
-    await this.#store.compareAndSet(denialKey(asked), undefined, 'denied', { ttlMs: this.#ttlMs });
-  }
-
-  /**
-   * Tells whether a user denied exactly this call not long ago, so that the same call is not asked about twice.
-   *
-   * @throws ToolError `STATE_UNAVAILABLE`.
-   */
-  async wasDenied(call: ApprovedCall): Promise<boolean> {
-    return call.callId !== '' && (await this.#store.get(denialKey(call))) !== undefined;
   }
 
   /**
@@ -270,8 +260,7 @@ export class Approvals {
           throw unanswered(pendingId, error);
       }
     }
-    redeemed.add(pendingId);
-    if (redeemed.size > MOST_REMEMBERED) redeemed.delete(redeemed.values().next().value!);
+    redeemed.set(pendingId, true);
   }
 
   /**
@@ -387,17 +376,6 @@ export function previewLines({
 
 function storeKey(id: string): string {
   return `approval:${id}`;
-}
-
-function denialKey({
-  callId,
-  toolName,
-  definitionDigest,
-  principal,
-  conversationId,
-  input,
-}: Omit<ApprovedCall, 'principal'> & { readonly principal?: string | undefined }): string {
-  return `denied:${digestOf([callId, toolName, definitionDigest, principal ?? null, conversationId ?? null, digestOf(input)])}`;
 }
 
 function editedInput(edited: unknown): Json {

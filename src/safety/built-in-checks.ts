@@ -1,10 +1,9 @@
 import { DangerLevel } from '../core/enums.js';
 import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { expectedGot } from '../core/issues.js';
-import { describeValue, isPlainObject } from '../core/plain-data.js';
-import { isSettled } from '../tool/bound-input.js';
+import { describeValue } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { type CallContext, POLICY_MODES, type PolicyMode, type ToolCall } from './calls.js';
+import { type CallContext, POLICY_MODES, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
@@ -205,94 +204,31 @@ export function ignoreRejection<T>(value: T): T {
   return value;
 }
 
-/**
- * Returns a call as it is now, frozen: every value in it was read once.
- *
- * An input that was checked by its tool's schema is taken as it is: it was copied and frozen then. With any other, a getter
- * or a `dangerFor` that writes could show one input to one rule and another to the next.
- *
- * @throws whatever a hostile call throws, RangeError for one nested too deep.
- */
-export function readCall(call: ToolCall): ToolCall {
-  const { id, name, input = {} } = call;
-  return Object.freeze({ id, name, input: isSettled(input) ? input : readOnce(input, new Map()) });
-}
+const isText = (value: unknown) => typeof value === 'string';
+const TEXT = ['a string', isText] as const;
+/** Scopes given as one text would contain the scopes that are parts of it. */
+const TEXTS = [
+  'a list of strings',
+  (value: unknown) => Array.isArray(value) && value.every(isText),
+] as const;
+const FIELDS = Object.entries({
+  principal: TEXT,
+  persona: TEXT,
+  conversationId: TEXT,
+  scopes: TEXTS,
+  flags: TEXTS,
+  mode: [
+    `one of ${POLICY_MODES.join(', ')}`,
+    (value: unknown) => POLICY_MODES.includes(value as PolicyMode),
+  ] as const,
+}) as [keyof CallContext, readonly [string, (value: unknown) => boolean]][];
 
-/** Plain data is copied and frozen; what a schema made of it otherwise (a date, a set) stays itself. */
-function readOnce(value: unknown, copies: Map<unknown, unknown>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const known = copies.get(value);
-  if (known !== undefined) return known;
-  if (Array.isArray(value)) {
-    const copy: unknown[] = [];
-    copies.set(value, copy);
-    for (const item of value as unknown[]) copy.push(readOnce(item, copies));
-    return Object.freeze(copy);
+/** Returns what is wrong with a context; `undefined` when nothing is. */
+export function wrongContext(context: CallContext): string | undefined {
+  for (const [field, [what, fits]] of FIELDS) {
+    const value = context[field];
+    if (value !== undefined && !fits(value))
+      return expectedGot(`the context's ${field} as ${what}`, describeValue(value));
   }
-  if (!isPlainObject(value)) return value;
-  const copy = {};
-  copies.set(value, copy);
-  // An assignment to `__proto__` would change the prototype instead of adding a key.
-  for (const [key, item] of Object.entries(value))
-    Object.defineProperty(copy, key, { value: readOnce(item, copies), enumerable: true });
-  return Object.freeze(copy);
-}
-
-/** Returns the context of a call as it is now, frozen. */
-export function readContext({
-  principal,
-  scopes,
-  flags,
-  persona,
-  conversationId,
-  mode,
-  userText,
-  flow,
-}: CallContext): CallContext {
-  const frozen = <T>(list: T) =>
-    Array.isArray(list) ? Object.freeze([...(list as readonly unknown[])]) : list;
-  const context = {
-    principal,
-    scopes: frozen(scopes),
-    flags: frozen(flags),
-    persona,
-    conversationId,
-    mode,
-    userText: frozen(userText),
-    flow: flow && Object.freeze({ ...flow }),
-  };
-  return Object.freeze(context) as CallContext;
-}
-
-/** Returns what is wrong with a context; `undefined` when nothing is. Scopes given as one text would contain the scopes that are parts of it. */
-export function wrongContext({
-  principal,
-  scopes,
-  flags,
-  persona,
-  conversationId,
-  mode,
-  userText,
-}: CallContext): string | undefined {
-  for (const [field, value] of Object.entries({ principal, persona, conversationId })) {
-    if (value !== undefined && typeof value !== 'string')
-      return expectedGot(`the context's ${field} as a string`, describeValue(value));
-  }
-  for (const [field, list] of Object.entries({
-    scopes,
-    flags,
-    userText: typeof userText === 'string' ? [userText] : userText,
-  })) {
-    if (
-      list !== undefined &&
-      !(Array.isArray(list) && list.every((each) => typeof each === 'string'))
-    )
-      return expectedGot(`the context's ${field} as a list of strings`, describeValue(list));
-  }
-  if (mode !== undefined && !POLICY_MODES.includes(mode))
-    return expectedGot(
-      `one of ${POLICY_MODES.join(', ')} as the context's mode`,
-      describeValue(mode),
-    );
   return undefined;
 }

@@ -32,8 +32,6 @@ export interface CallContext {
   readonly conversationId?: string;
   /** Narrows the policy's own mode for this call; both hold. */
   readonly mode?: PolicyMode;
-  /** The user's own words, such as the messages of the conversation: what is in it was not brought about by what tools read. */
-  readonly userText?: string | readonly string[];
   /** The labels of the conversation; an executor gives them. Without them nothing is known of what was read. */
   readonly flow?: Flow;
 }
@@ -41,13 +39,11 @@ export interface CallContext {
 /**
  * The ways in which a policy treats what its rules leave open.
  *
- * `default` asks before every write and every dangerous call; `flow` asks before those only that what was read in the
- * conversation may have brought about, that require consent, or that are critical and not in the user's own words; `read-only` refuses whatever can change something;
+ * `default` asks before every write and every dangerous call; `read-only` refuses whatever can change something;
  * `unattended` refuses what would need approval; `allow-list` refuses all tools but those listed.
  */
 export const POLICY_MODES = Object.freeze([
   'default',
-  'flow',
   'read-only',
   'unattended',
   'allow-list',
@@ -69,27 +65,8 @@ export interface Decision {
 export interface Policy {
   /** @param entry the tool as the executor runs it, which may be newer than what the policy knows under its name. */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
-}
-
-/**
- * A call that an executor has checked and its policy has decided over; made by `ToolExecutor.check`, run by `execute`.
- *
- * The executor that made it knows it by identity, so that no data can pass for one, and runs it once without copying,
- * checking or deciding again. A copy of it, the same one a second time, or one given to another executor is a plain
- * `ToolCall` and is checked from the start; its `input` is therefore the one that was given.
- */
-export interface CheckedCall extends ToolCall {
-  readonly status: 'checked';
-  /** The tool's own name, also when it was called by an alias. */
-  readonly name: string;
-  /** The input as it was given: bounded, copied once, frozen. Approvals and cached answers are bound to it. */
-  readonly input: Json;
-  /** The input as the tool's schema gives it, with defaults and conversions. The tool is called with it. */
-  readonly parsed: unknown;
-  /** The digest of the definition by which it was checked. */
-  readonly definitionDigest: string;
-  /** `allow` or `confirm`: a call that is denied is an outcome. */
-  readonly decision: Decision;
+  /** The treatment of tools that don't declare what they read: with `strict` they bring all labels into their conversation. */
+  readonly flows?: { readonly undeclared?: 'strict' | undefined };
 }
 
 interface PendingCall {
@@ -142,16 +119,16 @@ export interface PendingQuestion extends PendingCall, Question {
 /** The thing that a run of tools waits for: plain data, the same for a terminal, an MCP client and a stored session. */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
-/** The further calls of the same tool that a user approves together with one: as narrow as all limits that are given together. */
+/** The answer to a pending call: the user's yes or no, or the result that a user or program gave in place of the tool. */
+type PendingAnswer = 'approved' | 'denied' | { readonly value: Json };
+
+/** A pending call as the store keeps it, with its answer when there is one. */
+export type StoredPending = Pending & { readonly answer?: PendingAnswer };
+
+/** The further calls that a user approves together with one. At least one limit is needed; all that are given hold together. */
 export interface GrantScope {
-  /** Patterns of what the calls may touch, as in a rule that allows: `write:src/`. @default anything */
-  readonly touches?: string | readonly string[];
-  /** Arguments with their patterns or values, as in a rule. @default any */
-  readonly input?: Readonly<
-    Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
-  >;
-  /** Limits the calls to the conversation of the approved one; without it `uses` or `until` must bound them. @default true, where the call has a conversation */
-  readonly conversation?: boolean;
+  /** Exact values of named arguments. If they are all the arguments of the approved call, a call with more arguments isn't covered. @default any arguments */
+  readonly input?: Readonly<Record<string, Json>>;
   /** The number of further calls, 1 to 1,000. @default any */
   readonly uses?: number;
   /** The end, in milliseconds since 1970 by the clock of the state store; at most 24 days away. @default 24 days from now */

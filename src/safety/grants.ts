@@ -1,33 +1,36 @@
 import { z } from 'zod';
 import { randomUUID } from '../core/crypto.js';
 import { dangerRank } from '../core/enum-order.js';
-import type { DangerLevel } from '../core/enums.js';
+import { DangerLevel } from '../core/enums.js';
 import { isToolError, ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
 import { checkOptions, once, wholeBetween, type FieldsOf } from '../core/options.js';
-import { cloneFrozen, digestOf, isPlainObject } from '../core/plain-data.js';
+import {
+  canonicalJson,
+  cloneFrozen,
+  digestOf,
+  isPlainObject,
+  type Json,
+} from '../core/plain-data.js';
 import type { StateStore, StoreMoment } from '../state/state-store.js';
-import type { ToolDefinition, ToolEntry } from '../tool/tool-definition.js';
-import { touchesOf } from '../tool/touches.js';
-import { PENDING } from './approvals.js';
-import type { CallContext, Decision, GrantScope, PendingApproval, ToolCall } from './calls.js';
-import { compileRule, type PolicyRule } from './policy-rule.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { PENDING, type ApprovedCall } from './approvals.js';
+import type { Decision, GrantScope, PendingApproval } from './calls.js';
 import type { Signer } from './signer.js';
 
 /** A user's approval of further calls: it loosens what needs approval, never what is denied. */
-export interface Grant extends Pick<GrantScope, 'touches' | 'input' | 'uses'> {
+export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   readonly id: string;
   readonly toolName: string;
   /** SHA-256 of the tool's metadata; a changed definition ends the grant. */
   readonly definitionDigest: string;
   readonly principal: string | null;
-  /** The only conversation of the calls; `null` for all of the principal. */
   readonly conversationId: string | null;
-  /** The greatest danger of the calls. */
-  readonly danger: DangerLevel;
-  /** The rule by which the approved call needed approval: calls that need it for another reason are asked about. */
+  /** The rule by which the approved call needed approval. Calls that need it by another rule are asked about. */
   readonly rule: string;
+  /** True if `input` names all arguments that a call may have. */
+  readonly exact: boolean;
   /** Milliseconds since 1970, by the clock of the store. */
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -35,103 +38,39 @@ export interface Grant extends Pick<GrantScope, 'touches' | 'input' | 'uses'> {
   readonly signature: string;
 }
 
-const PURPOSE = 'tooldex/grant/v1';
-const PREFIX = 'grant:';
-/** Grants of one tool, principal and conversation; a user who gives more wants a rule. */
+/** A scope that is offered, with what it says to a user. */
+export interface GrantChoice {
+  readonly label: string;
+  readonly scope: GrantScope;
+}
+
+const PURPOSE = 'tooldex/grant/v2';
+/** The key of the list of all grants. */
+const INDEX = 'grants';
+const MOST_LISTED = 1_000;
+/** Grants for one tool, principal and conversation; a user who gives more wants a rule. */
 const MOST_OF_ONE = 100;
-const MOST_ATTEMPTS = 20;
-/** Rules without a name are told by their position, which a change of the policy gives to others. */
-const UNNAMED = /^rule \d+$/;
-/** Characters of a grant's key that its id begins with. */
-const KEY_IN_ID = 16;
-const MOST_REMEMBERED = 10_000;
 
 const scopeSchema = once(() =>
-  z.strictObject({
-    touches: z.custom<GrantScope['touches']>(() => true).optional(),
-    input: z.custom<GrantScope['input']>(() => true).optional(),
-    conversation: z.boolean().optional(),
-    uses: wholeBetween(1, 1_000).optional(),
-    until: z.number().optional(),
-  } satisfies FieldsOf<GrantScope>),
+  z
+    .strictObject({
+      input: z.custom<GrantScope['input']>(isPlainObject, 'arguments by name').optional(),
+      uses: wholeBetween(1, 1_000).optional(),
+      until: z.number().optional(),
+    } satisfies FieldsOf<GrantScope>)
+    .refine(({ input = {}, ...limits }) => Object.keys({ ...input, ...limits }).length > 0, {
+      error: 'input, uses or until',
+      params: { advice: 'A grant without any of them has no limit.' },
+    }),
 );
 
-/** Returns a scope as it is now. @throws ToolError `INVALID_ARGUMENT` for one that is malformed, or bounds nothing. */
-export function checkScope(scope: unknown, hasConversation: boolean): GrantScope {
-  const checked = checkOptions(
-    scopeSchema(),
-    scopeAsIs(scope),
-    'fields of the scope',
-  ) as GrantScope;
-  const { touches, input, conversation = hasConversation, uses, until } = checked;
-  if (conversation && !hasConversation)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'a grant for more than a conversation',
-        'one for the conversation of a call that has none',
-        'Give conversation: false with uses or until.',
-      ),
-    );
-  if (!conversation && uses === undefined && until === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('uses or until', 'neither', 'A grant for all conversations needs an end.'),
-    );
-  compileRule(
-    ruleOf({ ...(touches !== undefined && { touches }), ...(input !== undefined && { input }) }),
-    0,
-  );
-  return { ...checked, conversation };
-}
-
-/** Returns a copy of a scope that is plain data. @throws ToolError `INVALID_ARGUMENT`, also for a limit that is there but `undefined`: dropped, it would widen the grant. */
-function scopeAsIs(scope: unknown): unknown {
-  if (!isPlainObject(scope)) return scope;
-  const missing = Object.keys(scope).find((field) => scope[field] === undefined);
-  if (missing !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `${missing} of the scope`,
-        'undefined',
-        'Leave it out if the grant should not be limited by it.',
-      ),
-    );
-  try {
-    return cloneFrozen(scope);
-  } catch (error) {
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'the scope of a grant as plain data',
-        error instanceof TypeError
-          ? error.message.replace(/^.*?, not /s, '')
-          : 'one that cannot be read',
-      ),
-    );
-  }
-}
-
-function ruleOf({ touches, input }: Pick<GrantScope, 'touches' | 'input'>): PolicyRule {
-  return {
-    verdict: 'allow',
-    upTo: 'critical',
-    ...(touches !== undefined && { touches }),
-    ...(input !== undefined && { input }),
-  };
-}
-
 /**
- * Keeps the grants of users in a state store, signed: by tool, definition, principal and conversation, so that two look-ups find those of a call.
- *
- * A store that was restarted may have come back with grants that were revoked since: those of an earlier identity do not count.
+ * Keeps the grants of users in a state store, signed. A store that restarted may have come back with grants that were
+ * revoked since, so those of an earlier identity don't count.
  */
 export class Grants {
   readonly #store: StateStore;
   readonly #signer: Signer | undefined;
-  /** The definitions that were granted here: two may declare the same and work differently. Other processes cannot tell them apart. */
-  readonly #definitions = new Map<string, ToolDefinition>();
 
   /** @param signer signs and checks grants; without one they are only listed and revoked. */
   constructor(store: StateStore, signer?: Signer) {
@@ -140,12 +79,12 @@ export class Grants {
   }
 
   /**
-   * Makes a grant of calls like a pending one, which counts once the question is answered and `record` has put it into the store.
+   * Makes a grant for calls like a pending one. It counts once `record` has put it into the store.
    *
-   * @throws ToolError `INVALID_APPROVAL` for a pending call that was changed, `INVALID_ARGUMENT` for a scope that bounds nothing,
-   * `LIMIT_EXCEEDED` for too many of one tool, `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` for a pending call that was changed, `INVALID_ARGUMENT` for a scope without a limit
+   * and for calls that are asked about every time, `STATE_UNAVAILABLE`.
    */
-  async make(pending: PendingApproval, given: GrantScope): Promise<Grant> {
+  async make(pending: PendingApproval, given: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
     if (asked === undefined)
       throw new ToolError(
@@ -155,19 +94,14 @@ export class Grants {
           'a changed one, or one signed with another key',
         ),
       );
-    if (UNNAMED.test(asked.rule))
+    if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
       throw new ToolError(
         'INVALID_ARGUMENT',
-        expectedGot(
-          'a grant for a rule with a name',
-          `one for ${asked.rule}`,
-          'Give the rule a name: another one may stand in its place tomorrow.',
-        ),
+        `Calls of ${asked.toolName} like this one are asked about every time. Approve this one call.`,
       );
-    const scope = checkScope(given, asked.conversationId !== undefined);
+    const { input, uses, until } = checkScope(given);
     const { time, identity } = await this.#store.now();
-    const latest = time + LIMITS.timerMs;
-    const expiresAt = Math.min(scope.until ?? latest, latest);
+    const expiresAt = Math.min(until ?? Infinity, time + LIMITS.timerMs);
     if (expiresAt <= time)
       throw new ToolError(
         'INVALID_ARGUMENT',
@@ -177,316 +111,182 @@ export class Grants {
           'It counts in milliseconds since 1970.',
         ),
       );
-    const {
-      toolName,
-      definitionDigest,
-      principal = null,
-      conversationId = null,
-      danger,
-      rule,
-    } = asked;
-    const key = keyOf({
+    const { toolName, definitionDigest, principal = null, conversationId = null, rule } = asked;
+    return this.#signer!.signed(PURPOSE, {
+      id: randomUUID(),
       toolName,
       definitionDigest,
       principal,
-      conversationId: scope.conversation ? conversationId : null,
-    });
-    const alive = (await this.#read(key)).filter((each) => isAlive(each, { time, identity }));
-    const usedUp = await this.#usedUp(alive);
-    assertRoom(
-      alive.filter(({ id }) => !usedUp.has(id)),
-      toolName,
-    );
-    return this.#signer!.signed(PURPOSE, {
-      // The beginning of its key, so that it is found by its id among any number of others.
-      id: `${key.slice(PREFIX.length, PREFIX.length + KEY_IN_ID)}-${randomUUID()}`, toolName, definitionDigest, principal, conversationId: scope.conversation ? conversationId : null, touches: scope.touches, input: scope.input, uses: scope.uses,
-      danger, rule, createdAt: time, expiresAt, storeIdentity: identity,
-    }) as unknown as Grant; // prettier-ignore
+      conversationId,
+      rule,
+      input: input && cloneFrozen(input),
+      exact: input !== undefined && canonicalJson(input) === canonicalJson(asked.input),
+      uses,
+      createdAt: time,
+      expiresAt,
+      storeIdentity: identity,
+    }) as unknown as Grant;
   }
 
   /** Puts a grant into the store, from where it counts. @throws ToolError `LIMIT_EXCEEDED`, `STATE_UNAVAILABLE`: the user is then asked about each call. */
-  async record(grant: Grant, definition?: ToolDefinition): Promise<void> {
-    const now = await this.#store.now();
-    const key = keyOf(grant);
-    const usedUp = await this.#usedUp(await this.#read(key));
-    await this.#change(key, (grants) => {
-      const counting = grants.filter((each) => isAlive(each, now) && !usedUp.has(each.id));
-      assertRoom(counting, grant.toolName);
-      return [...counting, grant];
+  async record(grant: Grant): Promise<void> {
+    const ttlMs = grant.expiresAt - grant.createdAt;
+    await this.#store.compareAndSet(grantKey(grant.id), undefined, JSON.stringify(grant), {
+      ttlMs,
     });
-    if (definition !== undefined) this.#definitions.set(grant.id, definition);
-    if (this.#definitions.size > MOST_REMEMBERED)
-      this.#definitions.delete(this.#definitions.keys().next().value!);
+    for (const [list, max] of [
+      [listKey(grant), MOST_OF_ONE],
+      [INDEX, MOST_LISTED],
+    ] as const)
+      if ((await this.#store.append(list, grant.id, { max, ttlMs: LIMITS.timerMs })) === undefined)
+        throw new ToolError(
+          'LIMIT_EXCEEDED',
+          `There are ${max} grants already. Revoke some, or write a rule for the policy.`,
+        );
   }
 
-  /** Returns a grant that covers a call which needs approval, or `undefined`; a store that cannot be reached covers nothing. */
+  /** Returns a grant that covers a call that needs approval, or `undefined`; a store that cannot be reached covers nothing. */
   async covering(
-    call: ToolCall,
+    call: ApprovedCall,
     entry: ToolEntry,
-    context: CallContext,
     decision: Decision,
   ): Promise<Grant | undefined> {
-    // "Every call" leaves nothing to be granted.
-    if (decision.verdict !== 'confirm' || entry.requiresConsent || this.#signer === undefined)
+    const isRaised = dangerRank(decision.danger) > dangerRank(entry.dangerLevel);
+    if (asksEveryTime(entry, decision.rule) || isRaised || this.#signer === undefined)
       return undefined;
-    const { principal = null, conversationId = null } = context;
-    const keys = [...new Set([conversationId, null])].map((each) =>
-      keyOf({
-        toolName: entry.name,
-        definitionDigest: entry.digest,
-        principal,
-        conversationId: each,
-      }),
-    );
     try {
-      const found = (await Promise.all(keys.map((key) => this.#read(key)))).flat();
-      if (found.length === 0) return undefined;
+      const ids = await this.#store.read(listKey(call), { limit: MOST_OF_ONE });
+      if (ids.length === 0) return undefined;
       const now = await this.#store.now();
-      for (const each of found) {
-        const grant = this.#signer.genuine(PURPOSE, each) as unknown as Grant | undefined;
+      for (const id of ids) {
+        const grant = await this.#read(id);
         if (
           grant !== undefined &&
-          keys.includes(keyOf(grant)) &&
           isAlive(grant, now) &&
-          (this.#definitions.get(grant.id) ?? entry.definition) === entry.definition &&
-          covers(grant, call, entry, context, decision) &&
-          (await this.#hasUses(grant))
+          listKey(grant) === listKey(call) &&
+          grant.rule === decision.rule &&
+          hasInput(grant, call.input) &&
+          (await this.#used(grant)) < (grant.uses ?? Infinity)
         )
           return grant;
       }
-      return undefined;
     } catch (error) {
-      if (isToolError(error, 'STATE_UNAVAILABLE')) return undefined;
-      throw error;
+      if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
     }
+    return undefined;
   }
 
-  /**
-   * Counts a call, unless the grant was revoked or used up since it was found; with `looksOnly` it is only looked at.
-   *
-   * @returns true if the call may run. @throws ToolError `STATE_UNAVAILABLE`.
-   */
-  async use(grant: Grant, looksOnly = false): Promise<boolean> {
-    const now = await this.#store.now();
-    if (!isAlive(grant, now) || !(await this.#read(keyOf(grant))).some(({ id }) => id === grant.id))
-      return false;
-    if (looksOnly || grant.uses === undefined) return this.#hasUses(grant);
-    return (
-      (
-        await this.#store.increment(usesKey(grant), 1, {
-          max: grant.uses,
-          ttlMs: Math.max(1, grant.expiresAt - now.time),
-          identity: grant.storeIdentity,
-        })
-      ).applied === true
-    );
+  /** Counts a call, unless the grant was revoked or used up since it was found. @returns true if the call may run. @throws ToolError `STATE_UNAVAILABLE`. */
+  async use({ id, uses, expiresAt }: Grant): Promise<boolean> {
+    const [grant, now] = [await this.#read(id), await this.#store.now()];
+    if (grant === undefined || !isAlive(grant, now)) return false;
+    if (uses === undefined) return true;
+    const ttlMs = Math.max(1, expiresAt - now.time);
+    return (await this.#store.increment(usesKey(id), 1, { max: uses, ttlMs })).applied === true;
   }
 
-  /** Returns the grants that count, the oldest first, with how often each was used; of more than 10,000 tools, principals and conversations only some. @throws ToolError `STATE_UNAVAILABLE`. */
-  async list(): Promise<readonly (Grant & { readonly used: number })[]> {
+  /** Returns the newest thousand grants that count, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  async list(of: Partial<Grant> = {}): Promise<readonly (Grant & { readonly used: number })[]> {
+    const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
     const now = await this.#store.now();
-    const found = (
-      await Promise.all((await this.#store.list(PREFIX, 10_000)).map((key) => this.#read(key)))
-    ).flat();
-    // Without the key nobody can tell which are genuine; none is used before it was checked.
+    const ids = await this.#store.read(INDEX, { limit: MOST_LISTED });
+    const found = await Promise.all([...new Set(ids)].map((id) => this.#read(id)));
     const counting = found.filter(
       (grant) =>
+        grant !== undefined &&
         isAlive(grant, now) &&
-        (this.#signer === undefined || this.#signer.genuine(PURPOSE, grant) !== undefined),
-    );
-    const used = await Promise.all(
-      counting.map(async (grant) => Number((await this.#store.get(usesKey(grant))) ?? 0)),
-    );
+        wanted.every(([field, value]) => grant[field as keyof Grant] === value),
+    ) as Grant[];
     return Object.freeze(
-      counting
-        .map((grant, index) => Object.freeze({ ...grant, used: used[index]! }))
-        .sort((a, b) => a.createdAt - b.createdAt),
+      await Promise.all(
+        counting.map(async (grant) => Object.freeze({ ...grant, used: await this.#used(grant) })),
+      ),
     );
   }
 
   /** Ends a grant: a call that has not started by then needs approval. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
   async revoke(id: string): Promise<boolean> {
-    let revoked = false;
-    if (!ID.test(id)) return false;
-    for (const key of await this.#store.list(`${PREFIX}${id.slice(0, KEY_IN_ID)}`)) {
-      if ((await this.#read(key)).some((grant) => grant.id === id))
-        await this.#change(
-          key,
-          (grants) => ((revoked = true), grants.filter((grant) => grant.id !== id)),
-        );
+    const key = grantKey(id);
+    const text = await this.#store.get(key);
+    return text !== undefined && this.#store.compareAndSet(key, text, undefined);
+  }
+
+  async #used({ id, uses }: Grant): Promise<number> {
+    return uses === undefined ? 0 : Number((await this.#store.get(usesKey(id))) ?? 0);
+  }
+
+  /** Returns a grant; without the key nobody can tell whether it's genuine, and it's only shown. */
+  async #read(id: string): Promise<Grant | undefined> {
+    try {
+      const given: unknown = JSON.parse((await this.#store.get(grantKey(id))) ?? 'null');
+      const grant = this.#signer === undefined ? given : this.#signer.genuine(PURPOSE, given);
+      return isPlainObject(grant) && grant['id'] === id ? (grant as unknown as Grant) : undefined;
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
     }
-    return revoked;
-  }
-
-  /** Returns the ids of grants that no call can use any more. */
-  async #usedUp(grants: readonly Grant[]): Promise<ReadonlySet<string>> {
-    const hasUses = await Promise.all(grants.map((grant) => this.#hasUses(grant)));
-    return new Set(grants.flatMap(({ id }, index) => (hasUses[index] ? [] : [id])));
-  }
-
-  async #hasUses(grant: Grant): Promise<boolean> {
-    return (
-      grant.uses === undefined || Number((await this.#store.get(usesKey(grant))) ?? 0) < grant.uses
-    );
-  }
-
-  async #read(key: string): Promise<readonly Grant[]> {
-    return grantsIn(await this.#store.get(key));
-  }
-
-  async #change(
-    key: string,
-    change: (grants: readonly Grant[]) => readonly Grant[],
-  ): Promise<void> {
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const text = await this.#store.get(key);
-      const next = change(grantsIn(text));
-      if (
-        await this.#store.compareAndSet(
-          key,
-          text,
-          next.length === 0 ? undefined : JSON.stringify(next),
-          { ttlMs: LIMITS.timerMs },
-        )
-      )
-        return;
-    }
-    throw new ToolError(
-      'STATE_UNAVAILABLE',
-      'Expected the state store to keep the grants, got other changes at each attempt. Try again.',
-    );
   }
 }
 
-function keyOf({
-  toolName,
-  definitionDigest,
-  principal,
-  conversationId,
-}: Pick<Grant, 'toolName' | 'definitionDigest' | 'principal' | 'conversationId'>): string {
-  return `${PREFIX}${digestOf([toolName, definitionDigest, principal, conversationId])}`;
+/** Returns the limits of a grant. @throws ToolError `INVALID_ARGUMENT` for a scope without one. */
+export function checkScope(scope: unknown): GrantScope {
+  return checkOptions(scopeSchema, scope, 'limits of the grant') as GrantScope;
 }
 
-const usesKey = ({ id }: Grant) => `uses-of-grant:${id}`;
+const grantKey = (id: string) => `grant:${id}`;
+const usesKey = (id: string) => `uses-of-grant:${id}`;
 
-/** Returns the grants of a text; what others wrote there may be anything, and is none. */
-function grantsIn(text: string | undefined): readonly Grant[] {
-  try {
-    const read: unknown = text === undefined ? [] : JSON.parse(text);
-    return Array.isArray(read) ? (read as unknown[]).filter(isGrant) : [];
-  } catch {
-    return [];
-  }
-}
-
-/** The form of ids: the beginning of the grant's key, and a part of its own. */
-const ID = /^[0-9a-f]{16}-[0-9a-f-]{36}$/;
-/** The last moment that a date can be. */
-const LAST_MS = 8.64e15;
-
-/** Returns true for what has the form of a grant; whether it is genuine a signature shows. */
-function isGrant(each: unknown): each is Grant {
-  if (!isPlainObject(each)) return false;
-  const { id, toolName, principal, conversationId, danger, expiresAt, createdAt } = each;
-  const isText = (value: unknown) => typeof value === 'string';
-  return (
-    typeof id === 'string' &&
-    ID.test(id) &&
-    [toolName, danger].every(isText) &&
-    [principal, conversationId].every((value) => value === null || isText(value)) &&
-    [expiresAt, createdAt].every((time) => typeof time === 'number' && Math.abs(time) <= LAST_MS)
-  );
-}
-
-/** @throws ToolError `LIMIT_EXCEEDED` where one more would be too many. */
-function assertRoom(grants: readonly Grant[], toolName: string): void {
-  if (grants.length >= MOST_OF_ONE)
-    throw new ToolError(
-      'LIMIT_EXCEEDED',
-      expectedGot(
-        `at most ${MOST_OF_ONE} grants of ${toolName} for one principal and conversation`,
-        'more',
-        'Revoke some, or write a rule for the policy.',
-      ),
-    );
+function listKey(
+  of:
+    | (Pick<Grant, 'toolName' | 'definitionDigest'> &
+        Partial<Pick<Grant, 'principal' | 'conversationId'>>)
+    | ApprovedCall,
+): string {
+  const { toolName, definitionDigest, principal = null, conversationId = null } = of;
+  return `grants:${digestOf([toolName, definitionDigest, principal, conversationId])}`;
 }
 
 function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreMoment): boolean {
   return expiresAt > time && storeIdentity === identity;
 }
 
-function covers(
-  grant: Grant,
-  call: ToolCall,
-  entry: ToolEntry,
-  context: CallContext,
-  { danger, rule }: Decision,
-): boolean {
-  if (grant.conversationId !== null && grant.conversationId !== context.conversationId)
-    return false;
-  if (dangerRank(danger) > dangerRank(grant.danger) || !isSameQuestion(grant.rule, rule))
-    return false;
+/** Consent is a question about every call, a critical tool is one too, and what a conversation has read changes with every call. */
+function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (
-    compileRule(ruleOf(grant), 0).meets(call, entry, context, danger, () =>
-      touchesOf(entry, call.input),
-    ).meets === true
+    entry?.requiresConsent === true ||
+    entry?.dangerLevel === DangerLevel.CRITICAL ||
+    rule.startsWith('flow-')
   );
 }
 
-/** The reasons to ask, by how much they tell: a user who judged a later one has judged those before it, never the other way round. */
-const ASKED_FOR_MORE: readonly string[] = ['axes', 'flow-influenced', 'flow-leaks'];
-
-function isSameQuestion(answered: string, asked: string): boolean {
-  if (answered === asked) return true;
+function hasInput({ input, exact }: Grant, given: Json): boolean {
+  if (input === undefined) return true;
+  if (exact) return canonicalJson(input) === canonicalJson(given);
   return (
-    ASKED_FOR_MORE.includes(asked) &&
-    ASKED_FOR_MORE.indexOf(answered) > ASKED_FOR_MORE.indexOf(asked)
+    isPlainObject(given) &&
+    Object.entries(input).every(
+      ([name, value]) =>
+        Object.hasOwn(given, name) && canonicalJson(given[name]) === canonicalJson(value),
+    )
   );
 }
 
-/** A scope that is offered, with what it says to a user. */
-export interface GrantChoice {
-  readonly label: string;
-  readonly scope: GrantScope;
-}
-
-const HOUR_MS = 3_600_000;
-
-/** Returns the narrowest sensible scopes for calls like one that is asked about, the narrowest first; none for tools that require consent. */
-export function grantChoices(
-  entry: ToolEntry,
-  input: unknown,
-  rule: string,
-  hasConversation: boolean,
-  now: number,
-): readonly GrantChoice[] {
-  if (entry.requiresConsent || UNNAMED.test(rule)) return [];
-  const frame = hasConversation ? {} : { conversation: false, until: now + HOUR_MS };
-  const end = hasConversation ? 'for the rest of this conversation' : 'for an hour';
-  const writes = touchesOf(entry, input)?.writes ?? [];
-  const patternOf = (key: string) => `write:${key.replace(/[*?{}[\]]/g, '\\$&')}`;
-  const [only] = writes;
-  const folder = writes.length === 1 ? /^[^/]*[^/:].*\//.exec(only!)?.[0] : undefined;
+/** Returns the grants that are offered with a question, the narrowest first; none for calls that are asked about every time. */
+export function grantChoices(entry: ToolEntry, pending: PendingApproval): readonly GrantChoice[] {
+  const { input, danger, rule, conversationId } = pending;
+  const isRaised = dangerRank(danger) > dangerRank(entry.dangerLevel);
+  if (asksEveryTime(entry, rule) || isRaised || !isPlainObject(input)) return [];
+  const where = conversationId === undefined ? '' : ' in this conversation';
   const choices: GrantChoice[] = [];
-  if (writes.length > 0 && writes.length <= 3)
+  if (Object.keys(input).length > 0)
     choices.push({
-      label: `${entry.name} of ${writes.join(', ')}, ${end}`,
-      scope: { ...frame, touches: writes.map(patternOf) },
+      label: `${entry.name} with the same arguments again${where}`,
+      scope: { input: input },
     });
-  if (folder !== undefined && folder !== only)
+  if (dangerRank(danger) <= dangerRank(DangerLevel.MEDIUM) && entry.sends !== 'outside')
     choices.push({
-      label: `${entry.name} of everything below ${folder}, ${end}`,
-      scope: { ...frame, touches: patternOf(folder) },
+      label: `${entry.name} with any arguments five times${where}`,
+      scope: { uses: 5 },
     });
-  choices.push({ label: `5 more calls of ${entry.name}, ${end}`, scope: { ...frame, uses: 5 } });
-  // Of a key that no pattern can name there is no choice.
-  return choices.filter(({ scope }) => isScope(scope, hasConversation));
-}
-
-function isScope(scope: GrantScope, hasConversation: boolean): boolean {
-  try {
-    return checkScope(scope, hasConversation) !== undefined;
-  } catch {
-    return false;
-  }
+  return choices;
 }

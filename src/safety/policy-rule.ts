@@ -19,7 +19,7 @@ import type { CallContext, ToolCall } from './calls.js';
  * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
  */
 export interface PolicyRule {
-  /** The name of the rule in decisions; not that of a built-in one (`axes`, `flow-influenced`, `flow-leaks`, `grant`). @default "rule 1", "rule 2", … */
+  /** The name of the rule in decisions; not that of a built-in one (`axes`, `flow-influenced`, `flow-leak`, `grant`). @default "rule 1", "rule 2", … */
   readonly name?: string;
   /** The decision about calls that the rule meets. */
   readonly verdict: Verdict;
@@ -155,10 +155,7 @@ const ruleSchema = once(() =>
       name: z
         .string()
         .min(1)
-        .regex(
-          /^(?!(?:axes|flow-influenced|flow-leaks|grant)$)/,
-          'a name that no built-in rule has',
-        )
+        .regex(/^(?!(?:axes|flow-influenced|flow-leak|grant)$)/, 'a name that no built-in rule has')
         .optional(),
       verdict: z.enum(['allow', 'confirm', 'deny']),
       tools: oneOrMore(toolPattern()).optional(),

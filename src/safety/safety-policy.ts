@@ -4,20 +4,17 @@ import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
 import { invalidArgument, suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
-import { requiresApproval } from '../registry/derived-sets.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { Verdict } from '../core/tool-event.js';
+import type { Flow } from '../core/flow.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
 import {
   effectiveDanger,
   type EffectiveDanger,
-  readCall,
-  readContext,
   refusedByCheck,
   wrongContext,
 } from './built-in-checks.js';
-import { flowAfter, influenceOn, isUsersOwn } from './call-flow.js';
+import { chainOf, readBy, sendsOutside } from './call-flow.js';
 import {
   type CallContext,
   type Decision,
@@ -42,16 +39,26 @@ export interface SafetyPolicyOptions {
   /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. @default none */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
-   * The verdicts about calls that write or send after untrusted content was read in the conversation: `influenced`, and `leaks` for
-   * those that send outside after private data was read too. `allow` leaves them to the rest of the policy.
-   * @default { influenced: 'confirm', leaks: 'confirm' }
+   * The treatment of calls that content from others may have caused. The checks run after the rules, and no rule overrides them.
+   *
+   * `leak`: the conversation has read untrusted content and private data, and the call sends outside. `influenced`: the
+   * conversation has read untrusted content, and a rule or grant would let a write run without approval. Turn it on for agents
+   * whose writes run unattended. `undeclared: 'strict'` assumes that tools that don't declare `reads` and `sends` read and send
+   * everything. @default { leak: 'confirm', influenced: 'off' }
    */
-  readonly flows?: { readonly influenced?: Verdict; readonly leaks?: Verdict };
+  readonly flows?: FlowOptions;
   /** The variables in which those are looked up that a tool's `auth` requires. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-const verdict = () => z.enum(['allow', 'confirm', 'deny']);
+interface FlowOptions {
+  readonly leak?: FlowVerdict | undefined;
+  readonly influenced?: FlowVerdict | undefined;
+  readonly undeclared?: 'strict' | undefined;
+}
+type FlowVerdict = 'confirm' | 'deny' | 'off';
+
+const flowVerdict = () => z.enum(['confirm', 'deny', 'off']).optional();
 const optionsSchema = once(() =>
   z.strictObject({
     registry: withMethods<ToolMetadataRegistry>('a ToolMetadataRegistry', 'get', 'getWriteTools'),
@@ -62,7 +69,11 @@ const optionsSchema = once(() =>
       .strictObject({ danger: z.enum(DangerLevel).optional(), cost: z.enum(CostTier).optional() })
       .optional(),
     flows: z
-      .strictObject({ influenced: verdict().optional(), leaks: verdict().optional() })
+      .strictObject({
+        leak: flowVerdict(),
+        influenced: flowVerdict(),
+        undeclared: z.literal('strict').optional(),
+      })
       .optional(),
     env: anObject<Readonly<Record<string, string | undefined>>>('variables by name').optional(),
   }),
@@ -72,8 +83,8 @@ const optionsSchema = once(() =>
  * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
  *
  * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
- * rule loosens these); the rules, in order; what was read in the conversation before (`flows`); otherwise writes, dangerous
- * calls and tools that require consent are to be confirmed, and everything else is allowed. It never throws: what it cannot judge it denies.
+ * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be confirmed,
+ * and everything else is allowed. `flows` may then tighten the answer. It never throws: what it cannot judge it denies.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -96,7 +107,8 @@ export class SafetyPolicy implements Policy {
     readonly danger?: DangerLevel | undefined;
     readonly cost?: CostTier | undefined;
   };
-  readonly #flows: { readonly influenced: Verdict; readonly leaks: Verdict };
+  /** The checks of what a conversation has read. */
+  readonly flows: FlowOptions;
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
@@ -115,7 +127,7 @@ export class SafetyPolicy implements Policy {
     this.#rules = rules.map((rule, position) => compileRule(rule as PolicyRule, position));
     this.#allow = allow;
     this.#confirmFrom = confirmFrom;
-    this.#flows = { influenced: flows.influenced ?? 'confirm', leaks: flows.leaks ?? 'confirm' };
+    this.flows = Object.freeze(flows);
     this.#env = env;
   }
 
@@ -126,9 +138,9 @@ export class SafetyPolicy implements Policy {
    */
   decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
-      return Object.freeze(this.#decide(readCall(call), readContext(context), entry));
+      return Object.freeze(this.#decide(call, context, entry));
     } catch {
-      // A hostile call or context (a getter or proxy that throws) must not get round the policy.
+      // What fails must not get round the policy.
       return Object.freeze({
         verdict: 'deny',
         rule: 'policy-error',
@@ -150,11 +162,16 @@ export class SafetyPolicy implements Policy {
     return Object.freeze(
       calls.map((call: ToolCall) => {
         const decision = this.decide(call, { ...context, flow });
-        if (decision.verdict !== 'deny')
-          flow = flowAfter(flow, call, this.#registry.get(call.name));
+        if (decision.verdict !== 'deny') flow = this.#flowAfter(flow, call);
         return decision;
       }),
     );
+  }
+
+  #flowAfter(flow: Flow, call: ToolCall): Flow {
+    const entry = this.#registry.get(call.name);
+    const isStrict = this.flows.undeclared === 'strict';
+    return entry === undefined ? flow : { ...flow, ...readBy(entry, call, flow, { isStrict }) };
   }
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
@@ -173,22 +190,25 @@ export class SafetyPolicy implements Policy {
         danger: DangerLevel.CRITICAL,
       };
     }
-    const danger = effectiveDanger(entry, call.input);
+    const { input = {} } = call;
+    const danger = effectiveDanger(entry, input);
     const wrong = wrongContext(context);
     if (wrong !== undefined)
       return { verdict: 'deny', rule: 'invalid-context', reason: wrong, danger: danger.level };
     const modes = context.mode === undefined ? [this.#mode] : [this.#mode, context.mode];
     const refused = refusedByCheck(entry, danger, context, {
-      input: call.input,
+      input,
       modes,
       allow: this.#allow,
       env: this.#env,
     });
     if (refused !== undefined) return { verdict: 'deny', ...refused, danger: danger.level };
-    const open =
-      this.#byRules(call, entry, context, danger) ??
-      this.#byFlow(call, entry, context, danger) ??
-      this.#byAxes(call, entry, danger, context);
+    const open = this.#byFlow(
+      entry,
+      context,
+      this.#byRules(call.input === input ? call : { ...call, input }, entry, context, danger) ??
+        this.#byAxes(entry, danger),
+    );
     if (open.verdict === 'confirm' && modes.includes('unattended')) {
       return {
         verdict: 'deny',
@@ -243,57 +263,35 @@ export class SafetyPolicy implements Policy {
     return undefined;
   }
 
-  #byFlow(
-    call: ToolCall,
-    entry: ToolEntry,
-    { flow, userText }: CallContext,
-    danger: EffectiveDanger,
-  ): Decision | undefined {
-    const influence = flow && influenceOn(entry, call.input, flow, userText, danger.level);
-    if (influence === undefined) return undefined;
-    const rule = influence.leaks ? 'leaks' : 'influenced';
-    const verdict = this.#flows[rule];
-    return verdict === 'allow'
-      ? undefined
-      : { verdict, rule: `flow-${rule}`, reason: influence.reason, danger: danger.level };
+  /** Tightens a decision by what the conversation has read. */
+  #byFlow(entry: ToolEntry, { flow }: CallContext, open: Decision): Decision {
+    if (flow?.untrusted === undefined || open.verdict === 'deny') return open;
+    const { leak = 'confirm', influenced = 'off', undeclared } = this.flows;
+    const leaks = flow.private !== undefined && sendsOutside(entry, undeclared === 'strict');
+    const isRefused =
+      influenced === 'deny' && isWriting(entry.accessMode) && open.verdict === 'allow';
+    if (leaks && leak !== 'off' && !isRefused)
+      return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
+    if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
+    const reason = chainOf(entry, flow, false);
+    // A grant may not answer a question that has become this one.
+    return open.verdict === 'confirm'
+      ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
+      : { ...open, verdict: influenced, rule: 'flow-influenced', reason };
   }
 
-  #byAxes(
-    call: ToolCall,
-    entry: ToolEntry,
-    danger: EffectiveDanger,
-    { mode, flow, userText }: CallContext,
-  ): Decision {
-    const { accessMode, executionCategory, priority, requiresConsent } = entry;
-    // Where nothing is known of what was read, nothing can be told from it.
-    const asksLess =
-      this.#mode === 'flow' &&
-      (mode === undefined || mode === 'flow') &&
-      flow !== undefined &&
-      !requiresConsent &&
-      (danger.level !== DangerLevel.CRITICAL || isUsersOwn(entry, call.input, userText));
-    const needed =
-      !asksLess &&
-      requiresApproval({
-        accessMode,
-        executionCategory,
-        priority,
-        requiresConsent,
-        dangerLevel: danger.level,
-      });
+  #byAxes(entry: ToolEntry, danger: EffectiveDanger): Decision {
+    const { accessMode, requiresConsent } = entry;
     const { danger: dangerFrom, cost: costFrom } = this.#confirmFrom;
     const dangerous =
-      (!asksLess && isDangerous(danger.level)) ||
+      isDangerous(danger.level) ||
       (dangerFrom !== undefined && dangerRank(danger.level) >= dangerRank(dangerFrom));
-    const dear = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
-    if (!needed && !dangerous && !dear)
+    const costly = costFrom !== undefined && costRank(entry.costTier) >= costRank(costFrom);
+    if (!isWriting(accessMode) && !requiresConsent && !dangerous && !costly)
       return {
         verdict: 'allow',
         rule: 'axes',
-        reason:
-          asksLess && isWriting(accessMode)
-            ? `nothing that was read can have brought it about (danger ${danger.level})`
-            : `${entry.name} reads only (danger ${danger.level})`,
+        reason: `${entry.name} reads only (danger ${danger.level})`,
         danger: danger.level,
       };
     const reasons = [
@@ -302,7 +300,7 @@ export class SafetyPolicy implements Policy {
         : '',
       dangerous ? (danger.raised ?? `its danger is ${danger.level}`) : '',
       requiresConsent ? 'it requires consent' : '',
-      dear ? `its cost is ${entry.costTier}` : '',
+      costly ? `its cost is ${entry.costTier}` : '',
     ];
     return {
       verdict: 'confirm',

@@ -71,7 +71,6 @@ const schema = once(() =>
     persona: any(),
     conversationId: any(),
     mode: any(),
-    userText: any(),
     policy: any(),
     signal: any(),
     idempotencyKey: any(),

@@ -91,10 +91,8 @@ function fromClass(constructor: AnyFunction): ToolDefinition[] {
   const own = definitionsOn(constructor, lazily);
   assertConstructible(
     constructor,
-    own.flatMap(({ manual, canonicalInput, conflictKeys, flowFor, preview, name }) =>
-      manual === true && (canonicalInput ?? conflictKeys ?? flowFor ?? preview) === undefined
-        ? []
-        : [name],
+    own.flatMap(({ manual, canonicalInput, conflictKeys, preview, name }) =>
+      manual === true && (canonicalInput ?? conflictKeys ?? preview) === undefined ? [] : [name],
     ),
   );
   return [...own, ...staticDefinitions(constructor)];
@@ -204,13 +202,12 @@ function assertExecutes(
 
 /** Binds to the instance the functions that read what a path in its inputs means. */
 function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
-  const { canonicalInput, conflictKeys, flowFor, preview } = declared;
-  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys' | 'flowFor' | 'preview'> = {
+  const { canonicalInput, conflictKeys, preview } = declared;
+  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys' | 'preview'> = {
     ...(canonicalInput && {
       canonicalInput: (input) => canonicalInput.call(instance(), input) as unknown,
     }),
     ...(conflictKeys && { conflictKeys: (input) => conflictKeys.call(instance(), input) }),
-    ...(flowFor && { flowFor: (input) => flowFor.call(instance(), input) }),
     ...(preview && { preview: (input, context) => preview.call(instance(), input, context) }),
   };
   return { declared: { ...declared, ...onInstance }, metadata: { ...metadata, ...onInstance } };

@@ -248,7 +248,7 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'reads',
     about:
-      "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Both when missing, unless the tool only computes.",
+      "What a result may carry: the user's own data (private), text that others may have written (untrusted); empty for neither. Not known when missing.",
   },
   sends: {
     wire: 'sends',
@@ -256,14 +256,6 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'sends',
     about: 'Whether a call carries its arguments to others than the user; inferred when missing.',
-  },
-  sensitive: {
-    wire: 'sensitive',
-    kind: 'words',
-    on: [...CARRIED, 'detail', 'show', 'facts'],
-    label: 'sensitive',
-    about:
-      'Arguments that name who is reached or which thing is changed; those of format email or uri when missing.',
   },
   requiresConsent: {
     wire: 'requires_consent',
@@ -481,12 +473,6 @@ export const TOOL_FIELDS = {
       'The name under which the application gives the function that runs the tool; its own name when missing.',
   },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
-  flowFor: {
-    wire: 'flow_for',
-    kind: 'function',
-    on: [],
-    about: 'What one call reads, and where it sends.',
-  },
   preview: {
     wire: 'preview',
     kind: 'function',

@@ -128,28 +128,14 @@ export interface ToolOptions<
   readonly requiresConsent?: boolean;
   /**
    * The labels of a result: `private` for the user's own data, `untrusted` for text that others may have written; empty for
-   * neither. After untrusted content was read in a conversation, calls that write or send need approval. @default both, unless the tool only computes
+   * neither. A call that sends outside after both were read in a conversation needs approval. @default not known: no label
    */
   readonly reads?: readonly FlowLabel[];
   /**
-   * The side to which a call carries its arguments: `outside` for mail, public posts and addresses that an argument names. Inferred when
-   * missing: `nowhere` for effects that stay on this machine and for readonly tools without the effect `network`, otherwise `outside`.
+   * The side to which a call carries its arguments: `outside` for mail, public posts and addresses that an argument names. When
+   * missing, a tool that names the network counts as sending outside once its conversation has read something.
    */
   readonly sends?: FlowTarget;
-  /**
-   * Returns what one call reads and where it sends, in place of `reads` and `sends`: an address of an allow-list, a path below
-   * the root, a recipient inside the organization. What it leaves out stays as declared; one that fails counts as the strictest. @default `reads` and `sends`, for every call
-   */
-  readonly flowFor?: (input: InputOf<In>) => {
-    readonly reads?: readonly FlowLabel[];
-    readonly sends?: FlowTarget;
-  };
-  /**
-   * The arguments that name who is reached, or which thing is changed, such as `recipient`, `url` or `path`; not the content. A
-   * call for which the user named the values of all of them needs no approval because of what was read before. An empty list
-   * says that no argument of the tool does. @default arguments of format email or uri, and the recipients that the `preview` shows
-   */
-  readonly sensitive?: readonly string[];
   /** The danger of one call; it can raise `dangerLevel`, never lower it. @default none */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
   /**

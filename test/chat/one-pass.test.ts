@@ -49,6 +49,6 @@ describe('a call of a chat', () => {
     expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
     const { session: done } = await session.approve('1').session.continue(engine);
     expect(done.status).toBe('completed');
-    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
+    expect(counts).toEqual({ checks: 3, decisions: 3, runs: 1 });
   });
 });

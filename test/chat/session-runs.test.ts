@@ -399,7 +399,7 @@ describe('what the user says', () => {
       { executor, model: scriptedModel([...many, 'Five.']) },
       'How much?',
     ));
-    expect(JSON.stringify(session.messages)).toContain('got 4 equal calls');
+    expect(JSON.stringify(session.messages)).toContain('was called 4 times');
   });
 });
 

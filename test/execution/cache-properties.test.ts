@@ -236,53 +236,6 @@ describe('an answer never predates the latest write that concerns it, never cros
     );
   });
 
-  it('one call after the other, in two processes with one store', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const world = new World(new ManualClock());
-        const store = new MemoryStateStore({ clock: world.clock });
-        await checkOneByOne(steps, executorsOf(world, [store, store]), world);
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('one call after the other, in one process whose store fails at random', async () => {
-    // Few different calls, so that a failure falls between calls that concern each other.
-    const dense = fc.oneof(
-      {
-        weight: 3,
-        arbitrary: fc.record({
-          kind: fc.constant('read' as const),
-          thing: fc.constantFrom('a' as const, 'b' as const),
-          principal: fc.constant(undefined),
-          who: fc.constant(0),
-        }),
-      },
-      {
-        weight: 2,
-        arbitrary: fc.record({
-          kind: fc.constant('write' as const),
-          tool: fc.constantFrom('write_a', 'write_ab'),
-          who: fc.constant(0),
-        }),
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(dense, { maxLength: 20 }),
-        fc.infiniteStream(fc.constantFrom(true, ...Array.from({ length: 9 }, () => false))),
-        async (steps, faults) => {
-          const world = new World(new ManualClock());
-          const store = new FailingStore(new MemoryStateStore({ clock: world.clock }));
-          store.fails = () => faults.next().value as boolean;
-          await checkOneByOne(steps, executorsOf(world, [store]), world);
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
-
   it('with calls that overlap in any order, in one process', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -294,25 +247,6 @@ describe('an answer never predates the latest write that concerns it, never cros
         },
       ),
       { numRuns: 200 },
-    );
-  });
-
-  it('with calls that overlap in any order, in two processes with a slow store', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(operation, { minLength: 2, maxLength: 8 }),
-        fc.scheduler(),
-        async (operations, scheduler) => {
-          const world = new World(new ManualClock());
-          const memory = new MemoryStateStore({ clock: world.clock });
-          const stores = [new FailingStore(memory), new FailingStore(memory)];
-          for (const store of stores)
-            store.before = (name, key) =>
-              scheduler.schedule(Promise.resolve(), `${name} ${key.slice(0, 30)}`);
-          await checkOverlapping(operations, executorsOf(world, stores), world, scheduler);
-        },
-      ),
-      { numRuns: 100 },
     );
   });
 });

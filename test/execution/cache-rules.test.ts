@@ -291,12 +291,11 @@ describe('an answer is kept', () => {
   ])(
     'for no context with what its JSON does not show: %s; the tool is handed the object itself',
     async (_, contextOf) => {
-      for (const cacheKey of [undefined, () => 'all']) {
+      {
         let handed: unknown;
         const { executor, events } = setup([
           reader('read', (__, { context }) => void (handed = context), {
             cacheTtlMs: 1_000,
-            ...(cacheKey && { cacheKey }),
           }),
         ]);
         for (const tenant of [7, 8]) {
@@ -408,41 +407,6 @@ describe('an answer is kept', () => {
     if (second.status === 'ok') expect(() => (second.value as typeof own).list.push(4)).toThrow();
   });
 
-  it('not when its tool was replaced by another that declares the same', async () => {
-    for (const store of [undefined, new MemoryStateStore()]) {
-      const { executor, registry } = setup(
-        [reader('read', () => 'old', { cacheTtlMs: 1_000 })],
-        store && { store },
-      );
-      await executor.execute(read());
-      registry.register(
-        reader('read', () => 'new', { cacheTtlMs: 1_000 }),
-        { replace: true },
-      );
-      expect(
-        await executor.execute(read()),
-        store === undefined ? 'alone' : 'with a store',
-      ).toMatchObject({ value: 'new' });
-    }
-  });
-
-  it('not when its tool was replaced while it ran', async () => {
-    const gate = new Gate<string>();
-    const { executor, registry } = setup([
-      reader('read', () => gate.promise, { cacheTtlMs: 1_000 }),
-    ]);
-    const running = executor.execute(read());
-    await settled();
-    registry.register(
-      reader('read', () => 'new', { cacheTtlMs: 1_000 }),
-      { replace: true },
-    );
-    const after = executor.execute(read());
-    gate.open('old');
-    expect(brief(await running)).toBe('ok "old"');
-    expect(brief(await after)).toBe('ok "new"');
-  });
-
   it('in at most so many entries, the least recently used going first', async () => {
     const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], {
       cacheEntries: 3,
@@ -503,16 +467,6 @@ describe('equal calls at the same time', () => {
     expect(runs).toBe(1);
     expect(outcomes.filter(({ cached }) => cached)).toHaveLength(49);
     expect(new Set(outcomes.map(brief))).toEqual(new Set(['ok "answer"']));
-  });
-
-  it('run once also when several executors share a store and each asks once more', async () => {
-    const store = new MemoryStateStore();
-    let runs = 0;
-    const tool = reader('read', () => runs++, { cacheTtlMs: 1_000 });
-    const [one, other] = [setup([tool], { store }), setup([tool], { store })];
-    await one.executor.execute(read());
-    expect(await other.executor.execute(read())).toMatchObject({ value: 0, cached: true });
-    expect(runs).toBe(1);
   });
 
   it('of different principals, or of a tool that keeps nothing, run each', async () => {
@@ -678,213 +632,5 @@ describe('a kept answer is made stale', () => {
     expect(brief(await running)).toBe('ok "old"');
     expect(brief(await joined)).toBe('ok "new"');
     expect(brief(await executor.execute(read()))).toBe('ok "new"');
-  });
-
-  it('by a write in another executor that shares the store', async () => {
-    const store = new MemoryStateStore();
-    let runs = 0;
-    const tools = [
-      reader('read', () => runs++, { ...kept } as never),
-      writer('write', () => 1, { category: 'notes' }),
-    ];
-    const [one, other] = [
-      setup(tools, { store, policy: allowAll }),
-      setup(tools, { store, policy: allowAll }),
-    ];
-    await one.executor.execute(read());
-    await other.executor.execute(read());
-    expect(runs).toBe(1);
-    await other.executor.execute(read({}, 'write'));
-    expect((await one.executor.execute(read())).cached).toBe(false);
-    expect(runs).toBe(2);
-  });
-});
-
-describe('the cache without its store', () => {
-  it('goes on in the process', async () => {
-    const store = new FailingStore();
-    store.fails = () => true;
-    let runs = 0;
-    const { executor } = setup(
-      [
-        reader('read', () => runs++, { cacheTtlMs: 1_000, category: 'notes' }),
-        writer('write', () => 1, { category: 'notes' }),
-      ],
-      { store, policy: allowAll },
-    );
-    await executor.execute(read());
-    expect(await executor.execute(read())).toMatchObject({ cached: true });
-    await executor.execute(read({}, 'write'));
-    expect(await executor.execute(read())).toMatchObject({ cached: false });
-    expect(runs).toBe(2);
-  });
-
-  it('serves no answer from before its own write, once the store is back and before it heard of the write', async () => {
-    const store = new FailingStore();
-    let runs = 0;
-    const { executor } = setup(
-      [
-        reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
-        writer('write', () => 1, { category: 'notes' }),
-      ],
-      { store, policy: allowAll },
-    );
-    await executor.execute(read());
-    store.fails = (operation) => operation === 'increment';
-    await executor.execute(read({}, 'write'));
-    store.fails = () => false;
-    expect(await executor.execute(read())).toMatchObject({ value: 2 });
-  });
-
-  it('tells the store of its writes as soon as that is back, so that others serve no answer from before', async () => {
-    const memory = new MemoryStateStore();
-    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
-    let runs = 0;
-    const tools = [
-      reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
-      writer('write', () => 1, { category: 'notes' }),
-    ];
-    const [one, other] = [
-      setup(tools, { store, policy: allowAll }),
-      setup(tools, { store: otherStore, policy: allowAll }),
-    ];
-    await one.executor.execute(read());
-    await other.executor.execute(read());
-    store.fails = () => true;
-    await one.executor.execute(read({}, 'write'));
-    store.fails = () => false;
-    store.tellAvailable(true);
-    await settled();
-    expect(await other.executor.execute(read())).toMatchObject({ value: 2 });
-  });
-
-  it('tells the store of its writes also after a failure that was no outage', async () => {
-    const memory = new MemoryStateStore();
-    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
-    let runs = 0;
-    const tools = [
-      reader('read', () => ++runs, { cacheTtlMs: 1_000, category: 'notes' }),
-      writer('write', () => 1, { category: 'notes' }),
-    ];
-    const [one, other] = [
-      setup(tools, { store, policy: allowAll }),
-      setup(tools, { store: otherStore, policy: allowAll }),
-    ];
-    await one.executor.execute(read());
-    await other.executor.execute(read());
-    store.fails = (operation) => operation === 'increment';
-    await one.executor.execute(read({}, 'write'));
-    store.fails = () => false;
-    await one.executor.execute(read());
-    await settled();
-    expect((await other.executor.execute(read())).status === 'ok').toBe(true);
-    expect(await other.executor.execute(read())).not.toMatchObject({ value: 1 });
-  });
-
-  it('trusts no answer in the store that was put there without knowing its state', async () => {
-    const memory = new MemoryStateStore();
-    const [store, otherStore] = [new FailingStore(memory), new FailingStore(memory)];
-    let version = 1;
-    const tools = [
-      reader('read', () => version, { cacheTtlMs: 1_000, category: 'notes' }),
-      writer('write', () => void version++, { category: 'notes' }),
-    ];
-    const [one, other] = [
-      setup(tools, { store, policy: allowAll }),
-      setup(tools, { store: otherStore, policy: allowAll }),
-    ];
-    const noStates = (_: string, key: string) => key.startsWith('cache-generation');
-    store.fails = noStates;
-    await one.executor.execute(read());
-    await other.executor.execute(read({}, 'write'));
-    otherStore.fails = noStates;
-    expect(await other.executor.execute(read())).toMatchObject({ value: 2 });
-  });
-
-  it.each<readonly [string, object]>([
-    ['a value that breaks the output schema', { value: 'forged' }],
-    [
-      'content that is not base64',
-      { value: { width: 2 }, content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] },
-    ],
-    [
-      'content of parts that no helper makes',
-      { value: { width: 2 }, content: [{ type: 'hologram' }] },
-    ],
-  ])('takes an answer of the store for missing that has %s', async (_, forged) => {
-    const store = new FailingStore();
-    const shot = () =>
-      reader('read', () => ok({ width: 1 }, { content: [image(new Uint8Array(3), 'image/png')] }), {
-        cacheTtlMs: 1_000,
-        outputSchema: { type: 'object', required: ['width'] },
-      });
-    await setup([shot()], { store }).executor.execute(read());
-    const key = store.operations
-      .map((operation) => operation.split(' ')[1]!)
-      .find((each) => each.startsWith('cache-answer:'))!;
-    const kept = JSON.parse((await store.memory.get(key))!) as object;
-    const putAndAsk = async (answer: object) => {
-      await store.memory.compareAndSet(
-        key,
-        await store.memory.get(key),
-        JSON.stringify({ ...kept, answer }),
-      );
-      return setup([shot()], { store }).executor.execute(read());
-    };
-    expect(
-      await putAndAsk({ value: { width: 2 }, content: [{ type: 'text', text: 'kept' }] }),
-    ).toMatchObject({ cached: true, value: { width: 2 } });
-    expect(await putAndAsk(forged)).toMatchObject({
-      status: 'ok',
-      cached: false,
-      value: { width: 1 },
-      content: [{ data: 'AAAA' }],
-    });
-  });
-
-  it('does not fall for rubbish under its keys', async () => {
-    const store = new FailingStore();
-    let runs = 0;
-    const { executor } = setup([reader('read', () => ++runs, { cacheTtlMs: 1_000 })], { store });
-    await executor.execute(read());
-    const key = store.operations
-      .map((operation) => operation.split(' ')[1]!)
-      .find((each) => each.startsWith('cache-answer:'))!;
-    for (const text of ['', 'null', '5', '{', '[]', '{"stamp":1}', '{"answer":{"value":666}}']) {
-      await store.memory.compareAndSet(key, await store.memory.get(key), text);
-      expect(await executor.execute(read({}))).not.toMatchObject({ value: 666 });
-      expect(
-        (
-          await setup([reader('read', () => 'own', { cacheTtlMs: 1_000 })], {
-            store,
-          }).executor.execute(read())
-        ).status,
-      ).toBe('ok');
-    }
-  });
-});
-
-describe('a cache whose store comes back older', () => {
-  it('serves nothing that a write made stale since, in the process that wrote and in others', async () => {
-    const clock = new ManualClock();
-    const store = new RestartingStore(clock);
-    let version = 0;
-    const process = () =>
-      setup(
-        [
-          reader('read', () => `v${version}`, { cacheTtlMs: 60_000 }),
-          writer('write', () => ++version),
-        ],
-        { store, clock, policy: allowAll },
-      ).executor;
-    const processes = [process(), process()];
-    const answers = () =>
-      Promise.all([...processes, process()].map(async (each) => brief(await each.execute(read()))));
-    expect(new Set(await answers())).toEqual(new Set(['ok "v0"']));
-    store.save();
-    await processes[0]!.execute(read({}, 'write'));
-    expect(new Set(await answers())).toEqual(new Set(['ok "v1"']));
-    await store.restart('saved');
-    expect(new Set(await answers())).toEqual(new Set(['ok "v1"']));
   });
 });

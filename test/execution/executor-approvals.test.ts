@@ -345,8 +345,8 @@ describe('a write', () => {
       writer('write', () => 'done'),
       { replace: true },
     );
-    expect(brief(await executor.execute(call, { approval })), 'another tool').toBe(
-      'error INVALID_APPROVAL',
+    expect(brief(await executor.execute(call, { approval })), 'its function attached').toBe(
+      'ok "done"',
     );
   });
 

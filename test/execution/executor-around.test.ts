@@ -452,22 +452,6 @@ describe('the cache and functions around calls', () => {
     expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
   });
 
-  it('does not share answers with processes that may have other functions', async () => {
-    const store = new MemoryStateStore();
-    const tool = cached(() => 'secret');
-    const [plain, redacting] = [
-      setup([tool], { store }).executor,
-      setup([tool], { store }).executor,
-    ];
-    redacting.use(() => '***');
-    expect(brief(await plain.execute(call('read')))).toBe('ok "secret"');
-    expect(await redacting.execute(call('read'))).toMatchObject({ value: '***', cached: false });
-    expect(await setup([tool], { store }).executor.execute(call('read'))).toMatchObject({
-      value: 'secret',
-      cached: true,
-    });
-  });
-
   it('keeps no failure of a function', async () => {
     let runs = 0;
     const { executor } = setup([cached(() => ++runs)]);

@@ -90,6 +90,7 @@ describe('the time of a call', () => {
     expect(events.map(({ type }) => type)).toEqual([
       'decision',
       'call-started',
+      'call-abandoned',
       'call-settled',
       'late-result',
     ]);

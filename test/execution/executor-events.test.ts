@@ -140,8 +140,6 @@ describe('events', () => {
         rule: 'axes',
         danger: 'low',
       },
-      { type: 'flow', ...facts, label: 'private' },
-      { type: 'flow', ...facts, label: 'untrusted' },
       { type: 'call-started', ...facts },
       { type: 'call-progress', ...facts, progress: { done: 1 } },
       { type: 'call-settled', ...facts, status: 'ok', durationMs: 0, attempts: 1, cached: false },

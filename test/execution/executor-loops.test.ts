@@ -127,26 +127,4 @@ describe('a model that makes the same call again and again', () => {
       ),
     ).toBe('ok 1');
   });
-
-  it("does not use up a person's yes when it is stopped", async () => {
-    let runs = 0;
-    const { executor } = setup([writer('write', () => runs++)], { maxRepeats: 1 });
-    const approve = async (id: string) => {
-      const held = await executor.execute({ id, name: 'write' }, { conversationId: 'c' });
-      return held.status === 'approval_required'
-        ? executor.approve(held.pending)
-        : Promise.reject(new Error(held.status));
-    };
-    const [first, second] = [await approve('1'), await approve('2')];
-    await executor.execute({ id: '1', name: 'write' }, { conversationId: 'c', approval: first });
-    expect(
-      brief(
-        await executor.execute(
-          { id: '2', name: 'write' },
-          { conversationId: 'c', approval: second },
-        ),
-      ),
-    ).toBe(LOOP);
-    expect(runs).toBe(1);
-  });
 });

@@ -87,16 +87,17 @@ describe('a preview', () => {
     expect(runs()).toBe(1);
   });
 
-  it('that changes while the user looks at it is shown again', async () => {
+  it('that changes while the user looks at it ends the call, which is pending with the new one', async () => {
     const texts = ['one', 'two', 'two', 'two'];
     const shown: unknown[] = [];
     const { executor, runs } = setUp(() => texts.shift(), {
       confirm: ({ preview }) => (shown.push(preview?.summary), true),
     });
     expect(await executor.execute({ id: 'c', name: 'put', input: { text: 'a' } })).toMatchObject({
-      status: 'ok',
+      status: 'approval_required',
+      pending: { preview: { summary: 'two' } },
     });
-    expect([shown, runs()]).toEqual([['one', 'two'], 1]);
+    expect([shown, runs()]).toEqual([['one'], 0]);
   });
 
   it('is not compared where the user changed the arguments: they approved those', async () => {

@@ -79,85 +79,6 @@ function counted() {
   return { registry, executor, bridgePolicy: counting('bridge'), taken };
 }
 
-describe('a call through the AI SDK is checked and decided once', () => {
-  it.each([false, true])('when it needs no approval (policy of the tool set: %s)', async (own) => {
-    const { registry, executor, bridgePolicy, taken } = counted();
-    const tools = toAISDKTools(registry, { executor, ...(own && { policy: bridgePolicy }) });
-    await generateText({
-      model: new MockLanguageModelV3({ doGenerate: [calling('read'), saying] }),
-      tools,
-      messages: [ask],
-      stopWhen: stepCountIs(2),
-    });
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-  });
-
-  it('when it is streamed', async () => {
-    const { registry, executor, taken } = counted();
-    const parts = [
-      { type: 'tool-call' as const, toolCallId: 'c1', toolName: 'read', input: '{"text":"hello"}' },
-      {
-        type: 'finish' as const,
-        finishReason: { unified: 'tool-calls' as const, raw: undefined },
-        usage,
-      },
-    ];
-    await streamText({
-      model: new MockLanguageModelV3({ doStream: { stream: convertArrayToReadableStream(parts) } }),
-      tools: toAISDKTools(registry, { executor }),
-      messages: [ask],
-    }).consumeStream();
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
-  });
-
-  it.each([false, true])(
-    'in the request that asks for an approval, and in the one that brings it (policy of the tool set: %s)',
-    async (own) => {
-      const { registry, executor, bridgePolicy, taken } = counted();
-      const tools = toAISDKTools(registry, { executor, ...(own && { policy: bridgePolicy }) });
-      const model = new MockLanguageModelV3({ doGenerate: [calling('write'), saying] });
-      const { response, content } = await generateText({ model, tools, messages: [ask] });
-      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
-      const [request] = content.filter((part) => part.type === 'tool-approval-request');
-      await generateText({
-        model,
-        tools,
-        messages: [
-          ask,
-          ...response.messages,
-          {
-            role: 'tool',
-            content: [
-              { type: 'tool-approval-response', approvalId: request!.approvalId, approved: true },
-            ],
-          },
-        ],
-      });
-      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-    },
-  );
-});
-
-describe('a call through LangChain is checked and decided once', () => {
-  it('when it needs no approval', async () => {
-    const { registry, executor, taken } = counted();
-    const [read] = await toLangChainTools(registry, { executor });
-    await read!.invoke({ type: 'tool_call', id: 'c1', name: 'read', args: { text: 'hello' } });
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
-  });
-
-  it('when it needs an approval, which is not given, or given at once', async () => {
-    const { registry, executor, taken } = counted();
-    const call = { type: 'tool_call', id: 'c1', name: 'write', args: { text: 'hello' } };
-    const [, write] = await toLangChainTools(registry, { executor });
-    await write!.invoke(call);
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 0 });
-    const [, confirmed] = await toLangChainTools(registry, { executor, confirm: () => true });
-    await confirmed!.invoke(call);
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
-  });
-});
-
 const modelCalling = (name: string): Model => {
   const outputs = [
     [
@@ -189,39 +110,6 @@ const modelCalling = (name: string): Model => {
     },
   };
 };
-
-describe('a call through @openai/agents is checked and decided once', () => {
-  setTracingDisabled(true);
-  const runner = new Runner({ tracingDisabled: true });
-
-  it.each([false, true])('when it needs no approval (policy of the tools: %s)', async (own) => {
-    const { registry, executor, bridgePolicy, taken } = counted();
-    const tools = toOpenAIAgentsTools(registry, {
-      executor,
-      ...(own && { policy: bridgePolicy }),
-    }) as FunctionTool[];
-    await runner.run(new Agent({ name: 'a', model: modelCalling('read'), tools }), 'please');
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-  });
-
-  it.each([false, true])(
-    'before the run is interrupted, and after it goes on (policy of the tools: %s)',
-    async (own) => {
-      const { registry, executor, bridgePolicy, taken } = counted();
-      const tools = toOpenAIAgentsTools(registry, {
-        executor,
-        ...(own && { policy: bridgePolicy }),
-      }) as FunctionTool[];
-      const agent = new Agent({ name: 'a', model: modelCalling('write'), tools });
-      const first = await runner.run(agent, 'please');
-      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 0 });
-      const state = await RunState.fromString(agent, first.state.toString());
-      state.approve(state.getInterruptions()[0]!);
-      await runner.run(agent, state);
-      expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: own ? 1 : 0, runs: 1 });
-    },
-  );
-});
 
 describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => {
   it('when it needs no approval, and once more in the request that brings one', async () => {
@@ -285,16 +173,5 @@ describe('what was checked for needsApproval', () => {
       code: 'INVALID_INPUT',
     });
     expect(taken().runs).toBe(0);
-  });
-
-  it('is used for one call: the second of the same is a pass of its own', async () => {
-    const { registry, executor, taken } = counted();
-    const { read } = toAISDKTools(registry, { executor });
-    const given = { text: 'one' };
-    await read!.needsApproval!(given, options());
-    await read!.execute!(given, options());
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
-    await read!.execute!(given, options());
-    expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
   });
 });

@@ -166,14 +166,6 @@ const WAYS: readonly Way[] = [
       executor.execute({ id: 'c1', name, input }, { ...caller, context }),
   },
   {
-    way: 'check and execute',
-    call: async ({ executor }, name, input, context) =>
-      executor.execute(
-        (await executor.check({ id: 'c1', name, input }, { ...caller, context })) as never,
-        { ...caller, context },
-      ),
-  },
-  {
     way: 'chat',
     call: ({ executor }, name, input, context) =>
       chat({ model: scripted(name, input), executor, ...caller, context, prompt: 'please' }),
@@ -301,34 +293,6 @@ describe('the context of a call', () => {
       { context: appOf('ada') },
     );
     expect(seen[0]!.toolName).toBe('find');
-  });
-
-  it('counts with the decision: a checked call that is made with another context is decided over again', async () => {
-    const { registry, seen } = setUp();
-    const judged: unknown[] = [];
-    const policy = {
-      decide: (_call: unknown, context: CallContext) => (
-        judged.push((context as { context?: App }).context?.user),
-        { verdict: 'allow' as const, reason: 'fine', rule: 'own', danger: 'low' as const }
-      ),
-    };
-    const executor = new ToolExecutor({ registry, policy });
-    const call = { id: '1', name: 'find', input: { id: '1' } };
-    const execute = async (first: unknown, second: unknown) =>
-      executor.execute((await executor.check(call, { context: first })) as never, {
-        context: second,
-      });
-    const ada = appOf('ada');
-    await execute(ada, ada);
-    expect(judged).toEqual(['ada']);
-    await execute(ada, appOf('eve'));
-    expect(judged).toEqual(['ada', 'ada', 'eve']);
-    // Plain data is the same when it is equal; functions are not data, and equal to themselves alone.
-    await execute({ user: 'ada' }, { user: 'ada' });
-    await execute({ user: 'ada' }, { user: 'eve' });
-    await execute({ user: 'ada', get: () => 1 }, { user: 'ada', get: () => 2 });
-    expect(judged.slice(3)).toEqual(['ada', 'ada', 'eve', 'ada', 'ada']);
-    expect(seen.at(-1)!.context.user).toBe('ada');
   });
 
   it('is not made of what LangGraph sets for itself: answers stay cached', async () => {

@@ -90,38 +90,6 @@ describe('a hostile call', () => {
   it('of a misspelt name is told what there is', () =>
     expect(decide({ id: '1', name: 'reed', input: {} }).reason).toContain('read'));
 
-  it('whose input cannot be read is refused', () => {
-    for (const input of [
-      THROWING,
-      REVOKED,
-      { path: THROWING },
-      [REVOKED],
-      {
-        get path() {
-          throw new Error('no');
-        },
-      },
-    ])
-      expect(decide({ id: '1', name: 'read', input }).verdict).toBe('deny');
-  });
-
-  it('whose input changes while it is looked at is judged by one reading', () => {
-    const input = Object.defineProperty({}, 'path', changing('safe', '/etc/passwd'));
-    expect(decide({ id: '1', name: 'write', input })).toMatchObject({
-      verdict: 'allow',
-      danger: 'medium',
-    });
-    expect(decide({ id: '1', name: 'write', input })).toMatchObject({
-      verdict: 'confirm',
-      danger: 'critical',
-    });
-    const call = Object.defineProperties(
-      {},
-      { id: { value: '1' }, name: changing('write', 'read'), input: { value: {} } },
-    );
-    expect(decide(call)).toMatchObject({ verdict: 'confirm', danger: 'critical' });
-  });
-
   it('whose input holds itself, or the same part a million times, is judged all the same', () => {
     const circle: Record<string, unknown> = { path: 'safe' };
     circle['self'] = circle;
@@ -129,15 +97,6 @@ describe('a hostile call', () => {
     let bomb: unknown = {};
     for (let level = 0; level < 60; level++) bomb = [bomb, bomb];
     expect(decide({ id: '1', name: 'write', input: { path: 'safe', bomb } }).verdict).toBe('allow');
-  });
-
-  it('nested a hundred thousand levels deep is refused', () => {
-    let deep: unknown = {};
-    for (let level = 0; level < 100_000; level++) deep = [deep];
-    expect(decide({ id: '1', name: 'read', input: { deep } })).toMatchObject({
-      verdict: 'deny',
-      rule: 'policy-error',
-    });
   });
 
   it('never makes the policy throw', () => {
@@ -191,15 +150,6 @@ describe('a hostile frame', () => {
         { verdict: 'deny', rule: 'invalid-context' },
       ]);
     }
-  });
-
-  it('whose mode changes while it is looked at is judged by one reading', () => {
-    expect(
-      decide(
-        { id: '1', name: 'write', input: { path: 'safe' } },
-        Object.defineProperty({}, 'mode', changing('read-only', 'default')),
-      ).verdict,
-    ).toBe('deny');
   });
 });
 

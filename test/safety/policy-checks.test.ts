@@ -315,20 +315,6 @@ describe('dangerFor', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('cannot change what rules see: an attempt counts as critical', () => {
-    const meddle = (input: { path: string }) => {
-      input.path = 'src/a';
-      return 'low';
-    };
-    const input = { path: 'etc/passwd' };
-    expect(
-      decisionOn({ ...READ, dangerFor: meddle }, input, {
-        rules: [{ verdict: 'allow', input: { path: 'src/*' } }],
-      }),
-    ).toMatchObject({ verdict: 'confirm', danger: 'critical' });
-    expect(input.path).toBe('etc/passwd');
-  });
-
   it('is given an empty object when the call has no input, and values of classes as they are', () => {
     const seen: unknown[] = [];
     const date = new Date(0);

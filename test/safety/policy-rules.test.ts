@@ -204,25 +204,6 @@ describe('a condition in code', () => {
     // Rejections that nobody handles fail this run.
     await new Promise((resolve) => setImmediate(resolve));
   });
-
-  it('cannot change what later rules and the tool see', () => {
-    const input = { path: 'src/a' };
-    const meddle = (call: ToolCall) => {
-      (call.input as { path: string }).path = 'etc';
-      return false;
-    };
-    expect(verdictOf([{ verdict: 'deny', when: meddle }], input)).toBe('deny');
-    expect(
-      verdictOf(
-        [
-          { verdict: 'allow', when: meddle },
-          { verdict: 'allow', input: { path: 'src/*' } },
-        ],
-        input,
-      ),
-    ).toBe('allow');
-    expect(input).toEqual({ path: 'src/a' });
-  });
 });
 
 describe('an alias', () => {

@@ -69,8 +69,6 @@ const OPTIONS = {
   handlerRef: 'mark-handlerRef',
   reads: ['private'],
   sends: 'outside',
-  sensitive: ['mark-sensitive'],
-  flowFor: () => ({}),
   preview: () => 'mark',
   dangerFor: () => 'high',
   cacheKey: () => 1,

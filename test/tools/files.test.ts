@@ -12,7 +12,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DangerLevel, isToolError, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  DangerLevel,
+  isToolError,
+  ToolExecutor,
+  type Policy,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
 import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import {
@@ -158,12 +164,17 @@ describe('the tools for files', () => {
   it('name a file by its canonical path before a policy reads it, and leave to the wall what is none', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new ReadFile(wall));
-    const executor = new ToolExecutor({ registry });
     const pathOf = async (path: string) => {
-      const checked = await executor.check({ id: '1', name: 'read_file', input: { path } });
-      return checked.status === 'checked'
-        ? (checked.parsed as { readonly path: string }).path
-        : undefined;
+      let judged: string | undefined;
+      const policy: Policy = {
+        decide: ({ input }) => {
+          judged = (input as { readonly path: string }).path;
+          return { verdict: 'allow', reason: 'r', rule: 'x', danger: 'low' };
+        },
+      };
+      const executor = new ToolExecutor({ registry, policy });
+      const { refused } = await executor.decide({ id: '1', name: 'read_file', input: { path } });
+      return refused === undefined ? judged : undefined;
     };
     const paths = async (...given: readonly string[]) => Promise.all(given.map(pathOf));
     expect(

@@ -33,7 +33,6 @@ const Input = z.object({
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['path'],
   category: 'files',
   keywords: ['delete', 'remove', 'file', 'erase', 'rm', 'clean up'],
   mandatoryKeywords: ['delete file', 'delete the file', 'remove the file'],

@@ -67,7 +67,6 @@ function edited(
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: ['private'],
   sends: 'nowhere',
-  sensitive: ['path'],
   category: 'files',
   keywords: ['edit', 'change', 'replace', 'modify', 'update', 'fix', 'rename', 'insert'],
   mandatoryKeywords: ['edit file', 'edit the file', 'replace in'],

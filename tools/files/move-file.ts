@@ -35,7 +35,6 @@ const Input = z.object({
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['from', 'to'],
   category: 'files',
   keywords: ['move', 'rename', 'file', 'folder', 'mv', 'relocate'],
   mandatoryKeywords: ['move file', 'move the file', 'rename the file'],

@@ -39,7 +39,6 @@ const Input = z.object({
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['path'],
   category: 'files',
   keywords: ['write', 'create', 'file', 'save', 'new file', 'generate', 'overwrite', 'store'],
   mandatoryKeywords: ['write file', 'create a file', 'save to a file'],

@@ -57,7 +57,6 @@ interface GitCommitAnswer {
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['paths'],
   category: 'git',
   keywords: ['commit', 'commit changes', 'git commit', 'commit message', 'stage', 'check in'],
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],

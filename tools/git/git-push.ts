@@ -57,7 +57,6 @@ interface GitPushAnswer {
   sideEffects: [SideEffect.WRITE, SideEffect.NETWORK],
   reads: ['untrusted'],
   sends: 'outside',
-  sensitive: ['remote', 'branch'],
   category: 'git',
   keywords: ['git push', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
   mandatoryKeywords: ['git push', 'push the branch'],

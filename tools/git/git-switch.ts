@@ -42,7 +42,6 @@ const Input = z.object({
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['branch'],
   category: 'git',
   keywords: [
     'git switch',

@@ -36,7 +36,6 @@ const Input = z.object({
   sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: [],
   sends: 'nowhere',
-  sensitive: ['id'],
   category: 'notes',
   keywords: ['note', 'delete', 'remove', 'forget', 'discard'],
   mandatoryKeywords: ['delete the note', 'delete note', 'forget the note'],

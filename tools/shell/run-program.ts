@@ -48,7 +48,6 @@ const Input = z.object({
   sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
   reads: ['private', 'untrusted'],
   sends: 'outside',
-  sensitive: ['program', 'arguments'],
   category: 'shell',
   keywords: ['run', 'program', 'execute', 'command', 'script', 'node', 'npm', 'build'],
   mandatoryKeywords: ['run the program'],

@@ -48,7 +48,6 @@ const Input = z.object({
   sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM, SideEffect.NETWORK],
   reads: ['private', 'untrusted'],
   sends: 'outside',
-  sensitive: ['command'],
   category: 'shell',
   keywords: ['shell', 'bash', 'terminal', 'command line', 'pipe', 'script', 'sh'],
   mandatoryKeywords: ['shell command', 'in the terminal', 'bash command'],

@@ -61,7 +61,6 @@ interface TestRun {
   sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
   reads: ['private', 'untrusted'],
   sends: 'outside',
-  sensitive: ['filter'],
   category: 'testing',
   keywords: ['test', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],

@@ -46,7 +46,6 @@ interface UrlState {
   sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
   reads: ['untrusted'],
   sends: 'outside',
-  sensitive: ['url'],
   category: 'web',
   keywords: [
     'check url',

@@ -56,7 +56,6 @@ interface PageLinks {
   sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
   reads: ['untrusted'],
   sends: 'outside',
-  sensitive: ['url'],
   category: 'web',
   keywords: [
     'links',

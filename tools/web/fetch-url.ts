@@ -69,7 +69,6 @@ interface FetchedPage {
   sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
   reads: ['untrusted'],
   sends: 'outside',
-  sensitive: ['url'],
   category: 'web',
   keywords: [
     'fetch',

@@ -68,7 +68,6 @@ interface HttpAnswer {
   sideEffects: [SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.WRITE],
   reads: ['private', 'untrusted'],
   sends: 'outside',
-  sensitive: ['url'],
   category: 'web',
   keywords: [
     'http request',

@@ -184,7 +184,7 @@ function effectOf(decision: CallDecision): Effect {
         input:
           decision.edited &&
           cloneMessage(decision.edited.input as Json, 'the arguments', 'INVALID_INPUT'),
-        ...(decision.grant !== undefined && { grant: checkScope(decision.grant, true) }),
+        ...(decision.grant !== undefined && { grant: checkScope(decision.grant) }),
       };
   }
 }

@@ -7,7 +7,7 @@ import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
 import { previewSchema } from '../../core/preview.js';
 import { publicMessage } from '../../core/public-message.js';
-import { flowSchema } from '../../execution/conversation-flow.js';
+import { flowSchema } from '../../safety/call-flow.js';
 import { questionFields } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
 import type { ChatEnd, OpenTurn } from '../chat-state.js';

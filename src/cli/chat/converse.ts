@@ -201,7 +201,7 @@ async function decide(
         terminal,
         turns,
         async (call) => (await executor.dryRun([call]))[0]!,
-        (asked) => executor.grantChoices(asked),
+        (asked) => Promise.resolve(executor.grantChoices(asked)),
       )(pending, { signal });
       if (signal.aborted || answer === 'later') return undefined;
       if (typeof answer === 'boolean')

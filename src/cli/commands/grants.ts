@@ -91,12 +91,10 @@ async function list(terminal: Terminal, grants: Grants, { json }: GrantsOptions)
   return EXIT.ok;
 }
 
-function limitsOf({ conversationId, touches, input, danger }: Grant): string {
+function limitsOf({ conversationId, input }: Grant): string {
   const limits = [
     ...(conversationId === null ? [] : [`conversation ${conversationId}`]),
-    ...[touches ?? []].flat(),
     ...(input === undefined ? [] : [JSON.stringify(input)]),
-    `danger ${danger}`,
   ];
   return limits.join('; ');
 }

@@ -6,8 +6,8 @@ import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import {
   type CallContext,
-  type CheckedCall,
   type Confirm,
+  type Decision,
   type PendingApproval,
   type Policy,
   POLICY_MODES,
@@ -36,9 +36,12 @@ interface CallOptions extends CallFrame {
 
 /** Makes the calls of a framework: a `ToolExecutor` fits. */
 export interface CallExecutor {
-  /** Checks and decides over a call, for those who ask a user before it runs. */
-  check(call: ToolCall, options?: CallOptions): Promise<CheckedCall | ToolOutcome>;
-  /** Makes a call; one that `check` gave is not checked again. */
+  /** Decides over a call without any effect, for those who ask a user before it runs. */
+  decide(
+    call: ToolCall,
+    options?: Omit<CallOptions, 'confirm'>,
+  ): Promise<Decision & { readonly refused?: string }>;
+  /** Makes a call. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
   /** Tells of progress. @returns what ends it. */
   on?(listener: (event: ToolEvent) => void): () => void;
@@ -69,10 +72,9 @@ export const frameworkSchema = z.strictObject({
     persona: name,
     conversationId: name,
     mode: z.enum(POLICY_MODES).optional(),
-    userText: z.union([z.string(), z.array(z.string())]).optional(),
   },
   ...levelShape,
-  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'check'),
+  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'decide'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
   store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
   context: z.unknown().optional(),
@@ -97,12 +99,11 @@ export function framing({
   persona,
   conversationId,
   mode,
-  userText,
   context,
   caller,
 }: { readonly [Option in keyof FrameworkOptions]?: FrameworkOptions[Option] | undefined }): Frame {
   const own: CallFrame = Object.fromEntries(
-    Object.entries({ principal, scopes, flags, persona, conversationId, mode, userText }).filter(
+    Object.entries({ principal, scopes, flags, persona, conversationId, mode }).filter(
       ([, value]) => value !== undefined,
     ),
   );
@@ -115,11 +116,7 @@ export function framing({
   };
 }
 
-type CheckedBefore = { readonly call: ToolCall; readonly result: CheckedCall | ToolOutcome };
-
 interface RunOptions {
-  /** The owner that `needsApproval` was given, where that was asked. */
-  readonly owner?: object;
   /** True where the framework asked about exactly this call: a pass of its own, in which tool and policy are asked again. */
   readonly approved?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -138,34 +135,25 @@ interface RunOptions {
 export class GuardedCalls {
   readonly #executor: CallExecutor;
   readonly #policy: Pick<CallOptions, 'policy'>;
-  /** Calls that were checked and did not run yet, by what ends with them: a run of the framework, or the input of the one call. */
-  readonly #checked = new WeakMap<object, Map<string, CheckedBefore>>();
 
   constructor(executor: CallExecutor, policy?: Policy) {
     this.#executor = executor;
     this.#policy = policy === undefined ? {} : { policy };
   }
 
-  /** Checks a call, and tells whether the framework has to ask a user about it; when not, `run` goes on with what was checked. */
-  async needsApproval({ frame, ...call }: FramedCall, owner: object): Promise<boolean> {
-    const result = await this.#executor.check(call, { ...frame, ...this.#policy });
-    if (result.status === 'checked' && result.decision.verdict === 'confirm') return true;
-    this.#checked.set(
-      owner,
-      (this.#checked.get(owner) ?? new Map<string, CheckedBefore>()).set(call.id, { call, result }),
-    );
-    return false;
+  /** Tells whether the framework has to ask a user about a call; when it runs, tool and policy are asked again. */
+  async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
+    const options = { ...frame, ...this.#policy };
+    const { verdict, refused } = await this.#executor.decide(call, options);
+    return verdict === 'confirm' && refused === undefined;
   }
 
   /** Makes a call. */
   async run(
     entry: ToolEntry,
     { frame, ...call }: FramedCall,
-    { owner, approved = false, signal, confirm, onProgress }: RunOptions,
+    { approved = false, signal, confirm, onProgress }: RunOptions,
   ): Promise<ToolOutcome> {
-    const taken = owner && this.#take(owner, call);
-    const checked = approved ? undefined : taken;
-    if (checked !== undefined && checked.status !== 'checked') return checked;
     // A call that was not approved stays pending: it was not denied.
     const asked: Confirm | undefined = approved
       ? (pending) => isOf(pending, entry, call) || 'later'
@@ -180,7 +168,7 @@ export class GuardedCalls {
           onProgress(event.progress),
       );
     try {
-      const outcome = await this.#executor.execute(checked ?? call, {
+      const outcome = await this.#executor.execute(call, {
         ...frame,
         ...this.#policy,
         ...(signal && { signal }),
@@ -202,17 +190,6 @@ export class GuardedCalls {
     } finally {
       stop?.();
     }
-  }
-
-  /** Returns what was checked of exactly this call, once. */
-  #take(owner: object, call: ToolCall): CheckedCall | ToolOutcome | undefined {
-    const before = this.#checked.get(owner)?.get(call.id);
-    this.#checked.get(owner)?.delete(call.id);
-    if (before === undefined || before.call.name !== call.name) return undefined;
-    const { result } = before;
-    return isSameInput(result.status === 'checked' ? result.input : before.call.input, call.input)
-      ? result
-      : undefined;
   }
 }
 

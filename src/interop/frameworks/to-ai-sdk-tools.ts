@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { Policy, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import type { Policy, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
@@ -212,7 +212,7 @@ export function toAISDKTools(
       // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
       if (approvalIn(options.messages, name, options.toolCallId, given) !== undefined) return true;
       const call = await callOf(given, options);
-      if (!(await calls.needsApproval(call, ownerOf(call)))) return false;
+      if (!(await calls.needsApproval(call))) return false;
       await asked.remember(name, call);
       return true;
     };
@@ -230,7 +230,6 @@ export function toAISDKTools(
         await asked.redeem(name, call, question, approvalId);
       }
       const outcome = await calls.run(entry, call, {
-        owner: ownerOf(call),
         approved: approvalId !== undefined,
         signal: options.abortSignal,
         onProgress,
@@ -355,11 +354,6 @@ class CheckedInputs {
     const copy = isObject(given) ? this.#copies.get(given) : undefined;
     return copy !== undefined && isSameInput(copy, given) ? copy : given;
   }
-}
-
-/** Returns what a check of one call ends with: its input, which the AI SDK hands on as it is. */
-function ownerOf(call: ToolCall): object {
-  return isObject(call.input) ? call.input : call;
 }
 
 function isObject(value: unknown): value is object {

@@ -112,7 +112,7 @@ function toTool(
     needsApproval: async (context, input, callId) => {
       if (entry.manual) return false; // A manual call is a user's work already.
       const call = await callOf(context, input, callId);
-      if (!(await calls.needsApproval(call, context))) return false;
+      if (!(await calls.needsApproval(call))) return false;
       // A question that was answered is not asked again: its call may have run.
       if (context.isToolApproved({ toolName: name, callId: call.id }) !== true)
         await asked.remember(name, call);
@@ -135,7 +135,7 @@ function toTool(
           throw error;
         }
       }
-      const outcome = await calls.run(entry, call, { owner: context, approved, signal });
+      const outcome = await calls.run(entry, call, { approved, signal });
       signal?.throwIfAborted();
       const { kind, text, content } = readOutcome(outcome);
       return kind === 'result' ? openAIAgentsContent(content) : text;

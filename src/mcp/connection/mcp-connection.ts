@@ -416,7 +416,7 @@ export class McpConnection {
     const { clock, packages } = this.#options;
     const sdk = await packages.client();
     const answered = await withDeadline(
-      (signal) =>
+      ({ signal }) =>
         this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)),
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
@@ -476,7 +476,11 @@ export class McpConnection {
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const settled = await withDeadline(work, { clock: this.#options.clock, timeoutMs, signal });
+    const settled = await withDeadline((limit) => work(limit.signal), {
+      clock: this.#options.clock,
+      timeoutMs,
+      signal,
+    });
     if (settled.kind === 'returned') return settled.value;
     if (settled.kind === 'threw') throw settled.error;
     if (settled.kind === 'aborted') throw abortError(signal!);

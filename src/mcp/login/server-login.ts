@@ -264,7 +264,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const settled = await withDeadline(work, {
+    const settled = await withDeadline((limit) => work(limit.signal), {
       clock: this.#options.clock,
       timeoutMs: AUTH_TIMEOUT_MS,
     });

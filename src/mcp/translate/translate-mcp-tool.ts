@@ -284,6 +284,8 @@ const DEFAULTS = Object.freeze({
   allowParallel: false,
   requiresConsent: true,
   idempotencyKey: false,
+  reads: ['untrusted'] as const,
+  sends: 'outside' as const,
 });
 
 /**

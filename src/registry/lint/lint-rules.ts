@@ -107,10 +107,7 @@ export const LINT_RULES = {
     *check(entry) {
       const properties = entry.inputJsonSchema['properties'];
       if (typeof properties !== 'object' || properties === null) return;
-      for (const [option, names] of [
-        ['progressParams', entry.progressParams],
-        ['sensitive', entry.sensitive ?? []],
-      ] as const) {
+      for (const [option, names] of [['progressParams', entry.progressParams]] as const) {
         for (const name of names)
           if (!Object.hasOwn(properties, name))
             yield `${option} names ${JSON.stringify(name)}, which inputSchema does not have`;

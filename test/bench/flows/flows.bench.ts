@@ -58,17 +58,7 @@ const isGiven = (value: unknown) =>
 
 function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
-  for (const [
-    name,
-    { accessMode, dangerLevel, reads, sends, sensitive, sendsOnlyWith },
-  ] of Object.entries(tools)) {
-    const flowFor =
-      sendsOnlyWith &&
-      ((input: object) => ({
-        sends: sendsOnlyWith.some((field) => isGiven((input as Record<string, unknown>)[field]))
-          ? sends
-          : ('nowhere' as const),
-      }));
+  for (const [name, { accessMode, dangerLevel, reads, sends }] of Object.entries(tools)) {
     registry.register(
       defineTool({
         name,
@@ -78,8 +68,6 @@ function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegi
         dangerLevel,
         reads,
         sends,
-        sensitive,
-        ...(flowFor && { flowFor }),
         execute: () => 'done',
       }),
     );
@@ -87,7 +75,7 @@ function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegi
   return registry;
 }
 
-const NO_FLOWS = { influenced: 'allow', leaks: 'allow' } as const;
+const NO_FLOWS = { leak: 'off' } as const;
 const POLICIES: Readonly<Record<string, (registry: ToolMetadataRegistry) => Policy>> = {
   'allow all': (registry) =>
     new SafetyPolicy({
@@ -103,9 +91,9 @@ const POLICIES: Readonly<Record<string, (registry: ToolMetadataRegistry) => Poli
     }),
   'confirm every write': (registry) => new SafetyPolicy({ registry, flows: NO_FLOWS }),
   'mode default': (registry) => new SafetyPolicy({ registry }),
-  'mode flow': (registry) => new SafetyPolicy({ registry, mode: 'flow' }),
-  'mode flow, leaks denied': (registry) =>
-    new SafetyPolicy({ registry, mode: 'flow', flows: { leaks: 'deny' } }),
+  'influenced asked about': (registry) =>
+    new SafetyPolicy({ registry, flows: { influenced: 'confirm' } }),
+  'leak denied': (registry) => new SafetyPolicy({ registry, flows: { leak: 'deny' } }),
 };
 
 /** Runs calls one after the other in one conversation. */
@@ -114,10 +102,8 @@ class Conversation {
   readonly outcomes: ToolOutcome[] = [];
   #approve = true;
   readonly #executor: ToolExecutor;
-  readonly #userText: string;
 
-  constructor(registry: ToolMetadataRegistry, policy: Policy, userText: string) {
-    this.#userText = userText;
+  constructor(registry: ToolMetadataRegistry, policy: Policy) {
     this.#executor = new ToolExecutor({
       registry,
       policy,
@@ -133,7 +119,7 @@ class Conversation {
       outcomes.push(
         await this.#executor.execute(
           { id: String(this.outcomes.length + outcomes.length + 1), name: tool, input: args },
-          { conversationId: 'task', userText: this.#userText },
+          { conversationId: 'task' },
         ),
       );
     this.outcomes.push(...outcomes);
@@ -160,10 +146,10 @@ for (const [labels, labelled] of [
       const policy = policyOf(registry);
       for (const task of userTasks) {
         const seen = unmasked(task);
-        const best = new Conversation(registry, policy, seen.text);
+        const best = new Conversation(registry, policy);
         await best.run(seen.calls);
         atBest += best.asked;
-        const alone = new Conversation(registry, policy, task.text);
+        const alone = new Conversation(registry, policy);
         const outcomes = await alone.run(task.calls);
         honest += 1;
         asked += alone.asked;
@@ -176,7 +162,7 @@ for (const [labels, labelled] of [
               tools[tool]!.accessMode !== 'readonly' || tools[tool]!.sends === 'outside',
           );
           if (harmful === -1) continue;
-          const attacked = new Conversation(registry, policy, task.text);
+          const attacked = new Conversation(registry, policy);
           await attacked.run(task.calls.slice(0, read + 1));
           const ends = await attacked.run(injection.calls.slice(0, harmful + 1), false);
           pairs += 1;

@@ -1,0 +1,16 @@
+/** A map of at most so many entries: setting one makes it the newest, and the oldest gives way. */
+export class RecentMap<K, V> extends Map<K, V> {
+  readonly #most: number;
+
+  constructor(most: number) {
+    super();
+    this.#most = most;
+  }
+
+  override set(key: K, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.#most) for (const [oldest] of this) return (this.delete(oldest), this);
+    return this;
+  }
+}

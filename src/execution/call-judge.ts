@@ -1,0 +1,234 @@
+import type { Clock } from '../core/clock.js';
+import { environment } from '../core/crypto.js';
+import { DANGER_LEVELS } from '../core/enum-order.js';
+import { DangerLevel } from '../core/enums.js';
+import { ToolError } from '../core/errors.js';
+import type { Flow } from '../core/flow.js';
+import { suggestNames } from '../core/issues.js';
+import type { Json } from '../core/plain-data.js';
+import { missingCredentials } from '../safety/built-in-checks.js';
+import type { CallContext, Decision, Policy, ToolCall } from '../safety/calls.js';
+import type { Grant, Grants } from '../safety/grants.js';
+import { checkInput, type InputCheck } from '../tool/check-input.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { ConversationLabels } from './conversation-labels.js';
+import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
+import type { RunningCall } from './running-call.js';
+import { aborted, withDeadline } from './with-deadline.js';
+
+/** A policy may ask elsewhere, but a call does not wait for it for ever. */
+const POLICY_TIMEOUT_MS = 5_000;
+/** The stricter come later. */
+const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
+
+/** A call whose input its tool's schema accepts. */
+export interface AcceptedCall {
+  readonly entry: ToolEntry;
+  /** The input as it was given, copied once and frozen: what approvals and cached answers are bound to. */
+  readonly raw: Json;
+  /** The input as the schema gives it. */
+  readonly input: unknown;
+}
+
+/** A decision over a call, and what it rests on. */
+export interface Judged {
+  readonly decision: Decision;
+  /** The grant without which the user would be asked `question`. */
+  readonly grant?: Grant;
+  readonly question?: Decision;
+  /** The labels that the conversation had. */
+  readonly flow: Flow | undefined;
+}
+
+/** Checks a call's input and has the policy decide. */
+export class CallJudge {
+  readonly #frame: ExecutorFrame;
+  readonly #labels: ConversationLabels;
+  readonly #grants: Grants;
+  /** A tool whose calls go to its providers needs no credentials itself: they do. */
+  readonly #isRouted: (entry: ToolEntry) => boolean;
+
+  constructor(
+    frame: ExecutorFrame,
+    labels: ConversationLabels,
+    grants: Grants,
+    isRouted: (entry: ToolEntry) => boolean,
+  ) {
+    this.#frame = frame;
+    this.#labels = labels;
+    this.#grants = grants;
+    this.#isRouted = isRouted;
+  }
+
+  /**
+   * Returns the call with its input as the tool's schema gives it; a promise only if the schema's answer is one.
+   *
+   * @param refuse is told the decision when the call is refused.
+   * @throws ToolError `TOOL_NOT_FOUND`, and what the input is refused for.
+   */
+  accept(
+    run: RunningCall,
+    refuse: (decision: Decision) => void,
+  ): AcceptedCall | Promise<AcceptedCall> {
+    const { name, input } = run.call;
+    const entry = this.#frame.registry.get(name);
+    if (entry === undefined) {
+      refuse(refusal('unknown-tool', 'there is no tool of this name'));
+      throw unknownTool(name, this.#frame);
+    }
+    run.toolName = entry.name;
+    const check = checkInput(entry, input);
+    return check instanceof Promise
+      ? check.then((settled) => accepted(entry, settled, refuse))
+      : accepted(entry, check, refuse);
+  }
+
+  /** Returns the decision of the executor's policy, or of the call's own where that is stricter, once grants have covered what they cover. @throws ToolError `ABORTED`. */
+  decide(run: RunningCall, call: AcceptedCall): Judged | Promise<Judged> {
+    const { conversationId } = run.options;
+    if (run.flow !== undefined || conversationId === undefined)
+      return this.#judge(run, call, run.flow);
+    return this.#labels.assumed(conversationId).then((flow) => this.#judge(run, call, flow));
+  }
+
+  #judge(
+    run: RunningCall,
+    accepted: AcceptedCall,
+    flow: Flow | undefined,
+  ): Judged | Promise<Judged> {
+    const { entry, input } = accepted;
+    const { policy: beside, signal } = run.options;
+    const context = contextOf(run.options, flow);
+    const call = { id: run.call.id, name: entry.name, input };
+    const { policy: own, clock } = this.#frame;
+    const first = askPolicy(own, call, entry, context, clock, signal);
+    const second = beside && askPolicy(beside, call, entry, context, clock, signal);
+    return first instanceof Promise || second instanceof Promise
+      ? Promise.all([first, second]).then((both) => this.#conclude(run, accepted, flow, ...both))
+      : this.#conclude(run, accepted, flow, first, second);
+  }
+
+  #conclude(
+    run: RunningCall,
+    { entry, raw }: AcceptedCall,
+    flow: Flow | undefined,
+    first: Decision,
+    second: Decision | undefined,
+  ): Judged | Promise<Judged> {
+    const isStricter =
+      second !== undefined && VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict);
+    const decision = isStricter ? second : first;
+    // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
+    if (decision.verdict !== 'deny' && entry.providers.length > 0 && !this.#isRouted(entry)) {
+      const missing = missingCredentials(entry, this.#frame.env ?? environment());
+      if (missing !== undefined)
+        return { decision: { ...decision, verdict: 'deny', ...missing }, flow };
+    }
+    // Two policies may ask for two reasons, and a grant answers one.
+    const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
+    if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
+      return { decision, flow };
+    return this.#grants.covering(run.asked(entry, raw), entry, decision).then((grant) =>
+      grant === undefined
+        ? { decision, flow }
+        : {
+            decision: {
+              ...decision,
+              verdict: 'allow',
+              rule: 'grant',
+              reason: `the grant ${grant.id} covers it: ${decision.reason}`,
+            },
+            grant,
+            question: decision,
+            flow,
+          },
+    );
+  }
+}
+
+/** Returns what a policy is told of the caller. */
+function contextOf(options: ExecuteOptions, flow: Flow | undefined): CallContext {
+  const { policy, signal } = options;
+  if (flow === undefined && policy === undefined && signal === undefined) return options;
+  const { policy: _, signal: __, ...context } = options;
+  return flow === undefined ? context : { ...context, flow };
+}
+
+function accepted(
+  entry: ToolEntry,
+  check: InputCheck,
+  refuse: (decision: Decision) => void,
+): AcceptedCall {
+  if (check.ok) return { entry, raw: check.raw, input: check.value };
+  refuse({ ...refusal('invalid-input', 'the input is refused'), danger: entry.dangerLevel });
+  throw check.error;
+}
+
+/** Returns the decision over a call that no policy is asked about. */
+export function refusal(rule: string, reason: string): Decision {
+  return { verdict: 'deny', rule, reason, danger: DangerLevel.CRITICAL };
+}
+
+function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
+  if (name === '')
+    return new ToolError(
+      'TOOL_NOT_FOUND',
+      'Expected the name of a known tool, got a call without one. Give { id, name, input }.',
+    );
+  const names = suggestNames(
+    name,
+    [...registry].map((entry) => entry.name),
+  );
+  const hint = names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
+  return new ToolError(
+    'TOOL_NOT_FOUND',
+    `Expected the name of a known tool, got ${JSON.stringify(name.slice(0, 128))}.${hint}`,
+  );
+}
+
+/** Returns a policy's decision. A policy that throws, does not answer in time or answers with anything else has said no. @throws ToolError `ABORTED`. */
+function askPolicy(
+  policy: Policy,
+  call: ToolCall,
+  entry: ToolEntry,
+  context: CallContext,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Decision | Promise<Decision> {
+  try {
+    const answer = policy.decide(call, context, entry);
+    return answer instanceof Promise
+      ? decisionOf(answer.then(readDecision), clock, signal, call.name)
+      : readDecision(answer);
+  } catch {
+    return refusal('policy-error', 'the policy failed');
+  }
+}
+
+async function decisionOf(
+  answer: Promise<Decision>,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  toolName: string,
+): Promise<Decision> {
+  const limits = { clock, timeoutMs: POLICY_TIMEOUT_MS, signal };
+  const settled = await withDeadline(() => answer, limits);
+  if (settled.kind === 'aborted') throw aborted(toolName);
+  if (settled.kind === 'returned') return settled.value;
+  return refusal(
+    'policy-error',
+    settled.kind === 'threw'
+      ? 'the policy failed'
+      : `the policy did not answer within ${POLICY_TIMEOUT_MS} ms`,
+  );
+}
+
+function readDecision(value: unknown): Decision {
+  const { verdict, reason, rule, danger } = (value ?? {}) as Partial<Decision>;
+  return VERDICTS.includes(verdict) &&
+    typeof reason === 'string' &&
+    typeof rule === 'string' &&
+    DANGER_LEVELS.includes(danger as DangerLevel)
+    ? (value as Decision)
+    : refusal('policy-error', 'the policy gave no decision');
+}

@@ -1,0 +1,191 @@
+import { ToolError } from '../core/errors.js';
+import { LIMITS } from '../core/limits.js';
+import { cloneFrozen, digestOf, type Json } from '../core/plain-data.js';
+import type { StateStore } from '../state/state-store.js';
+import { Approvals, type Approval, type ApprovalsOptions, type ApprovedCall } from './approvals.js';
+import type { Decision, Pending, PendingApproval, StoredPending } from './calls.js';
+import { Signer } from './signer.js';
+
+const RECORD = 'tooldex/stored-pending/v1';
+const ANSWER = 'tooldex/pending-answer/v1';
+/** The key of the list of the newest pending calls. */
+const INDEX = 'pending-calls';
+const MOST_LISTED = 1_000;
+
+/** An answer as the store keeps it: an approval, with the arguments the user changed; a result; or, with neither, a no. */
+interface Answer {
+  readonly approval?: Approval;
+  readonly input?: Json;
+  readonly value?: Json;
+}
+
+/**
+ * The calls that wait for somebody: approvals, questions and manual calls, with their answers.
+ *
+ * They are kept in the store, signed and for as long as they can be answered, under principal, conversation, call id,
+ * tool and arguments. So whoever asks again about the same call gets the stored one, and any process that has the store
+ * and the key can list and answer them.
+ */
+export class PendingCalls {
+  /** Issues approvals, and uses them up. */
+  readonly approvals: Approvals;
+  readonly #store: StateStore;
+  readonly #signer: Signer;
+
+  /** @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  constructor(options: ApprovalsOptions & Required<Pick<ApprovalsOptions, 'store' | 'key'>>) {
+    this.approvals = new Approvals(options);
+    this.#store = options.store;
+    this.#signer = new Signer(options.key);
+  }
+
+  /** Asks for an approval; a question about the same call that is there already is replaced. @throws ToolError `STATE_UNAVAILABLE`. */
+  async ask(
+    call: ApprovedCall,
+    decision: Decision,
+    shown: Pick<PendingApproval, 'preview' | 'noPreview'>,
+  ): Promise<PendingApproval> {
+    const pending = await this.approvals.request(call, decision, shown);
+    await this.#write(pending, pending.expiresAt - pending.createdAt);
+    return pending;
+  }
+
+  /** Keeps a question or a manual call. @returns the one that is kept for the same call already, with its answer, or else this one. */
+  async keep(pending: Exclude<Pending, PendingApproval>): Promise<StoredPending> {
+    const { kind, createdAt, expiresAt = Infinity } = { expiresAt: undefined, ...pending };
+    const stored = await this.find({ principal: undefined, ...pending });
+    const { question } = { question: undefined, ...pending };
+    const { question: asked } = { question: undefined, ...stored };
+    if (stored?.kind === kind && asked === question) return stored;
+    await this.#write(pending, Math.min(LIMITS.timerMs, Math.max(1, expiresAt - createdAt)));
+    return pending;
+  }
+
+  /** Returns what is kept for a call, by the same definition of its tool; nothing from before a restart of the store. */
+  async find(call: ApprovedCall): Promise<StoredPending | undefined> {
+    const found = await this.#read(keyOf(call));
+    return found?.definitionDigest === call.definitionDigest ? found : undefined;
+  }
+
+  /** Returns the approval that a user gave for a kept call, with the arguments if they changed them. @throws ToolError `STATE_UNAVAILABLE`. */
+  async approvalOf({ id }: PendingApproval): Promise<Required<Pick<Answer, 'approval'>> & Answer> {
+    return (await this.#answerTo(id)) as Required<Pick<Answer, 'approval'>> & Answer;
+  }
+
+  /** Returns the newest thousand that are kept, the newest first, with their answers. @throws ToolError `STATE_UNAVAILABLE`. */
+  async list(): Promise<readonly StoredPending[]> {
+    const keys = new Set((await this.#store.read(INDEX, { limit: MOST_LISTED })).toReversed());
+    const found = await Promise.all([...keys].map((key) => this.#read(key)));
+    return Object.freeze(found.filter((each) => each !== undefined));
+  }
+
+  /** Returns one of the newest thousand by its id. @throws ToolError `STATE_UNAVAILABLE`. */
+  async get(id: string): Promise<StoredPending | undefined> {
+    return (await this.list()).find((each) => each.id === id);
+  }
+
+  /**
+   * Approves a call, with other arguments if `edited` has them.
+   *
+   * @throws ToolError `INVALID_APPROVAL` when it was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
+   */
+  async approve(
+    { answer: _, ...pending }: PendingApproval & Pick<StoredPending, 'answer'>,
+    edited?: { readonly input: unknown },
+  ): Promise<Approval> {
+    const approval = await this.approvals.grant(pending, edited);
+    await this.#answer(pending.id, pending.expiresAt - pending.createdAt, {
+      approval,
+      ...(edited !== undefined && { input: cloneFrozen(edited.input) as Json }),
+    });
+    return approval;
+  }
+
+  /** Approves a call that goes on right now: whoever asks about it again asks anew. @throws ToolError as `approve`. */
+  async approveNow(
+    pending: PendingApproval,
+    edited?: { readonly input: unknown },
+  ): Promise<Approval> {
+    const approval = await this.approvals.grant(pending, edited);
+    const key = keyOf({ principal: undefined, ...pending });
+    await this.#store.compareAndSet(key, await this.#store.get(key), undefined);
+    return approval;
+  }
+
+  /** Says no to a pending call. @throws ToolError as `approve` and `answer`. */
+  async deny({ answer: _, ...pending }: StoredPending): Promise<void> {
+    if (pending.kind !== 'approval' && 'kind' in pending)
+      return this.#answer(pending.id, LIMITS.timerMs, {});
+    await this.approvals.deny(pending);
+    await this.#answer(pending.id, pending.expiresAt - pending.createdAt, {});
+  }
+
+  /**
+   * Gives a question or a manual call its result: plain data.
+   *
+   * @throws ToolError `ALREADY_RESOLVED` when it has an answer; `STATE_UNAVAILABLE`.
+   */
+  async answer({ id }: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
+    await this.#answer(id, LIMITS.timerMs, { value: cloneFrozen(value) });
+  }
+
+  async #answer(id: string, ttlMs: number, answer: Answer): Promise<void> {
+    const text = JSON.stringify(this.#signer.signed(ANSWER, { id, ...answer }));
+    if (!(await this.#store.compareAndSet(answerKey(id), undefined, text, { ttlMs })))
+      throw new ToolError(
+        'ALREADY_RESOLVED',
+        'This call has an answer already, and the first answer counts. Ask again for another.',
+        { details: { pendingId: id } },
+      );
+  }
+
+  async #answerTo(id: string): Promise<Answer | undefined> {
+    const answer = genuine(this.#signer, ANSWER, await this.#store.get(answerKey(id)));
+    return answer?.['id'] === id ? answer : undefined;
+  }
+
+  async #write(pending: Pending, ttlMs: number): Promise<void> {
+    const key = keyOf({ principal: undefined, ...pending });
+    const text = JSON.stringify(this.#signer.signed(RECORD, { pending }));
+    // Of two processes that ask at the same time, the later question is the one that's kept; both can be answered.
+    while (!(await this.#store.compareAndSet(key, await this.#store.get(key), text, { ttlMs })));
+    await this.#store.append(INDEX, key, { max: MOST_LISTED });
+  }
+
+  async #read(key: string): Promise<StoredPending | undefined> {
+    const record = genuine(this.#signer, RECORD, await this.#store.get(key));
+    const pending = record?.['pending'] as Pending | undefined;
+    // A record that somebody copied to another key is of another call.
+    if (pending === undefined || keyOf({ principal: undefined, ...pending }) !== key)
+      return undefined;
+    if (pending.kind === 'approval' && pending.storeIdentity !== (await this.#store.now()).identity)
+      return undefined;
+    const answer = await this.#answerTo(pending.id);
+    if (answer === undefined) return pending;
+    const { approval, value } = answer;
+    return Object.freeze({
+      ...pending,
+      answer: approval ? 'approved' : value === undefined ? 'denied' : Object.freeze({ value }),
+    });
+  }
+}
+
+function keyOf(call: Omit<ApprovedCall, 'definitionDigest'>): string {
+  const { principal = null, conversationId = null, callId, toolName, input } = call;
+  return `pending:${digestOf([principal, conversationId, callId, toolName, input])}`;
+}
+
+const answerKey = (id: string) => `pending-answer:${id}`;
+
+/** Returns what this library signed; whatever else stands in the store is nothing. */
+function genuine(
+  signer: Signer,
+  purpose: string,
+  text: string | undefined,
+): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return text === undefined ? undefined : signer.genuine(purpose, JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

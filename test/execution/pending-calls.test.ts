@@ -1,0 +1,239 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  askUser,
+  defineTool,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type PendingApproval,
+  type PendingManualCall,
+  type PendingQuestion,
+  type ToolExecutorOptions,
+} from '../../src/index.js';
+import { MemoryStateStore } from '../../src/state.js';
+import { brief } from './fixtures/executor-setup.js';
+
+const KEY = new Uint8Array(32).fill(7);
+const IN = { conversationId: 'talk', principal: 'ada' };
+const call = { id: 'c1', name: 'put', input: { text: 'a' } };
+
+function setUp(options: Partial<ToolExecutorOptions> = {}) {
+  const runs: unknown[] = [];
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll([
+    defineTool({
+      name: 'put',
+      description: 'Puts a text',
+      inputSchema: z.object({ text: z.string() }),
+      accessMode: 'write',
+      execute: (input) => (runs.push(input), 'put'),
+    }),
+    defineTool({
+      name: 'by_hand',
+      description: 'Is done by a person',
+      inputSchema: { type: 'object' },
+      accessMode: 'write',
+      manual: true,
+    }),
+    defineTool({
+      name: 'ask',
+      description: 'Asks',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+      execute: () => askUser('Which?'),
+    }),
+    defineTool({
+      name: 'read',
+      description: 'Reads',
+      inputSchema: { type: 'object' },
+      accessMode: 'readonly',
+      execute: () => 1,
+    }),
+  ]);
+  const executor = new ToolExecutor({ registry, approvalKey: KEY, ...options });
+  return { executor, registry, runs };
+}
+
+describe('a call that is requested', () => {
+  it('is stored and not run; once approved, execute runs it once, and a replay finds it used', async () => {
+    const store = new MemoryStateStore();
+    const { executor, runs } = setUp({ store, budgets: [{ per: 'principal', calls: 1 }] });
+    const pending = (await executor.request(call, IN)) as PendingApproval;
+    expect(pending).toMatchObject({ kind: 'approval', callId: 'c1', toolName: 'put' });
+    expect(await executor.request(call, IN)).toEqual(pending);
+    expect(brief(await executor.execute(call, IN))).toBe('approval_required');
+    expect(runs).toEqual([]);
+    await setUp({ store }).executor.approve(pending);
+    expect(await executor.request(call, IN)).toMatchObject({ id: pending.id, answer: 'approved' });
+    expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
+    for (let replay = 0; replay < 3; replay++)
+      expect(brief(await executor.execute(call, IN))).toBe('error INVALID_APPROVAL');
+    expect(runs).toHaveLength(1);
+  });
+
+  it('is run with the arguments that the user put in their place', async () => {
+    const { executor, runs } = setUp();
+    const pending = (await executor.request(call, IN)) as PendingApproval;
+    await executor.approve(pending, { input: { text: 'b' } });
+    expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
+    expect(runs).toEqual([{ text: 'b' }]);
+  });
+
+  it('stays denied once a user denied it', async () => {
+    const { executor } = setUp({ confirm: () => true });
+    await executor.deny((await executor.request(call, IN)) as PendingApproval);
+    expect(brief(await executor.execute(call, IN))).toBe('denied');
+    expect(await executor.request(call, IN)).toMatchObject({ answer: 'denied' });
+  });
+
+  it.each([
+    ['another principal', call, { ...IN, principal: 'eve' }],
+    ['another conversation', call, { ...IN, conversationId: 'other' }],
+    ['another id', { ...call, id: 'c2' }, IN],
+    ['other arguments', { ...call, input: { text: 'b' } }, IN],
+  ])('is no approval for %s', async (_, other, options) => {
+    const { executor, runs } = setUp();
+    await executor.approve((await executor.request(call, IN)) as PendingApproval);
+    expect(brief(await executor.execute(other, options))).toBe('approval_required');
+    expect(runs).toEqual([]);
+  });
+
+  it('is no approval where somebody without the key wrote one into the store', async () => {
+    const store = new MemoryStateStore();
+    const { executor, runs } = setUp({ store });
+    const pending = (await executor.request(call, IN)) as PendingApproval;
+    await store.compareAndSet(`approval:${pending.id}`, 'open', 'granted');
+    await store.compareAndSet(
+      `pending-answer:${pending.id}`,
+      undefined,
+      JSON.stringify({ id: pending.id, approval: {}, signature: 'x' }),
+    );
+    expect(brief(await executor.execute(call, IN))).toBe('approval_required');
+    expect(runs).toEqual([]);
+  });
+
+  it('comes back as the decision when it needs nobody or cannot be made', async () => {
+    const { executor } = setUp();
+    expect(await executor.request({ id: '1', name: 'read' }, IN)).toMatchObject({
+      verdict: 'allow',
+    });
+    expect(await executor.request(call, { ...IN, mode: 'read-only' })).toMatchObject({
+      verdict: 'deny',
+      rule: 'read-only',
+    });
+    expect(await executor.request({ ...call, input: { text: 5 } }, IN)).toMatchObject({
+      refused: expect.stringContaining('text') as string,
+    });
+    expect(await executor.pendingCalls.list()).toEqual([]);
+  });
+});
+
+describe('the calls that wait', () => {
+  it('are listed and answered by any process with the store and the key: all three kinds', async () => {
+    const store = new MemoryStateStore();
+    const { executor } = setUp({ store });
+    const operators = setUp({ store }).executor.pendingCalls;
+    const manual = { id: 'm', name: 'by_hand', input: { a: 1 } };
+    const question = { id: 'q', name: 'ask', input: {} };
+    await executor.request(call, IN);
+    expect(brief(await executor.execute(manual, IN))).toBe('manual');
+    expect(brief(await executor.execute(question, IN))).toBe('ask_user');
+    const [asked, done, approval] = await operators.list();
+    expect([asked, done, approval].map((each) => each?.kind)).toEqual([
+      'question',
+      'manual',
+      'approval',
+    ]);
+    expect(await operators.get(done!.id)).toEqual(done);
+    await operators.answer(asked as PendingQuestion, 'the second');
+    await operators.answer(done as PendingManualCall, { done: true });
+    await expect(operators.answer(done as PendingManualCall, 2)).rejects.toMatchObject({
+      code: 'ALREADY_RESOLVED',
+    });
+    await operators.deny(approval!);
+    expect(await executor.execute(question, IN)).toMatchObject({
+      status: 'ok',
+      value: 'the second',
+    });
+    expect(await executor.execute(manual, IN)).toMatchObject({
+      status: 'ok',
+      value: { done: true },
+    });
+    expect((await executor.execute(call, IN)).status).toBe('denied');
+  });
+
+  it('are the same when asked for again', async () => {
+    const { executor } = setUp();
+    const manual = { id: 'm', name: 'by_hand', input: {} };
+    expect((await executor.execute(manual, IN)) as { pending?: unknown }).toMatchObject({
+      pending: await executor.request(manual, IN),
+    });
+  });
+});
+
+describe('decide', () => {
+  it('says what would happen and uses nothing up', async () => {
+    const { executor, runs } = setUp({ budgets: [{ per: 'principal', calls: 1 }], maxRepeats: 1 });
+    const events: unknown[] = [];
+    executor.on((event) => events.push(event));
+    const { grant } = await executor.grant(
+      (await executor.request({ ...call, id: 'c0' }, IN)) as PendingApproval,
+      { uses: 1 },
+    );
+    events.length = 0;
+    for (let time = 0; time < 3; time++)
+      expect(await executor.decide({ ...call, id: 'x' }, IN)).toMatchObject({
+        verdict: 'allow',
+        rule: 'grant',
+      });
+    expect(await executor.decide({ ...call, input: {} }, IN)).toMatchObject({
+      refused: expect.stringContaining('text') as string,
+    });
+    expect(await executor.decide({ name: 'nope' })).toMatchObject({ rule: 'unknown-tool' });
+    expect(await executor.decide(call, { principle: 'ada' } as never)).toMatchObject({
+      verdict: 'deny',
+      refused: expect.stringContaining('principle') as string,
+    });
+    expect([events, runs, await executor.grants()]).toMatchObject([
+      [],
+      [],
+      [{ id: grant.id, used: 0 }],
+    ]);
+  });
+});
+
+describe('run', () => {
+  it('gives an outcome with the type of what the tool returns, for registered definitions', async () => {
+    const double = defineTool({
+      name: 'double',
+      description: 'Doubles',
+      inputSchema: z.object({ n: z.number() }),
+      accessMode: 'readonly',
+      execute: ({ n }) => n * 2,
+    });
+    const { executor, registry } = setUp();
+    await expect(executor.run(double, { n: 2 })).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: expect.stringContaining('registry.register') as string,
+    });
+    registry.register(double);
+    const outcome = await executor.run(double, { n: 2 }, { id: 'own', principal: 'ada' });
+    const value: number | undefined = outcome.status === 'ok' ? outcome.value : undefined;
+    expect([outcome.callId, value]).toEqual(['own', 4]);
+  });
+});
+
+describe('a user who denies', () => {
+  it('is not asked about the same write more than maxRepeats times', async () => {
+    let asked = 0;
+    const { executor } = setUp({ confirm: () => (asked++, false), maxRepeats: 3 });
+    const outcomes = [];
+    for (let id = 0; id < 20; id++)
+      outcomes.push(brief(await executor.execute({ ...call, id: `${id}` }, IN)));
+    expect(asked).toBe(3);
+    expect(outcomes.at(-1)).toBe('error LOOP_DETECTED');
+    const requests = setUp({ maxRepeats: 3 }).executor;
+    for (let id = 0; id < 3; id++) await requests.request({ ...call, id: `${id}` }, IN);
+    expect(await requests.request({ ...call, id: '4' }, IN)).toMatchObject({ verdict: 'deny' });
+  });
+});
