@@ -140,11 +140,8 @@ export class ToolExecutor {
     this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
       this.#worker.isRouted(entry),
     );
-    this.#stopWatchingStore = store?.onAvailability((available) =>
-      listeners.tell({
-        type: available ? 'state-available' : 'state-unavailable',
-        at: clock.now(),
-      }),
+    this.#stopWatchingStore = store?.onAvailability((isBack) =>
+      listeners.tell({ type: isBack ? 'state-available' : 'state-unavailable', at: clock.now() }),
     );
     announce('tooldex:executor', { executor: this });
   }
@@ -425,12 +422,9 @@ export class ToolExecutor {
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
   ): Promise<
-    readonly {
-      readonly callId: string;
-      readonly toolName: string;
+    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
       readonly decision: Decision;
-      /** The reason why its input is refused. */ readonly refused?: string;
-    }[]
+    })[]
   > {
     const { conversationId } = options;
     let flow =
@@ -457,11 +451,7 @@ export class ToolExecutor {
   /** Calls the function with every event, until the returned function is called. */
   on(listener: (event: ToolEvent) => void): () => void {
     if (typeof listener !== 'function')
-      throw invalidArgument(
-        'a function that hears all events',
-        listener,
-        'Look at the type of the event in it.',
-      );
+      throw invalidArgument('a function that is called with all events', listener);
     return this.#frame.listeners.add(listener);
   }
 

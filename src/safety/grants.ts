@@ -128,7 +128,7 @@ export class Grants {
     }) as unknown as Grant;
   }
 
-  /** Puts a grant into the store, from where it counts. @throws ToolError `LIMIT_EXCEEDED`, `STATE_UNAVAILABLE`: the user is then asked about each call. */
+  /** Puts a grant into the store, from where it counts. @throws ToolError `STATE_UNAVAILABLE`: the user is then asked about each call. */
   async record(grant: Grant): Promise<void> {
     const ttlMs = grant.expiresAt - grant.createdAt;
     await this.#store.compareAndSet(grantKey(grant.id), undefined, JSON.stringify(grant), {
@@ -138,11 +138,7 @@ export class Grants {
       [listKey(grant), MOST_OF_ONE],
       [INDEX, MOST_LISTED],
     ] as const)
-      if ((await this.#store.append(list, grant.id, { max, ttlMs: LIMITS.timerMs })) === undefined)
-        throw new ToolError(
-          'LIMIT_EXCEEDED',
-          `There are ${max} grants already. Revoke some, or write a rule for the policy.`,
-        );
+      await this.#store.append(list, grant.id, { max, ttlMs: LIMITS.timerMs });
   }
 
   /** Returns a grant that covers a call that needs approval, or `undefined`; a store that cannot be reached covers nothing. */
