@@ -31,7 +31,7 @@ export interface AcceptedCall {
 }
 
 /** A decision over a call, and what it rests on. */
-export interface Judged {
+interface Judged {
   readonly decision: Decision;
   /** The grant without which the user would be asked `question`. */
   readonly grant?: Grant;

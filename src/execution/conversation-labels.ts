@@ -6,7 +6,7 @@ import { canonicalJson, digestOf } from '../core/plain-data.js';
 import { RecentMap } from '../core/recent-map.js';
 import { flowSchema, readBy } from '../safety/call-flow.js';
 import type { StateStore } from '../state/state-store.js';
-import type { AcceptedCall } from './call-judge.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 
@@ -78,7 +78,7 @@ export class ConversationLabels {
   /** Adds what a call is going to read, before the content is there; a crash must not lose what a model may have seen. */
   note(
     run: RunningCall,
-    { entry, input }: AcceptedCall,
+    { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
     flow: Flow = NOTHING,
   ): Promise<void> | undefined {
     const { conversationId, policy } = run.options;

@@ -146,7 +146,6 @@ export class ToolExecutor {
     announce('tooldex:executor', { executor: this });
   }
 
-  /** The tools that can be called. */
   get registry(): ToolMetadataRegistry {
     return this.#frame.registry;
   }

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryStateStore } from '../../src/state.js';
-import { ManualClock } from '../../src/testing.js';
-import type {
-  Approval,
-  ExecuteOptions,
-  ToolExecutorOptions,
-  ToolOutcome,
-} from '../../src/index.js';
+import type { Approval, ExecuteOptions, ToolOutcome } from '../../src/index.js';
 import {
   allowAll,
   anyTool,
@@ -18,7 +11,6 @@ import {
   writer,
   type Setup,
 } from './fixtures/executor-setup.js';
-import { FailingStore } from './fixtures/failing-store.js';
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -385,10 +377,4 @@ describe('what never settles around a call does not hold it past its deadline', 
     );
     expect(await outcomeAfter(300, world)).toMatchObject({ status: 'ok', value: 'done' });
   });
-
-  const hungStore = () => {
-    const store = new FailingStore();
-    store.before = never;
-    return store;
-  };
 });

@@ -278,7 +278,6 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
       app,
     );
     const about = world.events.flatMap((event) => (event.type === 'decision' ? [event] : []));
-    expect(about.length).toBeGreaterThan(0);
     for (const event of about)
       expect(event).toMatchObject({ principal: 'ada', conversationId: 'k1' });
     expect(world.seen).toEqual([]);

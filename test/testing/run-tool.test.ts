@@ -125,8 +125,6 @@ describe('runTool', () => {
     );
     expect(events.map(({ type }) => type)).toEqual([
       'decision',
-      'flow',
-      'flow',
       'call-started',
       'call-progress',
       'call-settled',
