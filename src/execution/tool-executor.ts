@@ -69,7 +69,6 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
  * limits, deadlines, retries.
  *
  * Whatever a tool or a model does wrong is an outcome; `execute` does not throw. Calls and decisions are told as events.
- *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
  *  *
@@ -459,7 +458,6 @@ export class ToolExecutor {
    * redact it, or to put another result in its place. The result is then checked, kept and given as if the tool had returned it.
    *
    * Functions nest in the order of `use`, the first outermost. One that throws fails the call, and its error is not shown.
-   *
    * @returns a function that removes it; calls that run keep it.
    */
   use(around: Around): () => void {
@@ -503,15 +501,11 @@ export class ToolExecutor {
   }
 
   /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
-  async revokeGrant(id: string): Promise<boolean> {
+  revokeGrant(id: string): Promise<boolean> {
     return this.#grants.revoke(id);
   }
 
-  /**
-   * Records that a user denied a pending call.
-   *
-   * @throws ToolError as `approve` does.
-   */
+  /** Records that a user denied a pending call. @throws ToolError as `approve` does. */
   async deny(pending: PendingApproval): Promise<void> {
     await this.#desk.deny(pending);
   }
