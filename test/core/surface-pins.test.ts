@@ -40,7 +40,6 @@ it('pins the error codes', () => {
     'INVALID_SNAPSHOT',
     'STALE_SESSION',
     'MODEL_FAILED',
-    'ABANDONED_RUNNING',
   ]);
 });
 

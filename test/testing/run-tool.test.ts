@@ -129,7 +129,7 @@ describe('runTool', () => {
       'call-progress',
       'call-settled',
     ]);
-    expect(events[4]).toMatchObject({ progress: { done: 1 } });
+    expect(events[2]).toMatchObject({ progress: { done: 1 } });
     expect(told).toMatchObject({ principal: 'ada', conversationId: 't1', callId: 'call-1' });
     expect(told?.context).toBe(database);
   });

@@ -107,11 +107,9 @@ export const LINT_RULES = {
     *check(entry) {
       const properties = entry.inputJsonSchema['properties'];
       if (typeof properties !== 'object' || properties === null) return;
-      for (const [option, names] of [['progressParams', entry.progressParams]] as const) {
-        for (const name of names)
-          if (!Object.hasOwn(properties, name))
-            yield `${option} names ${JSON.stringify(name)}, which inputSchema does not have`;
-      }
+      for (const name of entry.progressParams)
+        if (!Object.hasOwn(properties, name))
+          yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
     },
   },
 } satisfies Readonly<Record<string, LintRule>>;
