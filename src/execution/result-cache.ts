@@ -213,6 +213,7 @@ function plainCopy({ value, content }: Answer): Answer | undefined {
 function sizeOf({ value, content = [] }: Answer): number {
   // The JSON of more than this may be longer than any text can be.
   const data = content.reduce((sum, part) => sum + ('data' in part ? part.data.length : 0), 0);
+  if (typeof value === 'string' && value.length > LARGEST) return value.length;
   try {
     return data > LARGEST ? data : JSON.stringify([value, content]).length;
   } catch {
