@@ -94,12 +94,13 @@ class Limit<T> implements Stop {
     const controller = (this.#controller = new AbortController());
     if (this.#end !== undefined) return controller;
     const leftMs = Math.max(0, timeoutMs - (clock.elapsed() - this.#startedAt));
-    this.#cancelTimer = limitTime(controller.signal, { clock, timeoutMs: leftMs, parent }, () =>
+    const isLate = () =>
       this.#giveUp(
         'timeout',
         new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError'),
-      ),
-    );
+      );
+    this.#cancelTimer = limitTime(controller.signal, { clock, timeoutMs: leftMs, parent }, isLate);
+    if (leftMs === 0) isLate();
     this.#stopListening = onAbort(parent, () => this.#giveUp('aborted', parent?.reason));
     if (parent?.aborted === true) this.#giveUp('aborted', parent.reason);
     return controller;

@@ -96,7 +96,7 @@ const THROWN: readonly (readonly [
   [
     'new SafetyPolicy({ mode: "readonly" })',
     () => new js.Policy({ registry: js.registry(), mode: 'readonly' }),
-    'mode: Expected one of "default", "flow", "read-only"',
+    'mode: Expected one of "default", "read-only"',
     'got "readonly". Did you mean "read-only"?',
   ],
   [

@@ -19,32 +19,7 @@ const tools = Array.from({ length: TOOLS }, (_, index) =>
   }),
 );
 
-/** How many turns of the event loop others have while a request is answered. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let running = true;
-  const count = () => void (running && (turns++, setImmediate(count)));
-  setImmediate(count);
-  await work();
-  running = false;
-  return turns;
-}
-
 describe('a catalogue of many tools', () => {
-  it('works on a request in slices, between which others have their turn', async () => {
-    const app = createDiscoveryApp(await CapabilityRegistry.load({ tools, env: {} }), {
-      page: false,
-    });
-    // The first search indexes all tools, too.
-    const search = '/search?q=read+record&limit=50';
-    for (const path of [search, search, `${search}&facets=true`, '/findings', '/summary']) {
-      const turns = await turnsDuring(async () =>
-        expect((await app.request(path)).status, path).toBe(200),
-      );
-      expect(turns, path).toBeGreaterThan(TOOLS / 10);
-    }
-  });
-
   it('answers a search from the latest revision when it changes between two slices', async () => {
     let definitions = tools.slice(0, 50);
     const source = { name: 'changing', load: () => Promise.resolve({ definitions }) };
