@@ -100,9 +100,9 @@ class Limit<T> implements Stop {
         new DOMException(`The call took longer than ${timeoutMs} ms`, 'TimeoutError'),
       );
     this.#cancelTimer = limitTime(controller.signal, { clock, timeoutMs: leftMs, parent }, isLate);
-    if (leftMs === 0) isLate();
     this.#stopListening = onAbort(parent, () => this.#giveUp('aborted', parent?.reason));
     if (parent?.aborted === true) this.#giveUp('aborted', parent.reason);
+    else if (leftMs === 0) isLate();
     return controller;
   }
 
