@@ -213,7 +213,7 @@ describe('a discovery', () => {
     expect(namesOf(discovery)).toEqual(['mcp.a.one', 'mcp.b.one', 'mcp.c.one']);
     expect(lists(a)).toBe(1);
     await expect(
-      discovery.update({ mcpServers: { a: { transport: 'pigeon' } } }),
+      discovery.update({ deny_tools: 5, mcpServers: { a: a.start } }),
     ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(namesOf(discovery)).toHaveLength(3);
   });
@@ -313,7 +313,7 @@ describe('a discovery', () => {
   });
 
   it('refuses wrong settings and options, all of them at once', () => {
-    expect(() => discover({ mcpServers: { a: {} } })).toThrow(
+    expect(() => discover({ mcpServers: 5 })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
     );
     const wrong = { clock: 1, pins: {}, nonsense: true } as never;

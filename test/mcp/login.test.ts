@@ -451,17 +451,17 @@ describe('the settings of a login', () => {
     [
       'a secret without an issuer',
       { client_id: 'a', client_secret_env: 'SECRET' },
-      /oauth.issuer: Expected an issuer beside client_secret_env, got none/,
+      /oauth.issuer: Expected an issuer beside client_secret_env/,
     ],
     [
       'a secret without a client',
       { client_secret_env: 'SECRET', issuer: 'https://login.example' },
-      /oauth.client_id: Expected a client_id/,
+      /oauth.clientId: Expected a client_id/,
     ],
     [
       'client credentials without a secret',
       { grant: 'client_credentials', client_id: 'a' },
-      /oauth.client_secret_env: Expected client_secret_env/,
+      /oauth.clientSecretEnv: Expected client_secret_env/,
     ],
     [
       'a secret in place of a variable',
@@ -474,37 +474,23 @@ describe('the settings of a login', () => {
       /oauth.grant: Expected one of "authorization_code", "client_credentials"/,
     ],
   ])('refuse %s', (_, oauth, message) => {
-    expect(() =>
-      readMcpSettings({ mcpServers: { a: { url: 'https://x.example/mcp', oauth } } }),
-    ).toThrow(message);
+    const { servers, warnings } = readMcpSettings({
+      mcpServers: { a: { url: 'https://x.example/mcp', oauth } },
+    });
+    expect(servers).toEqual([]);
+    expect(
+      warnings.map(({ path, message }) => `${path.slice(2).join('.')}: ${message}`),
+    ).toContainEqual(expect.stringMatching(message));
   });
 
-  it('of other programs are read as far as they are known, and a secret among them is not used', () => {
-    const { servers: read, warnings } = readMcpSettings({
-      mcpServers: {
-        gemini: {
-          httpUrl: 'https://x.example/mcp',
-          oauth: {
-            enabled: true,
-            clientId: 'a',
-            clientSecret: 'sk-live-12345678',
-            scopes: ['r', 'w'],
-            tokenUrl: 'https://x.example/token',
-          },
-        },
-        off: { url: 'https://x.example/mcp', oauth: false },
-        odd: { url: 'https://x.example/mcp', oauth: 'yes' },
-      },
+  it('with a secret in the file itself keep the server out', () => {
+    const oauth = { clientId: 'a', clientSecret: 'sk-live-12345678', scopes: ['r', 'w'] };
+    const { servers, warnings } = readMcpSettings({
+      mcpServers: { gemini: { httpUrl: 'https://x.example/mcp', oauth } },
     });
-    expect(read.map(({ transport }) => 'oauth' in transport && transport.oauth)).toEqual([
-      { grant: 'authorization_code', clientId: 'a', scopes: ['r', 'w'] },
-      false,
-      false,
-    ]);
-    const said = warnings.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    expect(said).toHaveLength(3);
-    expect(said.join('\n')).toMatch(/clientSecret.*client_secret_env[^]*tokenUrl[^]*odd.oauth/);
-    expect(said.join('\n')).not.toContain('sk-live');
+    expect(servers).toEqual([]);
+    expect(JSON.stringify(warnings)).toContain('clientSecretEnv');
+    expect(JSON.stringify(warnings)).not.toContain('sk-live');
   });
 });
 

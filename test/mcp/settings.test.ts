@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isToolError, issuesOf } from '../../src/core/errors.js';
+import { isToolError, issuesOf, type Issue } from '../../src/core/errors.js';
 import { expandTransport, expandVariables } from '../../src/mcp/settings/transport-settings.js';
 import { isAllowed } from '../../src/mcp/translate/tool-names.js';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
@@ -12,14 +12,16 @@ const serverOf = (server: object, global: object = {}) => withServer(server, glo
 const transportOf = (server: object) =>
   readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
 
+/** What is wrong: in the whole file, or in servers that are then not loaded. */
 function issuesIn(input: unknown): readonly string[] {
+  const shown = (issues: readonly Issue[]) =>
+    issues.map(({ path, message }) => `${path.join('/')}: ${message}`);
   try {
-    readMcpSettings(input);
+    return shown(readMcpSettings(input).warnings);
   } catch (error) {
     if (!isToolError(error, 'INVALID_ARGUMENT')) throw error;
-    return issuesOf(error).map(({ path, message }) => `${path.join('/')}: ${message}`);
+    return shown(issuesOf(error));
   }
-  return [];
 }
 
 describe('settings', () => {
@@ -199,25 +201,46 @@ describe('settings', () => {
 });
 
 describe('settings that are wrong', () => {
-  it('are refused with everything that is wrong at once', () => {
-    const issues = issuesIn({
-      enabled: 'perhaps',
-      deny_tool: ['x'],
+  it('beside the servers refuse the whole file, so that a misspelt filter opens nothing', () => {
+    for (const wrong of [
+      { enabled: 'perhaps' },
+      { deny_tools: 5 },
+      { deny_tool: ['x'] },
+      { timeout_seconds: -1 },
+      { servers: [] },
+    ])
+      expect(() => readMcpSettings({ servers: {}, ...wrong })).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    expect(issuesIn({ enabled: 'perhaps', deny_tool: ['x'] })).toEqual([
+      'enabled: Expected true or false, got "perhaps".',
+      'deny_tool: Expected a known option, got "denyTool". Did you mean "denyTools"?',
+    ]);
+    expect(
+      readMcpSettings({ mcpServers: {}, globalShortcut: 'F2', projects: {} }).warnings,
+    ).toEqual([]);
+  });
+
+  it('of one server keep it out, say where and why, and load the others', () => {
+    const settings = readMcpSettings({
       servers: {
         'a.b': { command: 'x' },
         c: { transport: 'carrier-pigeon', url: 'http://x' },
         d: { comand: 'x' },
         e: 7,
+        f: { command: 5 },
+        g: null,
+        h: { command: 'x', disabled: true },
       },
     });
-    expect(issues).toEqual([
-      'enabled: Expected true or false, got "perhaps".',
-      'servers/c/transport: Expected a transport: stdio, http, sse or websocket, got "carrier-pigeon".',
-      'servers/d/url: Expected a command or a url, got neither.',
-      'servers/e: Expected an object of settings, got a number.',
-      'deny_tool: Expected a known option, got "deny_tool". Did you mean "deny_tools"?',
+    expect(settings.servers.map(({ name }) => name)).toEqual(['a-b']);
+    expect(settings.warnings.map(({ path, message }) => `${path.join('/')}: ${message}`)).toEqual([
       'servers/a.b: Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. It is called a-b.',
-      'servers/d/comand: Expected a known option, got "comand". Did you mean "command"?',
+      'servers/c/transport: Expected a transport: stdio, http, sse or websocket, got "carrier-pigeon".',
+      'servers/d: Expected a known option, got "comand". Did you mean "command"?',
+      'servers/e: Expected an object of settings, got a number.',
+      expect.stringMatching(/^servers\/f\/command: Expected a text .*, got a number\.$/),
+      'servers/g: Expected an object of settings, got null.',
     ]);
   });
 
@@ -242,7 +265,8 @@ describe('settings that are wrong', () => {
     ],
     ['a variable on two lines', { env: { A: 'b\nC=d' } }],
   ])('are refused: %s', (_, server) => {
-    expect(issuesIn({ servers: { s: { command: 'run', ...server } } })).not.toEqual([]);
+    const settings = readMcpSettings({ servers: { s: { command: 'run', ...server } } });
+    expect([settings.servers, settings.warnings.length > 0]).toEqual([[], true]);
   });
 
   it.each<[string, object]>([
@@ -258,12 +282,12 @@ describe('settings that are wrong', () => {
     expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
   });
 
-  it('are refused when the server meant by default is not there', () => {
+  it('name a default server that is not there', () => {
     expect(issuesIn({ default_server: 'x', servers: {} })).toHaveLength(1);
     expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
   });
 
-  it('are refused when both spellings of servers are there, or two names that differ in blanks', () => {
+  it('are refused when both spellings of servers are there; of two names that differ in blanks the first counts', () => {
     expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
     expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
   });

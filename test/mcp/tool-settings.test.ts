@@ -207,11 +207,14 @@ describe('approvals in the settings of other programs', () => {
 
   it('cannot be trusted by the file that has them', () => {
     const { servers, warnings } = readMcpSettings({
-      mcpServers: { s: { command: 'x', autoApprove: ['a'], trustAutoApprove: true } },
+      mcpServers: {
+        s: { command: 'x', autoApprove: ['a'] },
+        t: { command: 'x', autoApprove: ['a'], trustAutoApprove: true },
+      },
       trustAutoApprove: true,
     });
-    expect(servers[0]!.autoApprove).toEqual(['a']);
-    expect(warnings).toHaveLength(2);
+    expect(servers).toMatchObject([{ name: 's', autoApprove: ['a'] }]);
+    expect(warnings).toHaveLength(1);
   });
 });
 
@@ -451,7 +454,6 @@ const FILES: readonly (readonly [
           type: 'http',
           url: '${API:-https://x.example}/mcp',
           headers: { Authorization: 'Bearer ${KEY}' },
-          headersHelper: 'get.sh',
           oauth: { clientId: 'a', callbackPort: 80 },
           timeout: 600_000,
           alwaysLoad: true,
@@ -464,7 +466,7 @@ const FILES: readonly (readonly [
         timeoutMs: 600_000,
       },
     ],
-    [/api.timeout: .*read as milliseconds/, /api.headersHelper: .*not run/],
+    [],
   ],
   [
     'Cursor',
@@ -477,14 +479,14 @@ const FILES: readonly (readonly [
           envFile: '${userHome}/.env',
           env: { K: '${env:K}' },
         },
-        b: { url: 'https://x.example', env: {}, auth: { CLIENT_ID: 'x', scopes: ['read'] } },
+        b: { url: 'https://x.example', env: {}, auth: { scopes: ['read'] } },
       },
     },
     [
       { transport: { kind: 'stdio', envFile: '${userHome}/.env' } },
       { transport: { kind: 'http' }, auth: { scopes: ['read'] } },
     ],
-    [/b.env: .*not used/, /b.auth.CLIENT_ID/],
+    [/b.env: .*not used/],
   ],
   [
     'VS Code',
@@ -505,7 +507,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ name: 'io-github-x-y', transport: { env: { KEY: '${input:api-key}' } } }],
-    [/INPUT_API_KEY/, /is called io-github-x-y/, /sandbox/],
+    [/INPUT_API_KEY/, /is called io-github-x-y/],
   ],
   [
     'Copilot',
@@ -578,7 +580,6 @@ const FILES: readonly (readonly [
           includeTools: ['a'],
           excludeTools: ['b'],
           description: 'x',
-          authProviderType: 'google_credentials',
         },
         b: { command: 'x', env: { KEY: '$KEY' } },
       },
@@ -587,7 +588,7 @@ const FILES: readonly (readonly [
       { timeoutMs: 30_000, autoApprove: ['*'], allowTools: ['a'], denyTools: ['b'] },
       { transport: { env: { KEY: '$KEY' } } },
     ],
-    [/^mcp: /, /^theme: /, /read as milliseconds/, /authProviderType/, /written as \$\{NAME\}/],
+    [/written as \$\{NAME\}/],
   ],
   [
     'Kiro',
@@ -604,207 +605,6 @@ const FILES: readonly (readonly [
     { mcpServers: { a: { url: 'https://x.example', headers: { Authorization: 'Bearer x' } } } },
     [{ transport: { kind: 'http' } }],
     [],
-  ],
-  [
-    'Zed',
-    {
-      context_servers: {
-        a: { source: 'custom', enabled: true, command: 'x', args: [], env: {}, settings: {} },
-        b: { command: { path: 'y', args: ['z'], env: {} } },
-        c: { source: 'extension', settings: {} },
-      },
-    },
-    [{ name: 'a' }, { name: 'b', transport: { command: 'y', args: ['z'] } }],
-    [/c: .*extension/],
-  ],
-  [
-    'VS Code’s user settings',
-    {
-      'editor.fontSize': 12,
-      mcp: {
-        inputs: [{ id: 'key', type: 'promptString' }],
-        servers: { a: { type: 'http', url: 'https://x.example', headers: { K: '${input:key}' } } },
-      },
-    },
-    [{ name: 'a', transport: { headers: { K: '${input:key}' } } }],
-    [/^editor.fontSize: /, /INPUT_KEY/],
-  ],
-  [
-    'Codex',
-    {
-      model: 'x',
-      mcp_servers: {
-        a: {
-          command: 'npx',
-          args: ['-y', 'a'],
-          env: { B: 'c' },
-          env_vars: ['TOKEN'],
-          cwd: '/x',
-          enabled: true,
-          required: true,
-          startup_timeout_sec: 20,
-          tool_timeout_sec: 45,
-          enabled_tools: ['open'],
-          disabled_tools: ['shot'],
-          default_tools_approval_mode: 'approve',
-          tools: { open: { approval_mode: 'approve' } },
-        },
-        b: {
-          url: 'https://x.example',
-          bearer_token_env_var: 'TOKEN',
-          http_headers: { A: 'b' },
-          env_http_headers: { C: 'SECRET' },
-        },
-      },
-    },
-    [
-      {
-        transport: { kind: 'stdio', env: { B: 'c', TOKEN: '${TOKEN:-}' } },
-        timeoutMs: 45_000,
-        allowTools: ['open'],
-        denyTools: ['shot'],
-        autoApprove: [],
-      },
-      {
-        transport: {
-          kind: 'http',
-          headers: { A: 'b', C: '${SECRET}', Authorization: 'Bearer ${TOKEN}' },
-        },
-      },
-    ],
-    [/^model: /, /a.default_tools_approval_mode: .*Say in "tools"/, /approval_mode/],
-  ],
-  [
-    'opencode',
-    {
-      $schema: 'https://opencode.ai/config.json',
-      mcp: {
-        a: {
-          type: 'local',
-          command: ['npx', '-y', 'a'],
-          environment: { K: '{env:K}' },
-          enabled: true,
-          timeout: 5_000,
-        },
-        b: { type: 'remote', url: 'https://x.example', headers: { A: 'b' }, oauth: {} },
-      },
-    },
-    [
-      {
-        transport: { kind: 'stdio', command: 'npx', args: ['-y', 'a'], env: { K: '{env:K}' } },
-        timeoutMs: 5_000,
-      },
-      { transport: { kind: 'http' } },
-    ],
-    [/a.env.K: .*written as \$\{NAME\}/, /read as milliseconds/],
-  ],
-  [
-    'opencode 2',
-    { mcp: { servers: { a: { type: 'local', command: ['npx', 'a'], disabled: false } } } },
-    [{ transport: { command: 'npx', args: ['a'] } }],
-    [],
-  ],
-  [
-    'Goose',
-    {
-      GOOSE_MODEL: 'x',
-      extensions: {
-        a: {
-          name: 'A',
-          display_name: 'A',
-          description: '',
-          bundled: null,
-          type: 'stdio',
-          cmd: 'npx',
-          args: ['-y', 'a'],
-          envs: { B: 'c' },
-          env_keys: ['TOKEN'],
-          timeout: 300,
-          enabled: true,
-          available_tools: ['x'],
-        },
-        b: { type: 'streamable_http', uri: 'https://x.example', headers: {}, enabled: true },
-        c: { type: 'builtin', name: 'developer', enabled: true, bundled: true, timeout: 300 },
-        d: { type: 'platform', name: 'todo', enabled: true },
-      },
-    },
-    [
-      {
-        name: 'a',
-        transport: { kind: 'stdio', command: 'npx', env: { B: 'c' } },
-        timeoutMs: 300_000,
-        allowTools: ['x'],
-      },
-      { name: 'b', transport: { kind: 'http' } },
-    ],
-    [/^GOOSE_MODEL: /, /a.env_keys: .*"env"/, /c: .*left out/, /d: .*left out/],
-  ],
-  [
-    'Continue',
-    {
-      name: 'Mine',
-      version: '1.0.0',
-      schema: 'v1',
-      mcpServers: [
-        { name: 'SQLite MCP', command: 'npx', args: ['-y', 'a'], env: { K: '${{ secrets.K }}' } },
-        {
-          name: 'Far',
-          type: 'streamable-http',
-          url: 'https://x.example',
-          requestOptions: { headers: {} },
-        },
-        { name: 'Far', type: 'sse', url: 'https://y.example' },
-      ],
-    },
-    [
-      { name: 'Far' },
-      { name: 'Far-3', transport: { kind: 'sse' } },
-      { name: 'SQLite-MCP', transport: { command: 'npx' } },
-    ],
-    [/is called SQLite-MCP/, /env.K: .*written as/, /requestOptions: .*"headers"/],
-  ],
-  [
-    'Amp',
-    {
-      'amp.mcpServers': {
-        a: { command: 'npx', args: ['a'] },
-        b: { url: 'https://x.example', headers: { A: 'Bearer ${KEY}' } },
-      },
-      'amp.notifications.enabled': true,
-    },
-    [{ name: 'a' }, { name: 'b' }],
-    [/notifications/],
-  ],
-  [
-    'Crush',
-    {
-      $schema: 'https://charm.land/crush.json',
-      mcp: {
-        a: {
-          type: 'stdio',
-          command: 'node',
-          args: ['a.js'],
-          timeout: 120,
-          disabled: false,
-          disabled_tools: ['x'],
-          env: { K: '$(cat key)' },
-        },
-        b: { type: 'http', url: 'https://x.example', headers: { A: '$KEY' } },
-      },
-    },
-    [{ timeoutMs: 120_000, denyTools: ['x'] }, { transport: { kind: 'http' } }],
-    [/a.env.K: .*written as/, /b.headers.A: .*written as/],
-  ],
-  [
-    'Warp',
-    {
-      a: 1,
-      mcpServers: {
-        a: { command: 'npx', args: ['a'], env: {}, working_directory: '/x', start_on_launch: true },
-      },
-    },
-    [{ transport: { cwd: '/x' } }],
-    [/^a: /],
   ],
   [
     'Copilot’s command line',
@@ -829,7 +629,7 @@ const FILES: readonly (readonly [
       },
     },
     [{ name: 'b' }],
-    [/read as milliseconds/],
+    [],
   ],
   [
     'Antigravity',
@@ -864,39 +664,29 @@ describe('a settings file of another program', () => {
     },
   );
 
-  it.each([
-    [
-      'a setting of the program that has the name mcp',
-      { mcp: { allowed: ['a'], serverCommand: 'x' } },
-    ],
-    ['extensions of an editor', { extensions: { recommendations: ['x'] } }],
-    ['a list of nothing', { mcpServers: [] }],
-  ])('with %s is read, and has no servers', (_, file) => {
-    expect(readMcpSettings(file).servers).toEqual([]);
-  });
-
-  it('with a key that nobody knows is read, and the key is a finding of the server that has it', async () => {
+  it('with a key that nobody knows keeps that server out, and the key is its finding', async () => {
     const demo = new Demo('a');
-    const discovery = discover({ mcpServers: { demo: { ...demo.process, alow_tools: ['a'] } } });
+    const discovery = discover({
+      mcpServers: { demo: { ...demo.start, alow_tools: ['a'] }, other: demo.start },
+    });
     await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.demo.a']);
+    expect(namesOf(discovery)).toEqual(['mcp.other.a']);
     expect(discovery.findings()).toMatchObject([
       {
         kind: 'settings',
         server: 'demo',
-        message: expect.stringContaining('Did you mean "allow_tools"?') as string,
+        message: expect.stringContaining('Did you mean "allowTools"?') as string,
       },
     ]);
   });
 
-  it('with two servers whose names become one is refused', () => {
-    expect(() =>
-      readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } }),
-    ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    try {
-      readMcpSettings({ mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } } });
-    } catch (error) {
-      expect(issuesOf(error as ToolError)[0]!.message).toContain('"a-b" twice');
-    }
+  it('with two servers whose names become one loads the first, and says so', () => {
+    const { servers, warnings } = readMcpSettings({
+      mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } },
+    });
+    expect(servers).toMatchObject([{ name: 'a-b', transport: { command: 'x' } }]);
+    expect(warnings.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('Another server is called a-b already'),
+    );
   });
 });

@@ -14,7 +14,7 @@ import { checkTransports } from '../connection/transports.js';
 import { loginFolder, loginsIn } from '../login/login-store.js';
 import type { LogInOptions } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
-import { serverNameOf } from '../settings/client-settings.js';
+import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { withApprovals } from '../settings/tool-settings.js';

@@ -1,5 +1,15 @@
+import type { z } from 'zod';
 import type { Issue } from '../../core/errors.js';
-import { expectedGot, kindOf, refusal } from '../../core/issues.js';
+import {
+  expectedGot,
+  kindOf,
+  knownKeys,
+  refusal,
+  suggestNames,
+  toIssues,
+  unknownOption,
+} from '../../core/issues.js';
+import { LIMITS } from '../../core/limits.js';
 import {
   cloneFrozen,
   compareText,
@@ -8,33 +18,26 @@ import {
   isPlainObject,
 } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
+import { asWritten, spelled, type SpelledSettings } from './setting-spellings.js';
 import {
-  BUILT_IN,
-  FOREIGN_SERVER_KEYS,
-  FOREIGN_TOP_KEYS,
-  readApprovals,
-  serverNameOf,
-  unwrapped,
-  usualForm,
-} from './client-settings.js';
+  authSchema,
+  globalSchema,
+  loginSchema,
+  serverSchema,
+  toolSchema,
+} from './settings-schema.js';
 import {
-  countUpTo,
-  duration,
-  FieldReader,
-  flag,
-  label,
-  names,
-  scopes,
-  type Parser,
-} from './setting-fields.js';
-import {
-  readOverrides,
-  readToolSettings,
+  withOverrides,
   without,
   type McpToolOverrides,
   type McpToolSetting,
 } from './tool-settings.js';
-import { inputVariable, readTransport, type McpTransportSettings } from './transport-settings.js';
+import {
+  addressFault,
+  inputVariable,
+  type McpOAuthSettings,
+  type McpTransportSettings,
+} from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
@@ -54,6 +57,8 @@ export interface McpServerSettings {
   readonly transport: McpTransportSettings;
   /** The milliseconds that a call may take. @default 30,000 */
   readonly timeoutMs: number;
+  /** The milliseconds that the server may take to start and answer for the first time. @default 30,000 */
+  readonly startupTimeoutMs: number;
   /** The milliseconds for which a listing counts as fresh. @default 300,000 */
   readonly healthCheckIntervalMs: number;
   /** The only tools that are used, by their names at the server; all when missing, none when empty. */
@@ -96,12 +101,10 @@ export interface McpSettings {
   readonly denyTools: readonly string[];
   /** The server meant where a manifest names none. @default none */
   readonly defaultServer?: string;
-  /** The settings that nothing reads, and those that are read in another way than they look, for the operator. */
+  /** The servers that are not loaded, with everything that is wrong in them, and settings that are read in another way than they look. */
   readonly warnings: readonly Issue[];
 }
 
-/** The most tools that `max_tools` may allow. */
-const MOST_TOOLS = 100_000;
 /** Marks settings that were read; shared between loaded copies of the package. */
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
@@ -119,271 +122,429 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  * }
  * ```
  *
- * Names may also be written in camelCase; times are seconds (`timeout_seconds`, `timeout`, `health_check_interval`), or
- * milliseconds where the name says so (`timeoutMs`, `healthCheckIntervalMs`); 0 and `null` count as not set. The files of
- * other programs (`mcpServers`, `context_servers`, `servers` with `inputs`) are read too, and are enabled unless they say
- * otherwise; what of them is not understood is in `warnings`. `${NAME}` in
- * commands, variables, addresses and headers stays as it is written until a connection is made. Overrides
- * (`side_effects`, `access_mode`, `danger_level`, `allow_parallel`, `requires_consent`, `version`, `category`) may be
- * given for all servers and for each; `idempotency_key` only for each.
+ * Names may be written in snake_case or camelCase. Times are seconds (`timeout_seconds`, `startup_timeout_seconds`,
+ * `health_check_interval`), or milliseconds where the name says so; 0 and `null` count as not set. Files of the
+ * `mcpServers` form, and VS Code's `servers` with `inputs`, are read too and are enabled unless they say otherwise.
+ * `${NAME}` in commands, variables, addresses and headers stays as it is written until a connection is made. Overrides
+ * (`side_effects`, `access_mode`, `danger_level`, …) may be given for all servers and for each.
+ *
+ * A server with anything wrong in it is not loaded, and `warnings` says why; the others are. What is wrong beside the
+ * servers refuses the whole file, so that a misspelt filter opens nothing.
  *
  * @param input the settings as parsed from a file or written in code; settings already read are returned as they are.
- * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong: two spellings of one setting, values
- * of a wrong kind, unknown transports. Values that may hold secrets are not repeated.
+ * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong beside the servers. Values that may hold secrets
+ * are not repeated.
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
     return input as McpSettings;
-  const fields = new FieldReader(usualForm(input));
-  const given = fields.raw('servers', 'mcp_servers', 'context_servers', 'amp.mcpServers');
-  const inputs = fields.raw('inputs');
-  const enabled =
-    fields.read(flag, 'enabled') ??
-    (inputs !== undefined || (given !== undefined && given.name !== 'servers'));
-  for (const id of Array.isArray(inputs?.value)
-    ? (inputs.value as unknown[]).map((each) => (isPlainObject(each) ? each['id'] : undefined))
-    : []) {
-    if (typeof id === 'string')
-      fields.warn(
-        expectedGot(
-          'values from the environment',
-          `the input ${describeValue(id)}`,
-          `Set the variable ${inputVariable(id)}.`,
-        ),
-        'inputs',
-      );
-  }
-  const filters = readFilters(fields);
-  const defaultServer = fields.read(anyText, 'default_server');
-  const defaults: ServerDefaults = {
-    timeoutMs: 30_000,
-    healthCheckIntervalMs: 300_000,
-    maxTools: 1_000,
-    ...readLimits(fields),
-    overrides: readOverrides(fields),
-  };
-  fields.warnOfUnknown(FOREIGN_TOP_KEYS);
+  const file = spelled(input);
+  const { servers: given, inputs, ...rest } = file.values;
+  const global = globalSchema().safeParse(rest);
+  const faults = [
+    ...file.issues,
+    ...(global.success ? [] : asWritten(toIssues(global.error, rest), file)),
+    ...misspelt(rest, file),
+    ...(given === undefined || isPlainObject(given) ? [] : [notServers(given, file)]),
+  ];
+  if (faults.length > 0 || !global.success)
+    throw refusal('The settings of MCP are refused', faults);
 
-  const servers = readServers(fields, given?.name ?? 'servers', given?.value ?? {}, defaults).map(
-    (server) => ({ ...server, signature: digestOf({ ...server, global: filters }) }),
-  );
-  if (defaultServer && !fields.hasFaults && !servers.some(({ name }) => name === defaultServer)) {
-    fields.fault(
-      expectedGot(
-        'the name of a server that is configured and not switched off',
-        JSON.stringify(defaultServer),
-      ),
-      'default_server',
+  const place = file.written.get('servers') ?? 'servers';
+  const filters = filtersOf(global.data);
+  const defaults = { ...DEFAULTS, ...limitsOf(global.data), overrides: overridesOf(global.data) };
+  const warnings: Issue[] = [...inputsOf(inputs)];
+  const servers = new Map<string, McpServerSettings>();
+  for (const [written, settings] of Object.entries(given ?? {})) {
+    const name = serverNameOf(written);
+    const read = servers.has(name)
+      ? { issues: [{ path: [], message: sameName(name) }] }
+      : readServer(name, settings, defaults);
+    if ('server' in read && read.server !== undefined)
+      servers.set(name, {
+        ...read.server,
+        signature: digestOf({ ...read.server, global: filters }),
+      });
+    warnings.push(
+      ...(name === written.trim() ? [] : [{ path: [place, written], message: renamed(name) }]),
+      ...read.issues.map(({ path, message }) => ({ path: [place, written, ...path], message })),
     );
   }
-  if (fields.hasFaults)
-    throw refusal('The settings of MCP are refused', [...fields.issues, ...fields.warnings]);
-  const settings = {
-    ...cloneFrozen({
-      enabled,
-      servers,
-      ...filters,
-      ...(defaultServer ? { defaultServer } : {}),
-      warnings: fields.warnings,
-    }),
-  };
-  return Object.freeze(Object.defineProperty(settings, READ, { value: true }));
+  const { enabled, defaultServer } = global.data;
+  if (defaultServer && !servers.has(defaultServer))
+    warnings.push({
+      path: [file.written.get('defaultServer')!],
+      message: `Expected the name of a server that is loaded, got ${JSON.stringify(defaultServer)}. No server is meant where a manifest names none.`,
+    });
+  const settings = cloneFrozen({
+    enabled: enabled ?? (inputs !== undefined || place === 'mcpServers'),
+    servers: [...servers.values()].sort((a, b) => compareText(a.name, b.name)),
+    ...filters,
+    ...(defaultServer && servers.has(defaultServer) && { defaultServer }),
+    warnings,
+  });
+  return Object.freeze(Object.defineProperty({ ...settings }, READ, { value: true }));
 }
 
-/** One server's settings before its signature. */
-type UnsignedServer = Omit<McpServerSettings, 'signature'>;
 /** The settings that a server falls back to. */
 type ServerDefaults = Pick<
   McpServerSettings,
-  'timeoutMs' | 'healthCheckIntervalMs' | 'maxTools' | 'overrides'
+  'timeoutMs' | 'startupTimeoutMs' | 'healthCheckIntervalMs' | 'maxTools' | 'overrides'
 >;
+const DEFAULTS = {
+  timeoutMs: 30_000,
+  startupTimeoutMs: 30_000,
+  healthCheckIntervalMs: 300_000,
+  maxTools: 1_000,
+} as const;
 
-function readServers(
-  fields: FieldReader,
-  key: string,
-  given: unknown,
-  defaults: ServerDefaults,
-): readonly UnsignedServer[] {
-  if (!isPlainObject(given)) {
-    fields.fault(
-      expectedGot(
-        'an object of servers by name',
-        Array.isArray(given) ? describeValue(given) : kindOf(given),
-      ),
-      key,
-    );
-    return [];
-  }
-  const taken = new Set<string>();
-  const servers: UnsignedServer[] = [];
-  for (const [written, settings] of Object.entries(given)) {
-    const name = serverNameOf(written);
-    if (name !== written.trim())
-      fields.warn(
-        expectedGot(
-          'a server name of 1 to 64 letters, digits, underscores and hyphens (no dots)',
-          'another',
-          `It is called ${name}.`,
-        ),
-        key,
-        written,
-      );
-    if (taken.has(name))
-      fields.fault(
-        expectedGot(
-          'server names that differ in letters, digits, underscores and hyphens',
-          `${JSON.stringify(name)} twice`,
-          'Rename one.',
-        ),
-        key,
-        written,
-      );
-    taken.add(name);
-    const server = readServer(name, fields.inner(unwrapped(settings), key, written), defaults);
-    if (server !== undefined) servers.push(server);
-  }
-  return servers.sort((a, b) => compareText(a.name, b.name));
-}
+/** One server's settings before its signature, or why it is not loaded. */
+type ReadServer =
+  | {
+      readonly server: Omit<McpServerSettings, 'signature'> | undefined;
+      readonly issues: readonly Issue[];
+    }
+  | { readonly issues: readonly Issue[] };
 
-/** Reads one server; `undefined` for one that is switched off or not usable. */
-function readServer(
-  name: string,
-  fields: FieldReader,
-  defaults: ServerDefaults,
-): UnsignedServer | undefined {
-  if (fields.hasFaults) return undefined;
-  const isOff = [
-    fields.read(flag, 'enabled') === false,
-    fields.read(flag, 'disabled') === true,
-  ].includes(true);
-  if (fields.raw('source')?.value === 'extension' || BUILT_IN.has(fields.raw('type')?.value)) {
-    fields.warn(
-      'Expected a server with a command or a url, got one of an extension or of the program itself, which is left out.',
-    );
-    return undefined;
-  }
-  const transport = readTransport(fields);
-  const limits = readLimits(fields);
-  const filters = readFilters(
-    fields,
-    ['include_tools', 'enabled_tools', 'available_tools'],
-    ['exclude_tools', 'disabled_tools'],
+/** What clients keep beside a server's settings and nothing here depends on. */
+const UNUSED = [
+  ...['$schema', 'description', 'title', 'name', 'icon', 'note', 'gallery', 'dev', 'watchPaths'],
+  ...['alwaysLoad', 'startOnLaunch', 'sandbox', 'sandboxEnabled'],
+];
+
+/** Reads one server. One that is switched off is not there; one with anything wrong is not loaded, and its issues say why. */
+function readServer(name: string, given: unknown, defaults: ServerDefaults): ReadServer {
+  const file = spelled(given);
+  const values = Object.fromEntries(
+    Object.entries(file.values).filter(([key]) => !UNUSED.includes(key)),
   );
-  const personas = without({
-    persona: fields.read(label, 'persona'),
-    personaAllowlist: fields.read(names, 'persona_allowlist'),
-  });
-  const [trusted, resources, prompts] = ['trusted', 'resources', 'prompts'].map(
-    (key) => fields.read(flag, key) ?? false,
-  ) as [boolean, boolean, boolean];
+  if (file.issues.length > 0) return { issues: file.issues };
+  const parsed = checked(serverSchema(), values, file);
+  if (!('data' in parsed)) return parsed;
+  const { data } = parsed;
+  if (data.enabled === false || data.disabled === true) return { server: undefined, issues: [] };
   const overrides = {
     ...defaults.overrides,
-    ...readOverrides(fields),
-    ...without({ idempotencyKey: fields.read(flagOrNeed, 'idempotency_key') }),
+    ...overridesOf(data),
+    ...without({ idempotencyKey: data.idempotencyKey }),
   };
-  for (const contradiction of contradictionsIn({
-    name,
-    description: name,
-    ...overrides,
-    sideEffects: [...(overrides.sideEffects ?? [])],
-  }))
-    fields.fault(contradiction);
-  const tools = readToolSettings(fields, overrides);
-  const autoApprove = readApprovals(fields);
-  const auth = readAuth(fields);
-  fields.warnOfUnknown(FOREIGN_SERVER_KEYS);
-  if (transport === undefined || isOff) return undefined;
+  const tools = readTools(data.tools, overrides, file);
+  const oauth = data.oauth === false ? undefined : part(loginSchema(), data.oauth, 'oauth', file);
+  const auth = readAuth(data, file);
+  const transport = transportOf(
+    data,
+    oauth?.data && { ...without(oauth.data), scopes: oauth.data.scopes ?? [] },
+    file,
+  );
+  const issues = [
+    ...contradictions(name, overrides),
+    ...tools.issues,
+    ...(oauth?.issues ?? []),
+    ...auth.issues,
+    ...('message' in transport ? [transport] : []),
+  ];
+  if (issues.length > 0 || 'message' in transport) return { issues };
   return {
-    ...defaults,
-    ...limits,
-    ...filters,
-    ...personas,
-    name,
-    transport,
-    trusted,
-    resources,
-    prompts,
-    overrides,
-    tools,
-    autoApprove,
-    ...without({ auth }),
+    issues: unusedBeside(transport.kind, data, file),
+    server: {
+      ...defaults,
+      ...limitsOf(data),
+      ...filtersOf(data),
+      ...without({ persona: data.persona, personaAllowlist: data.personaAllowlist }),
+      name,
+      transport,
+      trusted: data.trusted ?? false,
+      resources: data.resources ?? false,
+      prompts: data.prompts ?? false,
+      overrides,
+      tools: tools.data,
+      autoApprove: [...(data.autoApprove ?? []), ...(data.trust === true ? ['*'] : [])],
+      ...without({ auth: auth.data }),
+    },
   };
 }
 
-function readLimits(fields: FieldReader): Partial<ServerDefaults> {
+type Server = z.output<ReturnType<typeof serverSchema>>;
+
+/** Returns what a schema makes of settings, or the issues under the names that were written. */
+function checked<S extends z.ZodType>(
+  schema: S,
+  values: unknown,
+  file: SpelledSettings,
+  ...place: Issue['path']
+): { readonly data: z.output<S> } | { readonly issues: readonly Issue[] } {
+  const parsed = schema.safeParse(values, { error: knownKeys });
+  if (parsed.success) return { data: parsed.data };
+  return { issues: asWritten(toIssues(parsed.error, values), file, ...place) };
+}
+
+/** Reads an object within a server's settings. */
+function part<S extends z.ZodType>(
+  schema: S,
+  given: unknown,
+  ...[key, file]: readonly [key: string, file: SpelledSettings]
+): { readonly data?: z.output<S>; readonly issues: readonly Issue[] } {
+  if (given === undefined) return { issues: [] };
+  const inner = spelled(given);
+  const place = file.written.get(key) ?? key;
+  if (inner.issues.length > 0)
+    return { issues: inner.issues.map((each) => ({ ...each, path: [place, ...each.path] })) };
+  const read = checked(schema, inner.values, inner, place);
+  return 'data' in read ? { data: read.data, issues: [] } : read;
+}
+
+/** Reads the settings of tools by patterns of their names; a list of names switches all others off. */
+function readTools(
+  given: unknown,
+  server: McpToolOverrides,
+  file: SpelledSettings,
+): { readonly data: readonly McpToolSetting[]; readonly issues: readonly Issue[] } {
+  if (given === undefined) return { data: [], issues: [] };
+  if (Array.isArray(given) && given.every((each) => typeof each === 'string'))
+    return {
+      issues: [],
+      data: [
+        { pattern: '*', disabled: true, overrides: {}, extras: {} },
+        ...given.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} })),
+      ],
+    };
+  const members = isPlainObject(given) ? Object.entries(given) : [];
+  if (!isPlainObject(given) || members.length > LIMITS.listLength)
+    return {
+      data: [],
+      issues: [
+        {
+          path: ['tools'],
+          message: expectedGot(
+            `an object of at most ${LIMITS.listLength} settings by names of tools or patterns`,
+            isPlainObject(given) ? 'more' : kindOf(given),
+          ),
+        },
+      ],
+    };
+  const read = members.map(([pattern, setting]) => {
+    const words = typeof setting === 'boolean' ? { disabled: !setting } : setting;
+    const { data, issues } = part(toolSchema(), words, pattern, file);
+    const setting_ = toolSettingOf(pattern, data ?? {});
+    return {
+      setting: setting_,
+      issues: [
+        ...(pattern.trim() === '' || pattern.length > LIMITS.labelLength
+          ? [
+              {
+                path: [pattern],
+                message: expectedGot('the name of a tool, or a pattern', describeValue(pattern)),
+              },
+            ]
+          : []),
+        ...issues,
+        ...contradictions(pattern, withOverrides(server, setting_.overrides)).map((each) => ({
+          ...each,
+          path: [pattern],
+        })),
+      ],
+    };
+  });
+  return {
+    data: read.map(({ setting }) => setting),
+    issues: read.flatMap(({ issues }) =>
+      issues.map(({ path, message }) => ({ path: ['tools', ...path], message })),
+    ),
+  };
+}
+
+function toolSettingOf(
+  pattern: string,
+  data: Partial<z.output<ReturnType<typeof toolSchema>>>,
+): McpToolSetting {
+  const { keywords, stages, taskTypes, priority, costTier, personaAllowlist } = data;
+  const disabled = data.disabled ?? (data.enabled === undefined ? undefined : !data.enabled);
+  const timeoutMs = data.timeoutMs ?? data.timeoutSeconds;
+  return {
+    pattern,
+    ...without({ disabled, timeoutMs, personaAllowlist }),
+    overrides: { ...overridesOf(data), ...without({ idempotencyKey: data.idempotencyKey }) },
+    extras: without({ keywords, stages, taskTypes, priority, costTier }),
+  };
+}
+
+/** Returns how a server is reached: as `transport` or `type` says, or else by what is given, a command or an address. */
+function transportOf(
+  { transport, type, command, args = [], env = {}, cwd, envFile, url, headers = {} }: Server,
+  oauth: McpOAuthSettings | undefined,
+  { written }: SpelledSettings,
+): McpTransportSettings | Issue {
+  const kind = transport ?? type;
+  const fault = (message: string, field: string): Issue => ({
+    path: written.has(field) ? [written.get(field)!] : [],
+    message,
+  });
+  if (command !== undefined && url !== undefined)
+    return fault('Expected a command or a url, got both. Leave one out.', 'url');
+  if (
+    kind === 'stdio' ? command === undefined : url === undefined && (kind ?? command) === undefined
+  )
+    return fault(
+      kind === 'stdio'
+        ? 'Expected a command for transport stdio, got none.'
+        : 'Expected a command or a url, got neither.',
+      'command',
+    );
+  if (command !== undefined && (kind ?? 'stdio') === 'stdio')
+    return { kind: 'stdio', command, args, env, ...without({ cwd, envFile }) };
+  if (url === undefined) return fault(`Expected a url for transport ${kind}, got none.`, 'url');
+  const reached = kind === undefined || kind === 'stdio' ? kindOfAddress(url) : kind;
+  // An address with variables is checked when they are known.
+  const wrong = url.includes('${') ? undefined : addressFault(url, reached);
+  return wrong === undefined
+    ? { kind: reached, url, headers, ...without({ oauth }) }
+    : fault(expectedGot(...wrong), 'url');
+}
+
+const kindOfAddress = (url: string) => (/^wss?:/i.test(url) ? 'websocket' : 'http');
+
+/** Warns of what the transport does not use: files of clients have an empty `env` beside a url, and the like. */
+function unusedBeside(
+  kind: McpTransportSettings['kind'],
+  { args, env, cwd, envFile, headers, oauth }: Server,
+  { written }: SpelledSettings,
+): readonly Issue[] {
+  const unused = kind === 'stdio' ? { headers, oauth } : { args, env, cwd, envFile };
+  const beside = kind === 'stdio' ? 'a command' : 'a url';
+  return [
+    ...Object.entries(unused).flatMap(([field, value]) =>
+      value === undefined
+        ? []
+        : [
+            {
+              path: [written.get(field)!],
+              message: `${field} is not used beside ${beside}. Leave it out.`,
+            },
+          ],
+    ),
+    ...Object.entries({ ...env, ...headers }).flatMap(([name, text]) =>
+      OTHER_VARIABLE.test(text)
+        ? [
+            {
+              path: [name],
+              message: expectedGot(
+                'a variable written as ${NAME}',
+                'another form, which is sent as it is',
+              ),
+            },
+          ]
+        : [],
+    ),
+  ];
+}
+
+/** Variables as other programs write them. */
+const OTHER_VARIABLE = /^\$[A-Za-z_]\w*$|(?<!\$)\{env:|\$\{\{|\$\(/;
+
+/** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
+function readAuth(
+  { auth, authRequired, authType, authEnv, scopes = [] }: Server,
+  file: SpelledSettings,
+): { readonly data: McpServerAuth | undefined; readonly issues: readonly Issue[] } {
+  const { data = {}, issues } = part(authSchema(), auth, 'auth', file);
+  const required = data.required ?? authRequired;
+  const type = data.type ?? authType;
+  const all = [...new Set([...(data.scopes ?? []), ...scopes])];
+  const env = data.env ?? authEnv ?? {};
+  const isNone = (required ?? type) === undefined && all.length + Object.keys(env).length === 0;
+  return {
+    data: isNone ? undefined : { ...without({ required, type }), scopes: all, env },
+    issues,
+  };
+}
+
+function contradictions(name: string, overrides: McpToolOverrides): readonly Issue[] {
+  const sideEffects = [...(overrides.sideEffects ?? [])];
+  return contradictionsIn({ name, description: name, ...overrides, sideEffects } as never).map(
+    (message) => ({ path: [], message }),
+  );
+}
+
+const limitsOf = (data: Partial<Server>) =>
+  without({
+    maxTools: data.maxTools,
+    timeoutMs: data.timeoutMs ?? data.timeoutSeconds,
+    startupTimeoutMs: data.startupTimeoutMs ?? data.startupTimeoutSeconds,
+    healthCheckIntervalMs: data.healthCheckMs ?? data.healthCheckSeconds,
+  });
+
+const filtersOf = ({
+  allowTools,
+  denyTools = [],
+}: Pick<Partial<Server>, 'allowTools' | 'denyTools'>) => ({
+  ...without({ allowTools }),
+  denyTools,
+});
+
+function overridesOf(data: Partial<Server>): McpToolOverrides {
+  const { sideEffects, accessMode, dangerLevel, allowParallel, requiresConsent } = data;
+  const { reads, sends, version, category } = data;
   return without({
-    maxTools: fields.read(countUpTo(MOST_TOOLS), 'max_tools'),
-    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs', 'tool_timeout_sec'),
-    healthCheckIntervalMs: fields.read(duration, 'health_check_interval', 'healthCheckIntervalMs'),
+    sideEffects,
+    accessMode,
+    dangerLevel,
+    allowParallel,
+    requiresConsent,
+    reads,
+    sends,
+    version,
+    category,
   });
 }
 
-/** Reads the lists of tools. @param allow @param deny their names in the files of other programs. */
-function readFilters(
-  fields: FieldReader,
-  allow: readonly string[] = [],
-  deny: readonly string[] = [],
-): Pick<McpSettings, 'allowTools' | 'denyTools'> {
+/** What is said for all servers and keeps something out. */
+const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
+
+/** Names of other members that are so like one of ours that a filter may have been meant: they must not open anything. */
+function misspelt(
+  rest: Readonly<Record<string, unknown>>,
+  { written }: SpelledSettings,
+): readonly Issue[] {
+  const known = Object.keys(globalSchema().shape);
+  return Object.keys(rest).flatMap((key) =>
+    known.includes(key) || suggestNames(key, RESTRICTING).length === 0
+      ? []
+      : [{ path: [written.get(key)!], message: unknownOption(key, RESTRICTING) }],
+  );
+}
+
+function notServers(given: unknown, { written }: SpelledSettings): Issue {
+  const got = Array.isArray(given) ? describeValue(given) : kindOf(given);
   return {
-    ...without({ allowTools: fields.read(names, 'allow_tools', ...allow) }),
-    denyTools: fields.read(names, 'deny_tools', ...deny) ?? [],
+    path: [written.get('servers')!],
+    message: expectedGot('an object of servers by name', got),
   };
 }
 
-/** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
-function readAuth(fields: FieldReader): McpServerAuth | undefined {
-  const own = fields.raw('auth', 'authentication');
-  const inner = fields.inner(own === undefined ? {} : own.value, own?.name ?? 'auth');
-  const beside = [
-    fields.read(flag, 'auth_required'),
-    fields.read(label, 'auth_type'),
-    fields.read(scopes, 'scopes', 'scope'),
-    fields.read(variableNames, 'auth_env'),
-  ] as const;
-  const required = inner.read(flag, 'required') ?? beside[0];
-  const type = inner.read(label, 'type', 'scheme') ?? beside[1];
-  const allScopes = [
-    ...new Set([...(inner.read(scopes, 'scopes', 'scope') ?? []), ...(beside[2] ?? [])]),
-  ];
-  const env = inner.read(variableNames, 'env') ?? beside[3] ?? {};
-  inner.warnOfUnknown();
-  if (
-    required === undefined &&
-    type === undefined &&
-    allScopes.length === 0 &&
-    Object.keys(env).length === 0
-  )
-    return undefined;
-  return { ...without({ required, type }), scopes: allScopes, env };
+/** Says where the values of VS Code's inputs come from: nobody is asked here. */
+function inputsOf(inputs: unknown): readonly Issue[] {
+  return (Array.isArray(inputs) ? (inputs as unknown[]) : []).flatMap((each) => {
+    const id = isPlainObject(each) ? each['id'] : undefined;
+    return typeof id === 'string'
+      ? [
+          {
+            path: ['inputs'],
+            message: `The input ${describeValue(id)} is read from the environment. Set the variable ${inputVariable(id)}.`,
+          },
+        ]
+      : [];
+  });
 }
 
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
+const sameName = (name: string) =>
+  `Another server is called ${name} already, so this one is not loaded. Give it another name.`;
+const renamed = (name: string) =>
+  `Expected a server name of 1 to 64 letters, digits, underscores and hyphens (no dots), got another. It is called ${name}.`;
 
-/** Reads variables that hold credentials. Only names: the credential itself may stand there, which must not travel. */
-const variableNames: Parser<Readonly<Record<string, string>>> = (value) => {
-  const named = typeof value === 'string' ? { [value.trim()]: value.trim() } : value;
-  const fits =
-    isPlainObject(named) &&
-    Object.entries(named).every(
-      ([name, variable]) =>
-        VARIABLE.test(name) && typeof variable === 'string' && VARIABLE.test(variable.trim()),
-    );
-  if (!fits)
-    return { secret: true, expected: 'the name of a variable, or an object {"label": "VARIABLE"}' };
-  return {
-    value: Object.fromEntries(
-      Object.entries(named).map(([name, variable]) => [name, (variable as string).trim()]),
-    ),
-  };
-};
-
-const anyText: Parser<string> = (value) =>
-  typeof value === 'string' ? { value: value.trim() } : { expected: 'a text' };
-
-/** Reads true or false, or an object of manifests that says it as `required`. */
-const flagOrNeed: Parser<boolean> = (value) => {
-  if (!isPlainObject(value)) return flag(value);
-  return Object.hasOwn(value, 'required')
-    ? flag(value['required'])
-    : { expected: 'true or false, or an object with "required"' };
-};
+/** Names as clients write them, such as `github.com/owner/repo`, in ours: a dot would make `mcp.a.b.c` a tool of `a` or of `a.b`. */
+export function serverNameOf(written: string): string {
+  return written
+    .trim()
+    .replace(/[^A-Za-z0-9_-]+/gu, '-')
+    .slice(0, 64);
+}

@@ -1,22 +1,6 @@
-import { AccessMode, CostTier, DangerLevel, Priority, SideEffect } from '../../core/enums.js';
-import { FLOW_TARGETS } from '../../core/flow.js';
-import { expectedGot, kindOf } from '../../core/issues.js';
-import { LIMITS } from '../../core/limits.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
-import { contradictionsIn } from '../../tool/infer-metadata.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
-import {
-  duration,
-  effects,
-  flag,
-  flowLabels,
-  label,
-  names,
-  oneOf,
-  type FieldReader,
-  type Parser,
-} from './setting-fields.js';
 
 /** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. What is left out stays as the server says. */
 export type McpToolOverrides = Pick<
@@ -45,114 +29,6 @@ export interface McpToolSetting {
   /** The metadata of the tools beside the operator's axes. */
   readonly extras: Pick<ToolOptions, 'keywords' | 'stages' | 'taskTypes' | 'priority' | 'costTier'>;
 }
-
-/** Reads what may be said of the tools of one server, and of those of all. */
-export function readOverrides(fields: FieldReader): McpToolOverrides {
-  return without({
-    sideEffects: fields.read(effects, 'side_effects'),
-    accessMode: fields.read(oneOf(Object.values(AccessMode)), 'access_mode', 'access'),
-    dangerLevel: fields.read(oneOf(Object.values(DangerLevel)), 'danger_level', 'danger'),
-    allowParallel: fields.read(flag, 'allow_parallel', 'parallel'),
-    requiresConsent: fields.read(flag, 'requires_consent', 'consent'),
-    reads: fields.read(flowLabels, 'reads'),
-    sends: fields.read(oneOf(FLOW_TARGETS), 'sends'),
-    version: fields.read(label, 'version'),
-    category: fields.read(label, 'category'),
-  });
-}
-
-/** Reads settings by patterns of names; a list of names, as some programs have it, switches all others off. */
-export function readToolSettings(
-  fields: FieldReader,
-  server: McpToolOverrides,
-): readonly McpToolSetting[] {
-  const given = fields.raw('tools');
-  if (given === undefined) return [];
-  if (Array.isArray(given.value)) {
-    const listed = fields.read(names, 'tools') ?? [];
-    return [
-      { pattern: '*', disabled: true, overrides: {}, extras: {} },
-      ...listed.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} })),
-    ];
-  }
-  const members = isPlainObject(given.value) ? Object.entries(given.value) : undefined;
-  if (members === undefined || members.length > LIMITS.listLength) {
-    fields.fault(
-      expectedGot(
-        `an object of at most ${LIMITS.listLength} settings by names of tools or patterns`,
-        members === undefined ? kindOf(given.value) : 'more',
-      ),
-      'tools',
-    );
-    return [];
-  }
-  return members.map(([pattern, setting]) =>
-    readToolSetting(
-      pattern,
-      fields.inner(
-        typeof setting === 'boolean' ? { disabled: !setting } : setting,
-        'tools',
-        pattern,
-      ),
-      server,
-    ),
-  );
-}
-
-function readToolSetting(
-  pattern: string,
-  fields: FieldReader,
-  server: McpToolOverrides,
-): McpToolSetting {
-  if (pattern.trim() === '' || pattern.length > LIMITS.labelLength)
-    fields.fault(
-      expectedGot(
-        `the name of a tool, or a pattern of at most ${LIMITS.labelLength} characters`,
-        describeValue(pattern),
-      ),
-    );
-  const off = [fields.read(flag, 'disabled'), invert(fields.read(flag, 'enabled'))].find(
-    (each) => each !== undefined,
-  );
-  const overrides = {
-    ...readOverrides(fields),
-    ...without({ idempotencyKey: fields.read(flag, 'idempotency_key') }),
-  };
-  for (const contradiction of contradictionsIn({
-    name: pattern,
-    description: pattern,
-    ...withOverrides(server, overrides),
-    sideEffects: [...(withOverrides(server, overrides).sideEffects ?? [])],
-  }))
-    fields.fault(contradiction);
-  const extras = without({
-    keywords: fields.read(names, 'keywords'),
-    stages: fields.read(names, 'stages'),
-    taskTypes: fields.read(names, 'task_types'),
-    priority: fields.read(priority, 'priority'),
-    costTier: fields.read(oneOf(Object.values(CostTier)), 'cost_tier'),
-  });
-  const rest = without({
-    disabled: off,
-    timeoutMs: fields.read(duration, 'timeout_seconds', 'timeout', 'timeoutMs'),
-    personaAllowlist: fields.read(names, 'personas', 'persona_allowlist'),
-  });
-  fields.warnOfUnknown();
-  return { pattern, ...rest, overrides, extras };
-}
-
-const priority: Parser<Priority> = (value) => {
-  const known = Object.entries(Priority).find(
-    ([name, rank]) => value === rank || (typeof value === 'string' && value.toUpperCase() === name),
-  );
-  return known === undefined
-    ? {
-        expected: `one of ${Object.keys(Priority)
-          .map((name) => JSON.stringify(name.toLowerCase()))
-          .join(', ')}`,
-      }
-    : { value: known[1] };
-};
 
 /** The settings of a server that are about its tools. */
 interface ToolWords {
@@ -231,15 +107,14 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
 }
 
 /** Puts later words over earlier ones; those on what a tool touches replace each other, as two would contradict themselves. */
-function withOverrides(earlier: McpToolOverrides, later: McpToolOverrides): McpToolOverrides {
+export function withOverrides(
+  earlier: McpToolOverrides,
+  later: McpToolOverrides,
+): McpToolOverrides {
   if (later.accessMode === undefined && later.sideEffects === undefined)
     return { ...earlier, ...later };
   const { accessMode: _, sideEffects: __, ...rest } = earlier;
   return { ...rest, ...later };
-}
-
-function invert(value: boolean | undefined): boolean | undefined {
-  return value === undefined ? undefined : !value;
 }
 
 type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

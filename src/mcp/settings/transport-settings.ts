@@ -1,16 +1,6 @@
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, kindOf } from '../../core/issues.js';
-import { LIMITS } from '../../core/limits.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import {
-  countUpTo,
-  label,
-  oneOf,
-  scopes,
-  type FieldReader,
-  type Parser,
-} from './setting-fields.js';
-import { without } from './tool-settings.js';
+import { expectedGot } from '../../core/issues.js';
+import { describeValue } from '../../core/plain-data.js';
 
 /** The way in which a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
 export type McpTransportSettings =
@@ -52,232 +42,11 @@ export interface McpOAuthSettings {
 
 type Kind = McpTransportSettings['kind'];
 
-/** The names of transports in the files of different programs. */
-const KINDS: Readonly<Record<Kind, readonly unknown[]>> = {
-  stdio: ['stdio', 'local'],
-  http: ['http', 'https', 'streamable-http', 'streamable_http', 'streamablehttp', 'remote'],
-  sse: ['sse'],
-  websocket: ['websocket', 'ws', 'wss'],
-};
-
 const PROTOCOLS: Readonly<Record<Exclude<Kind, 'stdio'>, readonly string[]>> = {
   http: ['http:', 'https:'],
   sse: ['http:', 'https:'],
   websocket: ['ws:', 'wss:'],
 };
-
-const transportKind: Parser<Kind> = (value) => {
-  const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
-  const kind = (Object.keys(KINDS) as Kind[]).find((each) => KINDS[each].includes(word));
-  return kind === undefined
-    ? { expected: 'a transport: stdio, http, sse or websocket' }
-    : { value: kind };
-};
-
-const line: Parser<string> = (value) => {
-  const fits =
-    typeof value === 'string' && value.trim() !== '' && value.length <= LIMITS.sentenceLength;
-  return fits
-    ? { value: value.trim() }
-    : {
-        secret: true,
-        expected: `a text that is not blank, of at most ${LIMITS.sentenceLength} characters`,
-      };
-};
-
-/** Reads arguments of a program as a list, or as one text that is split at blanks outside of quotes. */
-const programArguments: Parser<readonly string[]> = (value) => {
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
-    return { value: [...value] };
-  const isClosed = typeof value === 'string' && !/["']/.test(value.replace(/"[^"]*"|'[^']*'/g, ''));
-  if (!isClosed)
-    return {
-      secret: true,
-      expected: 'a list of arguments, or one text with blanks between them and every quote closed',
-    };
-  const words = value.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
-  return { value: words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2')) };
-};
-
-/** Makes a parser for texts by name; a number or a boolean counts as its text. */
-function textsByName(name: RegExp, expected: string): Parser<Readonly<Record<string, string>>> {
-  return (value) => {
-    const members = isPlainObject(value) ? Object.entries(value) : undefined;
-    // Line breaks and null bytes would end a header or a variable and begin another.
-    const fits = members?.every(
-      ([key, item]) =>
-        name.test(key) &&
-        ['string', 'number', 'boolean'].includes(typeof item) &&
-        !/[\r\n\0]/.test(String(item)),
-    );
-    return fits === true
-      ? { value: Object.fromEntries(members!.map(([key, item]) => [key, String(item)])) }
-      : { secret: true, expected };
-  };
-}
-
-const variables = textsByName(/^[^=\0]{1,200}$/, 'an object of variables, each a text on one line');
-/** Names as RFC 9110 allows them (§ 5.6.2). */
-const headerLines = textsByName(
-  /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/,
-  'an object of headers, each a text on one line',
-);
-
-/** Variables as other programs write them. */
-const OTHER_VARIABLE = /^\$[A-Za-z_]\w*$|(?<!\$)\{env:|\$\{\{|\$\(/;
-
-/**
- * Reads how a server is reached: as `transport` or `type` says, or else by what is given, a command or an address.
- *
- * An unknown word is refused: taken for stdio it would start a program where an address was meant.
- */
-export function readTransport(fields: FieldReader): McpTransportSettings | undefined {
-  const kind = fields.read(transportKind, 'transport', 'type', 'transport_type');
-  const command = fields.read(line, 'command', 'cmd');
-  const args = fields.read(programArguments, 'args', 'command_args');
-  const env = fields.read(variables, 'env', 'envs', 'environment');
-  const cwd = fields.read(line, 'cwd', 'working_directory');
-  const envFile = fields.read(line, 'env_file');
-  const url = fields.read(line, 'url', 'uri', 'serverUrl', 'httpUrl');
-  const headers = fields.read(headerLines, 'headers', 'http_headers');
-  const oauth = readOAuth(fields);
-
-  if (fields.hasFaults) return undefined;
-
-  const local = { args, env, cwd, envFile };
-  const isLocal =
-    kind === 'stdio' ||
-    (kind === undefined &&
-      url === undefined &&
-      (command !== undefined || Object.values(local).some((each) => each !== undefined)));
-  // Files of other programs have an empty env beside a url, and the like.
-  for (const [name, value] of Object.entries(isLocal ? { headers, oauth } : local))
-    if (value !== undefined && (url ?? command) !== undefined)
-      fields.warn(
-        expectedGot(
-          `no ${name} beside ${isLocal ? 'a command' : 'a url'}`,
-          'some, which are not used',
-          'Leave them out.',
-        ),
-        name,
-      );
-  for (const [name, text] of Object.entries({ ...env, ...headers }))
-    if (OTHER_VARIABLE.test(text))
-      fields.warn(
-        expectedGot('a variable written as ${NAME}', 'another form, which is sent as it is'),
-        env !== undefined && name in env ? 'env' : 'headers',
-        name,
-      );
-  if (command !== undefined && url !== undefined)
-    fields.fault(
-      'Expected a command (with args, env, cwd) or a url (with headers), got parts of both. Leave one out.',
-    );
-  else if (isLocal) {
-    if (command !== undefined)
-      return {
-        kind: 'stdio',
-        command,
-        args: args ?? [],
-        env: env ?? {},
-        ...(cwd === undefined ? {} : { cwd }),
-        ...(envFile === undefined ? {} : { envFile }),
-      };
-    fields.fault('Expected a command for transport stdio, got none.', 'command');
-  } else if (url === undefined) {
-    fields.fault(
-      kind === undefined
-        ? 'Expected a command or a url, got neither.'
-        : `Expected a url for transport ${kind}, got none.`,
-      'url',
-    );
-  } else {
-    const reached = kind ?? (/^wss?:/i.test(url) ? 'websocket' : 'http');
-    // An address with variables is checked when they are known.
-    const fault = url.includes('${') ? undefined : addressFault(url, reached);
-    if (fault === undefined)
-      return {
-        kind: reached,
-        url,
-        headers: headers ?? {},
-        ...(oauth === undefined ? {} : { oauth }),
-      };
-    fields.fault(expectedGot(...fault), 'url');
-  }
-  return undefined;
-}
-
-const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
-const variable: Parser<string> = (value) =>
-  typeof value === 'string' && NAME.test(value.trim())
-    ? { value: value.trim() }
-    : { secret: true, expected: 'the name of a variable' };
-const webAddress: Parser<string> = (value) =>
-  typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)
-    ? { value }
-    : { expected: 'an http or https address' };
-
-const SECRET_IN_FILE = 'Put it into a variable, and name that in "client_secret_env".';
-/** The settings of a login in other programs. */
-const FOREIGN_LOGIN_KEYS: Readonly<Record<string, string>> = Object.freeze({
-  enabled: '',
-  ...Object.fromEntries(
-    ['client_secret', 'clientSecret', 'CLIENT_SECRET'].map((key) => [key, SECRET_IN_FILE]),
-  ),
-  ...Object.fromEntries(
-    ['authorizationUrl', 'tokenUrl', 'authServerMetadataUrl'].map((key) => [
-      key,
-      'The server says where to log in; "issuer" limits it.',
-    ]),
-  ),
-});
-
-/** Reads how a program logs in at a server; `undefined` where nothing is said. */
-function readOAuth(fields: FieldReader): McpOAuthSettings | undefined {
-  const given = fields.raw('oauth');
-  if (given === undefined || given.value === false) return undefined;
-  if (!isPlainObject(given.value)) {
-    fields.warn(
-      expectedGot('an object of settings', kindOf(given.value), 'It is not used.'),
-      'oauth',
-    );
-    return undefined;
-  }
-  const inner = fields.inner(given.value, 'oauth');
-  const clientId = inner.read(label, 'client_id');
-  const clientSecretEnv = inner.read(variable, 'client_secret_env');
-  const issuer = inner.read(webAddress, 'issuer');
-  const clientMetadataUrl = inner.read(webAddress, 'client_metadata_url');
-  const callbackPort = inner.read(countUpTo(65_535), 'callback_port');
-  const grant =
-    inner.read(
-      oneOf<McpOAuthSettings['grant']>(['authorization_code', 'client_credentials']),
-      'grant',
-    ) ?? 'authorization_code';
-  const asked = inner.read(scopes, 'scopes', 'scope') ?? [];
-  inner.warnOfUnknown(FOREIGN_LOGIN_KEYS);
-  // A server could name any authorization server, which would then be handed the secret.
-  if (clientSecretEnv !== undefined && issuer === undefined)
-    inner.fault(
-      expectedGot(
-        'an issuer beside client_secret_env',
-        'none',
-        'Name the authorization server that may get the secret.',
-      ),
-      'issuer',
-    );
-  if (clientSecretEnv !== undefined && clientId === undefined)
-    inner.fault(expectedGot('a client_id beside client_secret_env', 'none'), 'client_id');
-  if (grant === 'client_credentials' && clientSecretEnv === undefined)
-    inner.fault(
-      expectedGot('client_secret_env with the grant client_credentials', 'none'),
-      'client_secret_env',
-    );
-  return {
-    grant,
-    scopes: asked,
-    ...without({ clientId, clientSecretEnv, issuer, clientMetadataUrl, callbackPort }),
-  };
-}
 
 /** The environment in which variables are looked up. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -417,7 +186,7 @@ function valuesOfOptions(arg: string, at: number, args: readonly string[]): read
 }
 
 /** Returns what was expected of an address, what came, and what to do; the address itself, which may hold a secret, is not repeated. */
-function addressFault(
+export function addressFault(
   url: string,
   kind: Exclude<Kind, 'stdio'>,
 ): readonly [expected: string, got: string, advice?: string] | undefined {
