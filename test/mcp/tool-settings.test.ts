@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { discoverMcpTools, readMcpSettings } from '../../src/mcp.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
-import { issuesOf, type ToolError } from '../../src/core/errors.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
 import { Demo, discover, hostile, namesOf, rawTool } from './servers/start.js';

@@ -206,7 +206,7 @@ type ReadServer =
     }
   | { readonly issues: readonly Issue[] };
 
-/** What clients keep beside a server's settings and nothing here depends on. */
+/** Members that clients keep beside a server's settings, and on which nothing here depends. */
 const UNUSED = [
   ...['$schema', 'description', 'title', 'name', 'icon', 'note', 'gallery', 'dev', 'watchPaths'],
   ...['alwaysLoad', 'startOnLaunch', 'sandbox', 'sandboxEnabled'],
@@ -460,7 +460,7 @@ function readAuth(
 
 function contradictions(name: string, overrides: McpToolOverrides): readonly Issue[] {
   const sideEffects = [...(overrides.sideEffects ?? [])];
-  return contradictionsIn({ name, description: name, ...overrides, sideEffects } as never).map(
+  return contradictionsIn({ name, description: name, ...overrides, sideEffects }).map(
     (message) => ({ path: [], message }),
   );
 }
@@ -497,7 +497,7 @@ function overridesOf(data: Partial<Server>): McpToolOverrides {
   });
 }
 
-/** What is said for all servers and keeps something out. */
+/** Settings for all servers that keep something out. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
 
 /** Names of other members that are so like one of ours that a filter may have been meant: they must not open anything. */

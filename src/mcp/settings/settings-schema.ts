@@ -41,7 +41,7 @@ const listOf = (between: RegExp) =>
 const names = () => listOf(/,/);
 const scopes = () => listOf(/\s+/);
 
-/** Above so many seconds a `timeout` is one of the clients that count in milliseconds. */
+/** The most seconds of a `timeout`; a larger number comes from clients that count in milliseconds. */
 const MOST_SECONDS = 3_600;
 /** A time in seconds, which comes out as milliseconds; 0 means not set. */
 const seconds = () =>
@@ -119,7 +119,7 @@ const limits = () => ({
 });
 const filters = () => ({ allowTools: names(), denyTools: names() });
 
-/** What an operator says of tools; the operator's settings override what the server says. */
+/** Overrides by the operator, which win over what the server says. */
 const overrides = () => ({
   sideEffects: reading(
     (value) => (typeof value === 'string' ? [value] : value),
@@ -167,7 +167,7 @@ export const toolSchema = once(() =>
 
 const webAddress = () => z.url({ protocol: /^https?$/, error: 'an http or https address' });
 
-/** How this program logs in at a server. */
+/** The settings of a login at a server. */
 export const loginSchema = once(() =>
   z
     .strictObject({
@@ -285,7 +285,7 @@ export const serverSchema = once(() =>
   }),
 );
 
-/** What is said for all servers. Other programs keep more in such files, so other members are no fault here. */
+/** Settings for all servers. Other programs keep more in such files, so other members are no fault here. */
 export const globalSchema = once(() =>
   z.object({
     enabled: flag(),
