@@ -7,7 +7,11 @@ import { Demo, discover, hostile, namesOf } from './servers/start.js';
 
 async function ask(mode: string) {
   // Reading megabytes takes a busy machine longer than the usual time of a server.
-  const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 600 });
+  const discovery = discover({
+    mcpServers: { bad: hostile(mode) },
+    timeout: 600,
+    startup_timeout_seconds: 600,
+  });
   await discovery.refresh();
   const [status] = discovery.status();
   return { discovery, status: status!, names: namesOf(discovery), findings: discovery.findings() };
@@ -126,7 +130,11 @@ describe('a hostile server', () => {
   it.each(['silent', 'mute listing', 'wrong id'])(
     '(%s) is given up when its time is over',
     async (mode) => {
-      const discovery = discover({ mcpServers: { bad: hostile(mode) }, timeout: 0.6 });
+      const discovery = discover({
+        mcpServers: { bad: hostile(mode) },
+        timeout: 0.6,
+        startup_timeout_seconds: 0.6,
+      });
       await discovery.refresh();
       expect(discovery.status()).toMatchObject([
         { tools: 0, reason: expect.stringContaining('within 600 ms') as string },

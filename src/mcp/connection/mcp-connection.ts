@@ -26,7 +26,7 @@ import {
   unavailable,
 } from './server-answers.js';
 import type { ToolContext } from '../../tool/tool-options.js';
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import {
   createTransport,
   listenToStderr,
@@ -103,8 +103,6 @@ type State =
   | { readonly kind: 'open'; readonly session: Session }
   | { readonly kind: 'closed' };
 
-/** The limit of opening and of listing, however long calls may take. */
-const SETUP_TIMEOUT_MS = 30_000;
 /** The time that a server may take to prove that it is alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
@@ -315,9 +313,12 @@ export class McpConnection {
   }
 
   #startOpening(): Promise<Session> {
-    const session = this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) =>
-      this.#withScopes(() => this.#open(signal)),
-    );
+    const start = () =>
+      this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) =>
+        this.#withScopes(() => this.#open(signal)),
+      );
+    // The time of a server counts from its turn: many at once would slow each other down until all are too late.
+    const session = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     this.#state = { kind: 'opening', session };
     const settle = (next: State) => {
       if (this.#state.kind === 'opening' && this.#state.session === session) this.#state = next;
@@ -467,7 +468,7 @@ export class McpConnection {
   }
 
   #setupMs(): number {
-    return Math.min(this.#server.timeoutMs, SETUP_TIMEOUT_MS);
+    return this.#server.startupTimeoutMs;
   }
 
   async #inTime<T>(
@@ -489,6 +490,23 @@ export class McpConnection {
       expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'),
       { details: { timeoutMs } },
     );
+  }
+}
+
+/** Servers that start at the same time, in all of this process. */
+const MOST_STARTING = 2 * availableParallelism();
+let starting = 0;
+const waiting: (() => void)[] = [];
+
+/** Starts a server when fewer than twice as many as there are cores are starting. */
+async function inTurn<T>(start: () => Promise<T>): Promise<T> {
+  if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
+  starting += 1;
+  try {
+    return await start();
+  } finally {
+    starting -= 1;
+    waiting.shift()?.();
   }
 }
 

@@ -8,6 +8,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   alwaysAllow: 'autoApprove',
   authentication: 'auth',
   cmd: 'command',
+  commandArgs: 'args',
   consent: 'requiresConsent',
   danger: 'dangerLevel',
   disabledTools: 'denyTools',
