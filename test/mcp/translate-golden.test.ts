@@ -180,6 +180,8 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
   empty_allow_list_falls_through: [],
   // A text instead of a list allowed everything.
   allow_as_string_ignored: ['mcp.s.alpha'],
+  // A wrong server no longer takes its neighbour down.
+  invalid_schema_dropped: ['mcp.u.b'],
   // One name, one tool.
   dup_tool_names: ['mcp.s.a'],
 };
