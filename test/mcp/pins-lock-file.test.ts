@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,13 +9,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
-import { ManualClock } from '../../src/testing/manual-clock.js';
 import { ECHO } from './pin-samples.js';
-import { program, ROOT } from '../programs.js';
+import { ROOT } from '../programs.js';
 import { propertyRuns } from '../property-runs.js';
 
 const REFUSED = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
@@ -184,7 +180,7 @@ describe('a lock file', () => {
     expect((await DefinitionPins.load(file)).size).toBe(2);
   });
 
-  it('takes what several approve at once, and the second save what came after the first', async () => {
+  it('keeps what others saved before, and what was approved while it was written', async () => {
     await saved(ECHO);
     const [a, b] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
     a.approve('files', other);
@@ -192,7 +188,8 @@ describe('a lock file', () => {
     b.remove('files', 'echo');
     const first = a.save();
     a.approve('files', { ...ECHO, name: 'third' });
-    await Promise.all([first, a.save(), b.save()]);
+    await Promise.all([first, a.save()]);
+    await b.save();
     expect(
       (await DefinitionPins.load(file)).pinned().map(({ server, tool }) => `${server}.${tool}`),
     ).toEqual(['files.other', 'files.third', 'more.other']);
@@ -208,44 +205,5 @@ describe('a lock file', () => {
     expect(trusting.check('files', { ...ECHO, title: 'Seen first' })).toMatchObject({
       kind: 'changed',
     });
-  });
-
-  it('is waited for while another process writes it, and given up in the end', async () => {
-    await saved(ECHO);
-    const clock = new ManualClock();
-    const pins = await DefinitionPins.load(file, { clock });
-    pins.approve('files', other);
-    writeFileSync(`${file}.lock`, '');
-    let ended = false;
-    const stuck = pins.save().finally(() => (ended = true));
-    stuck.catch(() => {});
-    while (!ended) {
-      await new Promise(setImmediate);
-      clock.advance(50);
-    }
-    await expect(stuck).rejects.toThrow(
-      expect.objectContaining({
-        code: 'STATE_UNAVAILABLE',
-        message: expect.stringContaining('delete'),
-      }),
-    );
-    expect(existsSync(`${file}.lock`)).toBe(true);
-    rmSync(`${file}.lock`);
-    await pins.save();
-    expect((await DefinitionPins.load(file)).size).toBe(2);
-  });
-
-  it('keeps every approval of several processes that write at the same time', async () => {
-    const run = (id: number) =>
-      promisify(execFile)(process.execPath, [
-        program('test/mcp/approve-child.ts'),
-        file,
-        String(id),
-      ]);
-    await Promise.all([1, 2, 3].map(run));
-    expect((await DefinitionPins.load(file)).size).toBe(30);
-    expect(readdirSync(folder).filter((name) => name.startsWith('tooldex'))).toEqual([
-      'tooldex-pins.json',
-    ]);
   });
 });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
-import { systemClock, type Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { checkOptions, withMethods, type FieldsOf } from '../../core/options.js';
+import { checkOptions, type FieldsOf } from '../../core/options.js';
 import {
   diffDefinitions,
   findingsOf,
@@ -23,13 +22,10 @@ export interface DefinitionPinsOptions {
    * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty, which otherwise let nothing pass
    */
   readonly onNew?: 'trust' | 'quarantine';
-  /** The clock for the wait while another process writes. @default the system's */
-  readonly clock?: Clock;
 }
 
 const optionsSchema = z.strictObject({
   onNew: z.enum(['trust', 'quarantine']).default('trust'),
-  clock: withMethods<Clock>('a clock', 'after').default(systemClock),
 } satisfies FieldsOf<DefinitionPinsOptions>);
 
 /** The lock file of a repository, where no other is named. */
@@ -215,7 +211,7 @@ export class DefinitionPins {
    *
    * @param file that of `load` when missing, or else `tooldex-pins.json`.
    * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, `LIMIT_EXCEEDED` for more than
-   * 16 Mi characters, and `STATE_UNAVAILABLE` when another process does not finish. Nothing is changed then.
+   * 16 Mi characters. Nothing is changed then.
    */
   save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
     const saved = this.#saving.then(() => this.#save(file));
@@ -234,10 +230,8 @@ export class DefinitionPins {
                 pins.set(key, pin),
           );
     const decided = [...this.#unsaved];
-    const saved = await changeLockFile(
-      file,
-      (pins) => [...whole, ...decided].forEach((each) => each(pins)),
-      this.#options.clock,
+    const saved = await changeLockFile(file, (pins) =>
+      [...whole, ...decided].forEach((each) => each(pins)),
     );
     this.#unsaved.splice(0, decided.length);
     for (const each of this.#unsaved) each(saved); // Decided while it was written.

@@ -1,25 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { parseJsonText, pointerOf, type Path } from '../../capability/manifest/json-text.js';
-import type { Clock } from '../../core/clock.js';
 import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { compareText, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
 /** Rises when the shape of the file changes. */
 const VERSION = 1;
 const ALGORITHM = 'sha256:';
-/** Characters of a lock file: 16 Mi. */
+/** Bytes of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 /** Faults that a message names: a bad merge makes one for every line. */
 const MOST_FAULTS = 10;
-
-/** The number of times, and the milliseconds between them, that a writer looks if another one is done: five seconds in all. */
-const LOOKS = 100;
-const PAUSE_MS = 50;
 
 /**
  * Reads the pins of a lock file; `undefined` where there is no file.
@@ -33,161 +27,86 @@ export async function readLockFile(file: string): Promise<PinTable | undefined> 
 }
 
 /**
- * Changes a lock file; a missing one begins empty.
- *
- * The file is read, changed and replaced while `<file>.lock` stands beside it, as git does with its index: of two processes
- * the second waits, and neither undoes what the other did. Readers see the old file or the new one. A file that would not
- * change is not touched.
+ * Changes a lock file; a missing one begins empty. It is written beside the old one and renamed, so readers see the old
+ * file or the new one. A file that would not change is not touched.
  *
  * @returns the pins as they are now in the file.
- * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, and `STATE_UNAVAILABLE` when
- * `<file>.lock` does not go away.
+ * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, `LIMIT_EXCEEDED`.
  */
 export async function changeLockFile(
   file: string,
   change: (pins: PinTable) => void,
-  clock: Clock,
 ): Promise<PinTable> {
   const name = shownPath(file);
-  const guard = `${file}.lock`;
-  await (await openGuard(guard, name, clock)).close();
+  const before = await textOf(file, name);
+  const pins = before === undefined ? noPins() : readLockText(before, name);
+  change(pins);
+  const after = lockTextOf(pins);
+  if (after.length > MAX_LOCK_LENGTH)
+    throw new ToolError(
+      'LIMIT_EXCEEDED',
+      `The pins in ${name} would take more than ${MAX_LOCK_LENGTH} characters. Pin fewer tools.`,
+    );
+  if (after === before) return pins;
+  const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    const before = await textOf(file, name);
-    const pins = readLockText(before ?? EMPTY, name);
-    change(pins);
-    const after = lockTextOf(pins);
-    if (after.length > MAX_LOCK_LENGTH)
-      throw new ToolError(
-        'LIMIT_EXCEEDED',
-        expectedGot(
-          `pins of at most ${MAX_LOCK_LENGTH} characters in ${name}`,
-          String(after.length),
-          'Pin fewer tools.',
-        ),
-      );
-    if (after !== before) await replace(file, after, name);
-    return pins;
-  } finally {
-    await rm(guard, { force: true });
+    await writeFile(temporary, after, { flag: 'wx', flush: true });
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    const { code = 'an error' } = error as NodeJS.ErrnoException;
+    throw new ToolError(
+      'INVALID_ARGUMENT',
+      expectedGot(`${name} in a folder that can be written`, code),
+      { cause: error },
+    );
   }
+  return pins;
 }
 
-const EMPTY = '{"version":1,"servers":{}}';
-
-async function openGuard(guard: string, name: string, clock: Clock): Promise<FileHandle> {
-  for (let look = 1; ; look++) {
-    try {
-      return await open(guard, 'wx');
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'EEXIST') throw cannotWrite(name, error);
-      if (look === LOOKS)
-        throw new ToolError(
-          'STATE_UNAVAILABLE',
-          `Expected ${name}.lock to go away within ${(LOOKS * PAUSE_MS) / 1_000} seconds, got it still there. Another process is writing, or one ended while it was: then delete ${name}.lock.`,
-        );
-      await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
-    }
-  }
-}
+const noPins = (): PinTable => new Map();
 
 async function textOf(file: string, name: string): Promise<string | undefined> {
-  let handle: FileHandle | undefined;
   try {
-    // A named pipe would keep an opening reader waiting.
-    handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw refusedLock(name, [expectedGot('a file', 'a folder or a device')]);
-    if (stats.size > MAX_LOCK_LENGTH)
-      throw refusedLock(name, [
-        expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(stats.size)),
-      ]);
-    return new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile());
+    const { size } = await stat(file).then((stats) =>
+      stats.isFile()
+        ? stats
+        : Promise.reject(refusedLock(name, [expectedGot('a file', 'a folder or a device')])),
+    );
+    if (size > MAX_LOCK_LENGTH)
+      throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(size))]);
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    throw refusedLock(
-      name,
-      [
-        code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-          ? expectedGot('UTF-8 text', 'other bytes')
-          : expectedGot('a file that can be read', code ?? 'an error'),
-      ],
-      error,
-    );
-  } finally {
-    await handle?.close();
+    const reason =
+      code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+        ? expectedGot('UTF-8 text', 'other bytes')
+        : expectedGot('a file that can be read', code ?? 'an error');
+    throw refusedLock(name, [reason], error);
   }
-}
-
-/** Writes a file beside the old one and puts it in its place: a process that dies while it writes leaves the old file whole. */
-async function replace(file: string, text: string, name: string): Promise<void> {
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  try {
-    const handle = await open(temporary, 'wx');
-    try {
-      await handle.writeFile(text);
-      await handle.sync(); // Otherwise a crash could leave the name on an empty file.
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw cannotWrite(name, error);
-  }
-}
-
-function cannotWrite(name: string, error: unknown): ToolError {
-  return new ToolError(
-    'INVALID_ARGUMENT',
-    expectedGot(
-      `${name} in a folder that can be written`,
-      (error as NodeJS.ErrnoException).code ?? 'an error',
-    ),
-    { cause: error },
-  );
 }
 
 /**
- * Returns the text of a lock file: pretty JSON, all keys sorted, with a line end after the last line.
- *
- * Equal pins give equal bytes, whoever writes them and in whatever order they were approved.
+ * Returns the text of a lock file: JSON, indented, with the pins in order of server and tool and the keys of each sorted.
+ * Equal pins give equal bytes, in whatever order they were approved.
  */
 export function lockTextOf(pins: PinTable): string {
-  const servers = new Map<string, Map<string, Json>>();
+  const servers: Record<string, Record<string, unknown>> = Object.create(null) as never;
   for (const { server, tool, digest, definition } of sortedPins(pins)) {
-    servers.set(
-      server,
-      (servers.get(server) ?? new Map<string, Json>()).set(tool, {
-        definition,
-        digest: ALGORITHM + digest,
-      }),
-    );
+    servers[server] ??= Object.create(null) as Record<string, unknown>;
+    servers[server][tool] = { definition: sorted(definition), digest: ALGORITHM + digest };
   }
-  return `${printed(
-    new Map<string, unknown>([
-      ['servers', servers],
-      ['version', VERSION],
-    ]),
-    '',
-  )}\n`;
+  return `${JSON.stringify({ servers, version: VERSION }, null, 2)}\n`;
 }
 
-/** Prints JSON with sorted keys. Written here: in objects, keys like `7` would not keep their order and `__proto__` would be lost. */
-function printed(value: unknown, margin: string): string {
-  const inner = `${margin}  `;
-  if (Array.isArray(value))
-    return value.length === 0
-      ? '[]'
-      : `[\n${value.map((item) => inner + printed(item, inner)).join(',\n')}\n${margin}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = [
-    ...(value instanceof Map ? (value as ReadonlyMap<string, unknown>) : Object.entries(value)),
-  ].sort(([a], [b]) => compareText(a, b));
-  if (members.length === 0) return '{}';
-  return `{\n${members.map(([key, item]) => `${inner}${JSON.stringify(key)}: ${printed(item, inner)}`).join(',\n')}\n${margin}}`;
+/** Returns plain data with the keys of all objects in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isPlainObject(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
 /**
