@@ -232,7 +232,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       if (isSettled(openTurn)) await run.save(closeTurn(await withFlow(run)));
       run.tell({ type: 'turn-completed', turn });
       if (!isSettled(openTurn))
-        return isGivenUp(run, openTurn) ? end(run, { reason: 'cancelled' }) : undefined;
+        return run.isCancelled ? end(run, { reason: 'cancelled' }) : undefined;
       if (openTurn.end !== undefined) return;
       if (
         haltWhen !== undefined &&
@@ -256,14 +256,6 @@ async function withFlow({
   const { flow: before = {} } = state;
   const flow = await executor.flow(conversationId).catch(() => before);
   return canonicalJson(flow) === canonicalJson(before) ? state : Object.freeze({ ...state, flow });
-}
-
-/** Returns true when the caller gave up calls that would have run; pending ones get their results from elsewhere. */
-function isGivenUp({ isCancelled }: ChatRun, { calls }: OpenTurn): boolean {
-  return (
-    isCancelled &&
-    calls.some(({ progress }) => progress.state !== 'waiting' && progress.state !== 'settled')
-  );
 }
 
 /** Returns what a function of the caller says; `undefined` when the caller gives up before, also if the function never ends. */

@@ -7,7 +7,7 @@ import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
 /** A user waits for it, and again when the approved call runs. */
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 10_000;
 /** A preview changes nothing: one that hangs gives its place up. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
@@ -15,7 +15,7 @@ const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
- * Returns what a tool says that the call would do. A tool whose preview fails, takes longer than two seconds or answers with
+ * Returns what a tool says that the call would do. A tool whose preview fails, takes longer than ten seconds or answers with
  * something else has none, and the user is told why: the call is then approved by its arguments alone.
  *
  * @param place the place in which it is made; one that hangs is kept as abandoned.

@@ -154,12 +154,12 @@ export class ToolExecutor {
     const own = readCall(call);
     let run: RunningCall;
     try {
+      assertCall(call);
       run = new RunningCall(
         own,
         options === NO_OPTIONS ? options : readOptions(options),
         this.#frame,
       );
-      assertCall(call);
     } catch (error) {
       run = new RunningCall(own, NO_OPTIONS, this.#frame);
       run.tellDecision(refusal('invalid-options', 'the call or its options are refused'));
