@@ -25,8 +25,8 @@ export interface Axes {
 /**
  * Fills the axes that the author left out, only from what was declared and towards the stricter side.
  *
- * A tool that declares nothing is `mixed`, of high danger, runs alone and has the highest cost tier: it is never taken
- * for harmless.
+ * A tool that declares nothing is `mixed`, of high danger and runs alone: it is never taken for harmless. Only its cost
+ * is not the strictest, but medium: a limit of cost that hides undeclared readers helps nobody.
  */
 export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;
@@ -44,7 +44,7 @@ export function inferAxes(declared: DeclaredMetadata): {
     accessMode,
     dangerLevel: declared.dangerLevel ?? DANGER_OF_ACCESS[accessMode],
     executionCategory,
-    costTier: declared.costTier ?? costFrom(declared),
+    costTier: declared.costTier ?? costFrom(accessMode, declared),
     allowParallel: declared.allowParallel ?? isParallelizable({ accessMode, executionCategory }),
     reads:
       declared.reads ??
@@ -103,23 +103,23 @@ const OUTSIDE: ReadonlySet<SideEffect> = new Set([
   SideEffect.DATABASE,
 ]);
 
-/** Infers the cost tier: local work is low, an outside service medium, a declared price of zero free, the rest high. */
-function costFrom({
-  costPerCall,
-  sideEffects = [],
-  executionCategory,
-}: DeclaredMetadata): CostTier {
-  if (costPerCall === 0) return CostTier.FREE;
-  if (costPerCall !== undefined) return CostTier.HIGH;
+/**
+ * Infers the cost tier: local reads are free, compute is low, what goes outside or may do anything is medium. A declared
+ * price of zero is free, another one high.
+ */
+function costFrom(
+  accessMode: AccessMode,
+  { costPerCall, sideEffects = [], executionCategory }: DeclaredMetadata,
+): CostTier {
+  if (costPerCall !== undefined) return costPerCall === 0 ? CostTier.FREE : CostTier.HIGH;
   if (
     sideEffects.some((effect) => OUTSIDE.has(effect)) ||
     executionCategory === ExecutionCategory.NETWORK
   )
     return CostTier.MEDIUM;
-  if (sideEffects.length > 0) return CostTier.LOW;
-  if (executionCategory !== undefined && executionCategory !== ExecutionCategory.MIXED)
+  if (executionCategory === ExecutionCategory.COMPUTE || sideEffects.includes(SideEffect.COMPUTE))
     return CostTier.LOW;
-  return CostTier.HIGH;
+  return accessMode === AccessMode.READONLY ? CostTier.FREE : CostTier.MEDIUM;
 }
 
 /** The effects that stay on this machine. Of `write` alone nobody knows where to. */

@@ -302,7 +302,7 @@ describe('the summary', () => {
       byAccessMode: { readonly: 1, write: 1, execute: 0, mixed: 1 },
       byDangerLevel: { safe: 0, low: 1, medium: 1, high: 1, critical: 0 },
       byExecutionCategory: { read_only: 1, write: 1, execute: 0, compute: 0, network: 0, mixed: 1 },
-      byCostTier: { free: 2, low: 0, medium: 0, high: 1 },
+      byCostTier: { free: 2, low: 0, medium: 1, high: 0 },
       byCategory: { git: 2 },
       byStage: { reading: 1, analysis: 1 },
       byTaskType: { search: 1 },

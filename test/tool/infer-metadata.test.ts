@@ -90,14 +90,14 @@ const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
 const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b === 'readonly';
 
 describe('what a tool does not declare', () => {
-  it('is inferred as mixed, dangerous, dear and alone when nothing is declared', () => {
+  it('is inferred as mixed, dangerous, of medium cost and alone when nothing is declared', () => {
     const entry = sampleEntry();
     expect(AXES.map((axis) => entry[axis])).toEqual([
       Priority.MEDIUM,
       'mixed',
       'high',
       'mixed',
-      'high',
+      'medium',
       false,
       ['private', 'untrusted'],
       'outside',
@@ -115,7 +115,7 @@ describe('what a tool does not declare', () => {
     expect(sampleEntry({ sideEffects: [] })).toMatchObject({
       accessMode: 'mixed',
       dangerLevel: 'high',
-      costTier: 'high',
+      costTier: 'medium',
     });
   });
 
@@ -152,11 +152,16 @@ describe('what a tool does not declare', () => {
     [{ sideEffects: 'read_external_service' }, 'medium'],
     [{ sideEffects: 'database' }, 'medium'],
     [{ executionCategory: 'network' }, 'medium'],
-    [{ sideEffects: 'none' }, 'low'],
-    [{ sideEffects: 'filesystem' }, 'low'],
+    [{ sideEffects: 'none' }, 'free'],
+    [{ sideEffects: 'filesystem' }, 'medium'],
+    [{ sideEffects: ['filesystem'], accessMode: 'readonly' }, 'free'],
+    [{ sideEffects: 'compute' }, 'low'],
     [{ executionCategory: 'compute' }, 'low'],
-    [{ executionCategory: 'mixed' }, 'high'],
-    [{ accessMode: 'readonly' }, 'high'],
+    [{ executionCategory: 'mixed' }, 'medium'],
+    [{ executionCategory: 'read_only', accessMode: 'readonly' }, 'free'],
+    [{ accessMode: 'readonly' }, 'free'],
+    [{ accessMode: 'write' }, 'medium'],
+    [{}, 'medium'],
   ])('costs by what is declared: %o is %s', (declared, tier) => {
     expect(sampleEntry(declared).costTier).toBe(tier);
   });
