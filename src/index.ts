@@ -29,7 +29,12 @@ export {
 export type { ToolSource } from './tool/find-definitions.js';
 export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
-export type { ToolContext, ToolOptions, ToolProvider } from './tool/tool-options.js';
+export type {
+  ToolContext,
+  ToolMetadataFields,
+  ToolOptions,
+  ToolProvider,
+} from './tool/tool-options.js';
 export { defaultRegistry } from './registry/default-registry.js';
 export { lintTools, type LintFinding, type LintOptions } from './registry/lint/lint-tools.js';
 export type { LintRuleName } from './registry/lint/lint-rules.js';

@@ -10,9 +10,11 @@ import {
 import { costRank, dangerRank } from '../core/enum-order.js';
 import { isToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
+import { canonicalJson } from '../core/plain-data.js';
 import { checkOptions, once, oneOrMore, type FieldsOf } from '../core/options.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { TOOL_FIELDS, type ToolField } from '../tool/tool-fields.js';
+import type { ToolMetadataFields } from '../tool/tool-options.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js';
 
@@ -38,6 +40,7 @@ const filterSchema = once(() =>
     maxDanger: z.enum(DangerLevel).optional(),
     maxCostTier: z.enum(CostTier).optional(),
     available: z.boolean().optional(),
+    metadata: z.record(z.string(), oneOrMore(z.json())).optional(),
   } satisfies FieldsOf<ToolFilter>),
 );
 
@@ -68,7 +71,13 @@ export interface ToolFilter {
   readonly maxCostTier?: CostTier;
   /** The present result of the tool's availability check. */
   readonly available?: boolean;
+  /** Values of your own metadata, such as `{ team: 'billing' }`; of a list in a tool's metadata one value must fit. */
+  readonly metadata?: Readonly<Record<string, unknown>> & {
+    readonly [Key in keyof ToolMetadataFields]?: OneOrMore<ToolMetadataFields[Key]>;
+  };
 }
+
+type OneOrMore<Value> = Value | readonly Value[];
 
 /**
  * Returns a function that tells whether a tool passes a filter.
@@ -83,11 +92,13 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
       filter,
       'For all tools, or a function of yours, use the list [...registry].',
     );
-  const { maxDanger, maxCostTier, available, ...lists } = checkOptions(
-    filterSchema,
-    filter,
-    'conditions of the filter',
-  );
+  const {
+    maxDanger,
+    maxCostTier,
+    available,
+    metadata = {},
+    ...lists
+  } = checkOptions(filterSchema, filter, 'conditions of the filter');
   const tests: ((entry: ToolEntry) => boolean)[] = [];
   for (const [condition, wanted] of Object.entries(lists) as [
     keyof typeof lists,
@@ -106,6 +117,14 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   if (maxCostTier !== undefined)
     tests.push((entry) => costRank(entry.costTier) <= costRank(maxCostTier));
   if (available !== undefined) tests.push((entry) => isAvailable(entry) === available);
+  for (const [key, wanted] of Object.entries(metadata)) {
+    const texts = new Set(wanted.map(canonicalJson));
+    tests.push((entry) => {
+      const value = entry.metadata?.[key];
+      const values = Array.isArray(value) ? [value, ...(value as unknown[])] : [value];
+      return values.some((each) => each !== undefined && texts.has(canonicalJson(each)));
+    });
+  }
   const [only] = tests;
   if (only !== undefined && tests.length === 1) return only;
   return (entry) => tests.every((test) => test(entry));

@@ -60,6 +60,13 @@ export type ToolContext<Context = unknown> = CallFacts &
 type ConflictKeys =
   readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
 
+/**
+ * The fields of your own in a tool's `metadata`, for their types; augment it where your tools are:
+ * `declare module 'tooldex' { interface ToolMetadataFields { team: 'billing' | 'support' } }`.
+ */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+export interface ToolMetadataFields {}
+
 /** The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */
 export interface ToolOptions<
   In extends ToolSchema = ToolSchema,
@@ -195,8 +202,8 @@ export interface ToolOptions<
   readonly handlerRef?: string;
   /** Returns true if the tool can be used now; an error counts as false, and callers read a ToolError `TOOL_UNAVAILABLE`. @default always */
   readonly available?: () => boolean;
-  /** The author's own plain data; tooldex only carries it. @default none */
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The author's own plain data; tooldex carries it, and filters ask by it. @default none */
+  readonly metadata?: Readonly<Record<string, unknown>> & Readonly<Partial<ToolMetadataFields>>;
 }
 
 export type ToolAuth = NonNullable<ToolOptions['auth']>;

@@ -102,6 +102,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ToolHandler',
       'ToolJson',
       'ToolMetadata',
+      'ToolMetadataFields',
       'ToolOptions',
       'ToolOutcome',
       'ToolProvider',

@@ -49,14 +49,14 @@ const conditions = {
   maxDanger: maybe(Object.values(DangerLevel)),
   maxCostTier: maybe(Object.values(CostTier)),
   available: maybe([true, false]),
-} satisfies Record<keyof ToolFilter, unknown>;
+} satisfies Record<Exclude<keyof ToolFilter, 'metadata'>, unknown>;
 
 /** One condition, or all of them. */
 const filters: fc.Arbitrary<ToolFilter> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
-      .constantFrom(...(Object.keys(conditions) as (keyof ToolFilter)[]))
+      .constantFrom(...(Object.keys(conditions) as (keyof typeof conditions)[]))
       .chain((key) =>
         (conditions[key] as fc.Arbitrary<unknown>).map((value) => ({ [key]: value })),
       ),
@@ -118,6 +118,22 @@ function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
 }
 
 describe('filter', () => {
+  it("asks for values of the author's own metadata, one of several, and one of a tool's list", () => {
+    const registry = registryOf(
+      { name: 'invoice', metadata: { team: 'billing', regions: ['eu', 'us'] } },
+      { name: 'chat', metadata: { team: 'support', owner: { id: 7 } } },
+      { name: 'plain' },
+    );
+    const found = (metadata: NonNullable<ToolFilter['metadata']>) =>
+      registry.filter({ metadata }).map(({ name }) => name);
+    expect(found({ team: 'billing' })).toEqual(['invoice']);
+    expect(found({ team: ['billing', 'support'] })).toEqual(['invoice', 'chat']);
+    expect(found({ regions: 'us' })).toEqual(['invoice']);
+    expect(found({ owner: { id: 7 } })).toEqual(['chat']);
+    expect(found({ team: 'billing', regions: 'asia' })).toEqual([]);
+    expect(found({ __proto__: null, toString: 'x' })).toEqual([]);
+  });
+
   it('keeps exactly the tools that pass every condition, in registration order', () => {
     const tools = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 3 });
     fc.assert(
