@@ -26,7 +26,13 @@ export {
   type ToolHandler,
   type ToolJson,
 } from './tool/tool-data.js';
-export type { ToolSource } from './tool/find-definitions.js';
+export {
+  metadataOf,
+  type ClassToolMetadata,
+  type RegisterOptions,
+  type ResolveInstance,
+  type ToolSource,
+} from './tool/find-definitions.js';
 export type { ToolkitOptions, ToolMetadata } from './tool/tool-metadata.js';
 export type { InputOf, JsonSchema, StandardSchema, ToolSchema } from './tool/tool-schema.js';
 export type {
@@ -44,7 +50,6 @@ export type { RegistrySummary } from './registry/registry-summary.js';
 export type { ToolFilter } from './registry/tool-filter.js';
 export {
   ToolMetadataRegistry,
-  type RegisterOptions,
   type RegistryChange,
   type RegistryOptions,
   type SearchOptions,

@@ -2,9 +2,20 @@ import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
 import { invalidArgument } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { anObject, checkOptions, iterable, text, type FieldsOf } from '../core/options.js';
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  iterable,
+  text,
+  type FieldsOf,
+} from '../core/options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
-import { findDefinitions, type ToolSource } from '../tool/find-definitions.js';
+import {
+  findDefinitions,
+  type ResolveInstance,
+  type ToolSource,
+} from '../tool/find-definitions.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './state/capability-source.js';
 import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
@@ -17,6 +28,8 @@ export interface CapabilityOptions {
   readonly root?: string;
   /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. @default none */
   readonly tools?: Iterable<ToolSource>;
+  /** Makes the instances of classes among `tools`. @default `new Class()`, once */
+  readonly resolve?: ResolveInstance;
   /** The other sources of tools, each with a name of its own. @default none */
   readonly sources?: Iterable<CapabilitySource>;
   /** The functions that run the tools of manifests, by `handler_ref` or else by name. @default none */
@@ -52,6 +65,7 @@ export interface CheckedCapabilityOptions extends Pick<
 const schema = z.strictObject({
   root: text().optional(),
   tools: iterable<ToolSource>('a list of tools').default([]),
+  resolve: aFunction<ResolveInstance>().optional(),
   sources: iterable<CapabilitySource>('a list of sources').default([]),
   handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
   env: anObject<Environment>('variables by name').optional(),
@@ -68,6 +82,7 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
   const {
     root,
     tools,
+    resolve,
     sources: given,
     handlers,
     env,
@@ -82,7 +97,7 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
   if (twice !== undefined) throw invalidArgument('sources with different names', twice);
   const works = handlerMap(handlers);
   return {
-    code: [...tools].flatMap(findDefinitions),
+    code: [...tools].flatMap((source, position) => findDefinitions(source, { resolve, position })),
     sources,
     handlers: [...works.keys()],
     executeOf: workOf(works),

@@ -9,9 +9,23 @@ import { invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import { aFunction, checkOptions, once, type FieldsOf } from '../core/options.js';
 import type { KeywordMatchResult } from '../search/keyword-index.js';
 import { SearchIndex, type SearchResult } from '../search/search-index.js';
-import { definitionsOfAll, findDefinitions, type ToolSource } from '../tool/find-definitions.js';
+import {
+  definitionsOfAll,
+  findDefinitions,
+  type RegisterOptions,
+  type ResolveInstance,
+  type ToolSource,
+} from '../tool/find-definitions.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
-import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
+import { toolClass, type ToolClassDecorator } from '../tool/tool-decorator.js';
+import {
+  entryOf,
+  isToolDefinition,
+  type ToolDefinition,
+  type ToolEntry,
+} from '../tool/tool-definition.js';
+import type { ToolOptions } from '../tool/tool-options.js';
+import type { InputOf, SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { derivedSetsOf, requiresApproval, type DerivedSet } from './derived-sets.js';
 import { FacetIndex } from './facet-index.js';
 import { KeywordMatcher } from './keyword-matcher.js';
@@ -19,12 +33,6 @@ import type { MatchingMetrics } from './matching-metrics.js';
 import { NameTable } from './name-table.js';
 import { summarize, type RegistrySummary } from './registry-summary.js';
 import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
-
-/** The options of `register`. */
-export interface RegisterOptions {
-  /** Replaces tools of the same name instead of throwing. @default false */
-  readonly replace?: boolean;
-}
 
 /** The options of `search`. */
 export interface SearchOptions {
@@ -72,6 +80,8 @@ export interface RegistryChange {
 export interface RegistryOptions {
   /** The clock of `metrics`, in milliseconds from any start. @default performance.now */
   readonly now?: () => number;
+  /** Makes the instances of registered classes, such as `(Class) => container.get(Class)`. @default `new Class()`, once */
+  readonly resolve?: ResolveInstance;
   /** Words of your trade, added to the built-in tables. @default the built-in tables alone */
   readonly relatedWords?: {
     /** Lists of words that mean about the same. */
@@ -123,6 +133,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #listeners = new Listeners<RegistryChange>();
   /** The answers that take more than one look-up; forgotten with every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
+  readonly #resolve: ResolveInstance | undefined;
+  /** The class of each tool that was registered by its decorator. */
+  readonly #decorated = new WeakMap<ToolDefinition, string>();
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
@@ -132,6 +145,13 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
+    if (options.resolve !== undefined && typeof options.resolve !== 'function')
+      throw invalidArgument(
+        'resolve as a function',
+        options.resolve,
+        'Write { resolve: (Class) => container.get(Class) }.',
+      );
+    this.#resolve = options.resolve;
     this.#matcher = new KeywordMatcher(options.now ?? (() => performance.now()));
     this.metrics = this.#matcher.metrics;
     this.#search = new SearchIndex(options.relatedWords);
@@ -159,12 +179,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` when a name or alias is taken and `replace` is not set.
    */
   register(source: ToolSource, options: RegisterOptions = {}): readonly ToolEntry[] {
-    return this.registerAll(findDefinitions(source), options);
+    return this.registerAll(findDefinitions(source, { resolve: this.#resolve }), options);
   }
 
   /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
-    const entries = Object.freeze(definitionsOfAll(sources, options).map(entryOf));
+    const entries = Object.freeze(definitionsOfAll(sources, options, this.#resolve).map(entryOf));
     if (options.replace !== true) this.#names.assertFree(entries);
     if (entries.length === 0) return entries;
     const replaced = new Set<string>();
@@ -178,6 +198,40 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     }
     this.#changed({ added: [...added], replaced: [...replaced], removed: [] });
     return entries;
+  }
+
+  /**
+   * Declares a class as a tool, as `@tool` does, and registers it with the tools of its methods: importing its module is
+   * enough. It stands above all other decorators of tools.
+   *
+   * A class of the same name replaces its own tools, because watchers evaluate modules twice.
+   *
+   * ```ts
+   * @registry.tool({ name: 'greet', description: 'Greets a person', inputSchema: Input })
+   * class Greet { execute({ name }: z.infer<typeof Input>) { return `Hello ${name}`; } }
+   * ```
+   *
+   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` on anything but a class, and as `register`.
+   */
+  tool<
+    In extends ToolSchema,
+    Out extends ToolSchema = ToolSchema,
+    Manual extends boolean = false,
+    Context = unknown,
+  >(
+    options: ToolOptions<In, Out, Context> & { readonly manual?: Manual },
+  ): ToolClassDecorator<InputOf<In>, SchemaInput<Out>, Manual> {
+    return toolClass(options, (Class) => {
+      const definitions = findDefinitions(Class, { resolve: this.#resolve });
+      const replace = definitions.every(({ name }) => {
+        const before = this.#names.resolve(name)?.definition;
+        return (
+          before === undefined || (Class.name !== '' && this.#decorated.get(before) === Class.name)
+        );
+      });
+      this.registerAll(definitions, { replace });
+      for (const definition of definitions) this.#decorated.set(definition, Class.name);
+    });
   }
 
   /** Removes a tool by its own name; returns true if there was one. */

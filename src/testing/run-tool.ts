@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { checkOptions, once, text, type FieldsOf } from '../core/options.js';
+import { aFunction, checkOptions, once, text, type FieldsOf } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ExecuteOptions, ToolExecutorOptions } from '../execution/executor-options.js';
@@ -15,7 +15,7 @@ import type {
   PendingQuestion,
   ToolOutcome,
 } from '../safety/calls.js';
-import type { ToolSource } from '../tool/find-definitions.js';
+import type { ResolveInstance, ToolSource } from '../tool/find-definitions.js';
 import { readAnswer } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
@@ -23,6 +23,8 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confirm' | 'onStart'> {
   /** The tool that is run, of a toolkit that has several. @default the only one */
   readonly name?: string;
+  /** Makes the instance that a class runs on. @default `new Class()` */
+  readonly resolve?: ResolveInstance;
   /**
    * Answers the question of the tool, or does the work of a manual call: a list of one answer, as it is the result of the
    * call, or a function. Without one, and for `undefined`, the outcome stays `ask_user` or `manual`.
@@ -46,6 +48,7 @@ const any = () => z.custom<never>(() => true).optional();
 const schema = once(() =>
   z.strictObject({
     name: text().optional(),
+    resolve: aFunction<ResolveInstance>().optional(),
     answers: z
       .custom<NonNullable<RunToolOptions['answers']>>(
         (value) => typeof value === 'function' || (Array.isArray(value) && value.length <= 1),
@@ -94,12 +97,13 @@ export async function runTool(
 ): Promise<ToolRun> {
   const {
     name,
+    resolve,
     answers,
     approve,
     executor: executorOptions,
     ...callOptions
   } = checkOptions(schema, options, 'options of runTool');
-  const registry = new ToolMetadataRegistry();
+  const registry = new ToolMetadataRegistry(resolve && { resolve });
   const entry = chosen(registry.register(tool), name);
   const failed: unknown[] = [];
   const confirm: Confirm | undefined =

@@ -2,25 +2,31 @@ import { ToolError } from '../core/errors.js';
 import { AWAIT, expectedGot, invalidArgument } from '../core/issues.js';
 import { instanceOf } from '../core/options.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
-import { classOptions, inheritance, invalidDecoration, methodOptions } from './tool-decorator.js';
-import type { ResolvedOptions } from './tool-metadata.js';
-import type { ToolOptions } from './tool-options.js';
+import {
+  declarationsOf,
+  inheritance,
+  invalidDecoration,
+  type Constructor,
+  type Declaration,
+} from './tool-decorator.js';
+import type { ResolvedOptions, ToolMetadata } from './tool-metadata.js';
+import type { ToolContext, ToolOptions } from './tool-options.js';
 import { toolkitOf, withDefaults } from './toolkit.js';
 import {
   createDefinition,
+  definitionOf,
   isToolDefinition,
   type Execute,
   type ToolDefinition,
 } from './tool-definition.js';
 
 /**
- * The values that a registry accepts: a definition, a decorated class or toolkit class that is constructed without
- * arguments, or an instance of any decorated class. A class whose constructor requires arguments is refused: create an
- * instance of it.
+ * The values that a registry accepts: a definition, a decorated class or toolkit class, or an instance of a decorated
+ * class. A class whose constructor takes arguments needs a registry with `resolve`, or an instance in its place.
  */
 export type ToolSource =
   | ToolDefinition
-  | (new () => unknown)
+  | Constructor<unknown>
   | (object & {
       readonly prototype?: never;
       readonly [Symbol.iterator]?: never;
@@ -28,20 +34,44 @@ export type ToolSource =
     });
 
 /**
+ * Returns the instance of a tool class that one call runs on, such as `(Class) => container.get(Class)`.
+ *
+ * It is asked for every call, and may be asynchronous: so the container decides how long an instance lives. `call` is
+ * missing when `conflictKeys` or `canonicalInput` are asked; these are synchronous, and where the instance isn't there
+ * at once they run without `this`.
+ */
+export type ResolveInstance = (
+  // `never[]` would not fit the classes that containers take.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  Class: new (...args: any[]) => object,
+  call?: ToolContext,
+) => unknown;
+
+/** What `findDefinitions` may be told about its source. */
+interface Finding {
+  /** Makes the instances of classes. @default `new Class()`, once */
+  readonly resolve?: ResolveInstance | undefined;
+  /** The place in the list that the source comes from, for the message. */
+  readonly position?: number;
+}
+
+/**
  * Returns the tools that a value stands for, at least one.
  *
- * A class is not instantiated here: its instance is made, without arguments, when one of its tools first runs or its
- * `conflictKeys` are first read.
+ * A class is not instantiated here. Without `resolve`, one instance is made, without arguments, when a tool of the class
+ * first runs or its `conflictKeys` are first read.
  *
- * @param position its place in the list it comes from, for the message.
  * @throws ToolError `NOT_A_TOOL` when it holds no tool, `INVALID_ARGUMENT` for a class whose tools need an instance
  * that cannot be constructed without arguments; both with what to do.
  */
-export function findDefinitions(source: unknown, position?: number): readonly ToolDefinition[] {
+export function findDefinitions(
+  source: unknown,
+  { resolve, position }: Finding = {},
+): readonly ToolDefinition[] {
   if (isToolDefinition(source)) return [source];
   const found =
     typeof source === 'function'
-      ? fromClass(source as AnyFunction)
+      ? fromClass(source as AnyFunction, resolve)
       : typeof source === 'object' && source !== null
         ? fromInstance(source)
         : [];
@@ -85,24 +115,32 @@ const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advic
 
 type AnyFunction = (...args: never[]) => unknown;
 
-function fromClass(constructor: AnyFunction): ToolDefinition[] {
+function fromClass(
+  constructor: AnyFunction,
+  resolve: ResolveInstance | undefined,
+): ToolDefinition[] {
+  const Class = constructor as unknown as new () => object;
   let instance: object | undefined;
-  const lazily = () => (instance ??= new (constructor as unknown as new () => object)());
-  const own = definitionsOn(constructor, lazily);
-  assertConstructible(
-    constructor,
-    own.flatMap(({ manual, canonicalInput, conflictKeys, preview, name }) =>
-      manual === true && (canonicalInput ?? conflictKeys ?? preview) === undefined ? [] : [name],
-    ),
-  );
-  return [...own, ...staticDefinitions(constructor)];
+  const make: MakeInstance =
+    resolve === undefined ? () => (instance ??= new Class()) : (call) => resolve(Class, call);
+  const declarations = declarationsOf(constructor, withDefaults);
+  if (resolve === undefined)
+    assertConstructible(
+      constructor,
+      declarations.filter(needsInstance).map(({ options }) => options.metadata.name),
+    );
+  return declarations.map((each) => definitionFrom(each, constructor, make));
+}
+
+function needsInstance({ options: { declared }, static: isStatic }: Declaration): boolean {
+  return !isStatic && (declared.manual !== true || BOUND.some((each) => declared[each]));
 }
 
 function assertConstructible(constructor: AnyFunction, tools: readonly string[]): void {
   const count = tools.length === 0 ? 0 : requiredArguments(constructor);
   if (count === 0) return;
   const name = constructor.name || 'the class';
-  const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)).`;
+  const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)). Or let your container make it: new ToolMetadataRegistry({ resolve: (Class) => container.get(Class) }).`;
   throw new ToolError(
     'INVALID_ARGUMENT',
     expectedGot(
@@ -138,35 +176,34 @@ function requiredArguments(constructor: AnyFunction): number {
 function fromInstance(instance: object): ToolDefinition[] {
   const constructor: unknown = (Object.getPrototypeOf(instance) as object | null)?.constructor;
   if (typeof constructor !== 'function') return [];
-  return definitionsOn(constructor, () => instance, instance);
+  return declarationsOf(constructor, withDefaults)
+    .filter((each) => !each.static)
+    .map((each) => definitionFrom(each, constructor as AnyFunction, () => instance, instance));
 }
 
-function definitionsOn(
-  constructor: object,
-  instance: () => object,
-  given?: object,
-): ToolDefinition[] {
-  const options = classOptions(constructor, withDefaults);
-  const { prototype } = constructor as { readonly prototype: object };
-  if (options !== undefined)
-    assertExecutes(options, constructor, given ?? prototype, given !== undefined);
+/** Returns the instance for one call, or a promise of it. */
+type MakeInstance = (call?: ToolContext) => unknown;
+
+function definitionFrom(
+  { options, method, static: isStatic, ofClass }: Declaration,
+  constructor: AnyFunction,
+  make: MakeInstance,
+  instance?: object,
+): ToolDefinition {
+  if (isStatic)
+    return createDefinition(
+      options,
+      workOf(constructor, method, () => constructor),
+    );
+  const { prototype } = constructor as unknown as { readonly prototype: object };
+  if (ofClass) assertExecutes(options, constructor, instance ?? prototype, instance !== undefined);
   // A manual class without execute gives a definition without it, as defineTool does.
-  const isAnsweredElsewhere = options?.declared.manual === true && !('execute' in prototype);
-  const own =
-    options === undefined
-      ? []
-      : [
-          createDefinition(
-            bound(options, instance),
-            isAnsweredElsewhere ? undefined : workOf(prototype, 'execute', instance),
-          ),
-        ];
-  return [
-    ...own,
-    ...[...methodOptions(constructor, 'instance', withDefaults)].map(([key, each]) =>
-      createDefinition(bound(each, instance), workOf(prototype, key, instance)),
-    ),
-  ];
+  const isAnsweredElsewhere =
+    ofClass && options.declared.manual === true && !('execute' in prototype);
+  return createDefinition(
+    bound(options, make),
+    isAnsweredElsewhere ? undefined : workOf(prototype, method, make),
+  );
 }
 
 /** The names that other libraries have for `execute`. */
@@ -200,36 +237,91 @@ function assertExecutes(
   );
 }
 
-/** Binds to the instance the functions that read what a path in its inputs means. */
-function bound({ declared, metadata }: ResolvedOptions, instance: () => object): ResolvedOptions {
-  const { canonicalInput, conflictKeys, preview } = declared;
-  const onInstance: Pick<ToolOptions, 'canonicalInput' | 'conflictKeys' | 'preview'> = {
-    ...(canonicalInput && {
-      canonicalInput: (input) => canonicalInput.call(instance(), input) as unknown,
-    }),
-    ...(conflictKeys && { conflictKeys: (input) => conflictKeys.call(instance(), input) }),
-    ...(preview && { preview: (input, context) => preview.call(instance(), input, context) }),
+/** The options that run on the instance. */
+const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
+
+/** Binds the options that run on the instance. A `preview` waits for it; the others run without `this` unless it is there. */
+function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
+  const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
+  for (const option of BOUND) {
+    const given = declared[option] as ((...args: unknown[]) => unknown) | undefined;
+    if (given === undefined) continue;
+    onInstance[option] =
+      option === 'preview'
+        ? (input: unknown, context: ToolContext) =>
+            whenThere(make(context), (instance) => given.call(instance, input, context))
+        : (input: unknown) => given.call(atOnce(make), input);
+  }
+  return {
+    declared: { ...declared, ...onInstance } as ToolOptions,
+    metadata: { ...metadata, ...onInstance } as ResolvedOptions['metadata'],
   };
-  return { declared: { ...declared, ...onInstance }, metadata: { ...metadata, ...onInstance } };
 }
 
-function staticDefinitions(constructor: object): ToolDefinition[] {
-  return [...methodOptions(constructor, 'static', withDefaults)].map(([key, each]) =>
-    createDefinition(
-      each,
-      workOf(constructor, key, () => constructor),
-    ),
-  );
+/** Returns the instance, or nothing where it takes time or cannot be made. */
+function atOnce(make: MakeInstance): unknown {
+  try {
+    const made = make();
+    if (!(made instanceof Promise)) return made;
+    made.catch(() => undefined);
+  } catch {
+    // The call itself reports why there is none.
+  }
+  return undefined;
+}
+
+function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise<T> {
+  return made instanceof Promise ? made.then(use) : use(made);
 }
 
 /** A function that calls a method and takes as many parameters: lint reads from them whether the tool uses its context. */
-function workOf(declaredOn: object, key: PropertyKey, holder: () => object): Execute {
+function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execute {
   const work: Execute = (input, context) =>
-    (holder() as Record<PropertyKey, Execute>)[key]!(input, context);
+    whenThere(make(context), (holder) => {
+      const method = (holder as Record<PropertyKey, unknown> | undefined)?.[key];
+      if (typeof method === 'function') return method.call(holder, input, context) as unknown;
+      throw new ToolError(
+        'NOT_A_TOOL',
+        expectedGot(
+          `an instance with the method ${String(key)}`,
+          describeValue(holder),
+          'Return an instance of the class from resolve.',
+        ),
+      );
+    });
   const method: unknown = Reflect.get(declaredOn, key);
   return Object.defineProperty(work, 'length', {
     value: typeof method === 'function' ? method.length : work.length,
   });
+}
+
+/** The metadata of one tool that a class declares, and where it is declared. */
+export interface ClassToolMetadata extends ToolMetadata {
+  /** The class whose code has the declaration: the class itself, or one that it extends. */
+  readonly declaredOn: Constructor<unknown>;
+  /** The method that does the work; `execute` where the class itself is the tool. */
+  readonly method: string | symbol;
+  readonly static: boolean;
+}
+
+/**
+ * Returns the metadata of each tool that a class declares or inherits, without an instance; an empty list for anything
+ * but a decorated class.
+ */
+export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {
+  if (typeof Class !== 'function') return [];
+  return declarationsOf(Class, withDefaults).map(
+    ({ options, declaredOn, method, static: isStatic }) =>
+      Object.freeze({ ...options.metadata, declaredOn, method, static: isStatic }),
+  ) as readonly ClassToolMetadata[];
+}
+
+/** The options of `register` and `registerAll`. */
+export interface RegisterOptions {
+  /** Replaces tools of the same name instead of throwing. @default false */
+  readonly replace?: boolean;
+  /** Begins the name and aliases of each tool, so that two instances of one toolkit can be told apart: `eu_`. @default none */
+  readonly prefix?: string;
 }
 
 /**
@@ -237,19 +329,49 @@ function workOf(declaredOn: object, key: PropertyKey, holder: () => object): Exe
  *
  * @throws ToolError as `findDefinitions`, and `INVALID_ARGUMENT` for what is no list, or for options that are none.
  */
-export function definitionsOfAll(sources: unknown, options: unknown): readonly ToolDefinition[] {
+export function definitionsOfAll(
+  sources: unknown,
+  options: RegisterOptions,
+  resolve?: ResolveInstance,
+): readonly ToolDefinition[] {
   if (typeof sources !== 'object' || sources === null || !(Symbol.iterator in sources))
     throw invalidArgument('a list of tools', sources, adviceForList(sources));
   const found = [...(sources as Iterable<unknown>)].flatMap((source, position) =>
-    findDefinitions(source, position),
+    findDefinitions(source, { resolve, position }),
   );
-  if (!isPlainObject(options) || Object.keys(options).some((key) => key !== 'replace'))
+  if (
+    !isPlainObject(options) ||
+    Object.keys(options).some((key) => key !== 'replace' && key !== 'prefix')
+  )
     throw invalidArgument(
-      '{ replace } or nothing as the second argument',
+      '{ replace, prefix } or nothing as the second argument',
       options,
       'Register several tools with registerAll([…]).',
     );
-  return found;
+  const { prefix = '' } = options;
+  if (typeof prefix !== 'string')
+    throw invalidArgument('prefix as the beginning of names', prefix, "Write { prefix: 'eu_' }.");
+  return prefix === '' ? found : withPrefix(found, prefix);
+}
+
+/** Renames tools, also where they name each other. */
+function withPrefix(
+  definitions: readonly ToolDefinition[],
+  prefix: string,
+): readonly ToolDefinition[] {
+  const named = (name: string) => `${prefix}${name}`;
+  const names = new Set(definitions.map(({ name }) => name));
+  return definitions.map((definition) => {
+    const { name, aliases, invalidates } = definition;
+    return definitionOf({
+      ...definition,
+      name: named(name),
+      ...(aliases && { aliases: aliases.map(named) }),
+      ...(invalidates && {
+        invalidates: invalidates.map((each) => (names.has(each) ? named(each) : each)),
+      }),
+    });
+  });
 }
 
 /** Returns what to do with a value that was given in place of a list of tools. */

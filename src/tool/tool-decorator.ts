@@ -15,19 +15,27 @@ interface Executable<In, Out> {
 // `never` makes the constructor's own parameters irrelevant.
 export type Constructor<T> = abstract new (...args: never[]) => T;
 
+/** A decorator of classes, in both decorator modes; a class with `manual: true` needs no `execute`. */
+export type ToolClassDecorator<In, Out, Manual = false> = <
+  Class extends Constructor<Manual extends true ? object : Executable<In, Out>>,
+>(
+  target: Class,
+  context?: ClassDecoratorContext<Class>,
+) => Class;
+
 /**
  * A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. Called as
  * a function it returns the class.
  */
-export interface ToolDecorator<In, Out, Manual = false> {
+export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorator<
+  In,
+  Out,
+  Manual
+> {
   <This, Method extends Execute<In, Out, never>>(
     method: Method,
     context: ClassMethodDecoratorContext<This, Method>,
   ): void;
-  <Class extends Constructor<Manual extends true ? object : Executable<In, Out>>>(
-    target: Class,
-    context?: ClassDecoratorContext<Class>,
-  ): Class;
   <Method extends Execute<In, Out, never>>(
     target: object,
     key: string | symbol,
@@ -106,6 +114,52 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
     }
     return undefined;
   };
+}
+
+/** The mark of classes whose tools are registered: nothing may be declared on them from then on. */
+const REGISTERED_KEY = Symbol.for('tooldex/registered/v1');
+
+/** Returns a class decorator that declares a tool and then hands the class, with all that it declares, to `register`. */
+export function toolClass<In, Out, Manual>(
+  options: unknown,
+  register: (Class: AnyClass) => void,
+): ToolClassDecorator<In, Out, Manual> {
+  const declare = tool(options as ToolOptions) as unknown as (
+    target: object,
+    context?: unknown,
+  ) => object;
+  return ((target: unknown, context?: unknown) => {
+    if (!isClassDecoration(target, context))
+      throw invalidDecoration(
+        '@registry.tool',
+        '@registry.tool on a class',
+        describeValue(context ?? target),
+        'Declare methods with @tool, and register their class.',
+      );
+    declare(target, context);
+    defineMetadata(REGISTERED_KEY, true, target);
+    // The methods and defaults of a class with standard decorators are on it only when its initializers run.
+    if (context === undefined) register(target as AnyClass);
+    else
+      (context as ClassDecoratorContext).addInitializer(function (this: unknown) {
+        register(this as AnyClass);
+      });
+    return target;
+  }) as ToolClassDecorator<In, Out, Manual>;
+}
+
+/** A class, of which only the name is of interest. */
+export type AnyClass = Constructor<unknown> & { readonly name: string };
+
+/** Refuses a decorator above one that registered the class: it would come too late. */
+export function assertUnregistered(decorator: string, target: object): void {
+  if (getOwnMetadata(REGISTERED_KEY, target) !== undefined)
+    throw invalidDecoration(
+      decorator,
+      `${decorator} below @registry.tool`,
+      'it above, where the class is registered already',
+      'Make @registry.tool the topmost decorator.',
+    );
 }
 
 const PLACES = '@tool on a class or a public method';
@@ -210,13 +264,50 @@ function declaredTwice(who: string, what: string, before: ResolvedOptions): Tool
 /** Reads what was declared on a class, with the defaults of its toolkit. */
 export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
 
-/** The options that a class was decorated with, itself or through the nearest decorated class it extends. */
-export function classOptions(constructor: object, read: Declared): ResolvedOptions | undefined {
-  for (const each of inheritance(constructor)) {
-    const own = getOwnMetadata(CLASS_KEY, each) as ResolvedOptions | undefined;
-    if (own !== undefined) return read(own, each);
+/** One `@tool`, and where it stands. */
+export interface Declaration {
+  readonly options: ResolvedOptions;
+  /** The class whose code has the declaration: the class itself, or one that it extends. */
+  readonly declaredOn: object;
+  /** The method that does the work. */
+  readonly method: PropertyKey;
+  readonly static: boolean;
+  /** Whether the class itself is the tool, and not one of its methods. */
+  readonly ofClass: boolean;
+}
+
+/** Returns what a class and those it extends declare; the nearest declaration of a class or method wins. */
+export function declarationsOf(constructor: object, read: Declared): readonly Declaration[] {
+  const found = new Map<unknown, Declaration>();
+  for (const declaredOn of inheritance(constructor)) {
+    const own = getOwnMetadata(CLASS_KEY, declaredOn) as ResolvedOptions | undefined;
+    if (own !== undefined && !found.has(CLASS_KEY))
+      found.set(CLASS_KEY, {
+        options: read(own, declaredOn),
+        declaredOn,
+        method: 'execute',
+        static: false,
+        ofClass: true,
+      });
   }
-  return undefined;
+  for (const side of ['instance', 'static'] as const) {
+    const methods = new Map<PropertyKey, Declaration>();
+    for (const declaredOn of inheritance(constructor)) {
+      const legacy = getOwnMetadata(METHODS_KEY, declaredOn) as MethodRecords | undefined;
+      for (const records of [legacy, standardRecords(declaredOn)])
+        for (const [method, options] of records?.[side] ?? [])
+          if (!methods.has(method))
+            methods.set(method, {
+              options: read(options, declaredOn),
+              declaredOn,
+              method,
+              static: side === 'static',
+              ofClass: false,
+            });
+    }
+    for (const each of methods.values()) found.set(each, each);
+  }
+  return [...found.values()];
 }
 
 /** The records of the methods that legacy decorators find on a class. Own ones: adding to inherited ones would decorate the base class. */
@@ -245,23 +336,6 @@ function storeOnMethod(
   const before = record.get(key);
   if (before !== undefined) throw declaredTwice(who, `method ${String(key)}`, before);
   record.set(key, options);
-}
-
-/** The decorated methods of a class and of those it extends; the nearest declaration of a method wins. */
-export function methodOptions(
-  constructor: object,
-  side: MethodSide,
-  read: Declared,
-): ReadonlyMap<PropertyKey, ResolvedOptions> {
-  const found: MethodRecord = new Map();
-  for (const each of inheritance(constructor)) {
-    const legacy = getOwnMetadata(METHODS_KEY, each) as MethodRecords | undefined;
-    for (const records of [legacy, standardRecords(each)]) {
-      for (const [key, options] of records?.[side] ?? [])
-        if (!found.has(key)) found.set(key, read(options, each));
-    }
-  }
-  return found;
 }
 
 function standardRecords(constructor: object): MethodRecords | undefined {

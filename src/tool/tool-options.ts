@@ -67,6 +67,11 @@ type ConflictKeys =
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
 export interface ToolMetadataFields {}
 
+/** Plain data of the author's own, with the types that `ToolMetadataFields` says. */
+interface OwnMetadata extends Readonly<Partial<ToolMetadataFields>> {
+  readonly [field: string]: unknown;
+}
+
 /** The metadata that a tool may declare about itself. Only `name`, `description` and `inputSchema` are required. */
 export interface ToolOptions<
   In extends ToolSchema = ToolSchema,
@@ -203,7 +208,7 @@ export interface ToolOptions<
   /** Returns true if the tool can be used now; an error counts as false, and callers read a ToolError `TOOL_UNAVAILABLE`. @default always */
   readonly available?: () => boolean;
   /** The author's own plain data; tooldex carries it, and filters ask by it. @default none */
-  readonly metadata?: Readonly<Record<string, unknown>> & Readonly<Partial<ToolMetadataFields>>;
+  readonly metadata?: OwnMetadata;
 }
 
 export type ToolAuth = NonNullable<ToolOptions['auth']>;

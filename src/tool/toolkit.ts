@@ -3,11 +3,11 @@ import { describeValue } from '../core/plain-data.js';
 import type { Execute } from './tool-definition.js';
 import {
   assertCalled,
-  classOptions,
+  assertUnregistered,
+  declarationsOf,
   inheritance,
   invalidDecoration,
   isClassDecoration,
-  methodOptions,
   tool,
   type Constructor,
   type Declared,
@@ -72,6 +72,7 @@ export function toolkit(
         describeValue(second ?? target),
         'Declare the defaults on the class, and @tool on its methods.',
       );
+    assertUnregistered('@toolkit', target);
     if (getOwnMetadata(TOOLKIT_KEY, target) !== undefined)
       throw invalidDecoration(
         '@toolkit',
@@ -96,11 +97,7 @@ export function toolkit(
       );
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
-    const check = () => [
-      classOptions(target, withDefaults),
-      methodOptions(target, 'instance', withDefaults),
-      methodOptions(target, 'static', withDefaults),
-    ];
+    const check = () => declarationsOf(target, withDefaults);
     // Standard decorators attach the records of methods to the class after the decorators of the class.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);

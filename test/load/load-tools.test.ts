@@ -53,6 +53,16 @@ describe('loadTools', () => {
     expect([tools.map(({ name }) => name), problems]).toEqual([['greet'], []]);
   });
 
+  it('keeps the resolver of an exported registry, also for a class of another file that needs its container', async () => {
+    const cwd = cli.project({
+      'place.ts': `DEFINE @tool({ name: 'place', description: 'Says where', inputSchema: {} }) export class Place { constructor(readonly name: string) {} execute(): string { return this.name; } }`,
+      'registry.ts': `import { ToolMetadataRegistry } from 'tooldex'; import { Place } from './place.ts'; export const registry = new ToolMetadataRegistry({ resolve: async () => new Place('Bern') }); registry.register(Place);`,
+    });
+    const { tools, problems } = await loadTools('*.ts', { cwd });
+    expect(problems).toEqual([]);
+    expect(await tools[0]!.execute!({}, {})).toBe('Bern');
+  });
+
   it('reports a file that fails, a name that is taken and a glob that matches nothing, and loads the rest', async () => {
     const cwd = cli.project({
       'a.mjs': `DEFINE export const one = ${toolText('one')};`,

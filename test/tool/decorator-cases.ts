@@ -3,6 +3,7 @@ import {
   defaultRegistry,
   isToolError,
   lintTools,
+  metadataOf,
   ToolMetadataRegistry,
   type ToolEntry,
 } from '../../src/index.js';
@@ -43,6 +44,12 @@ export interface DecoratedClasses {
   readonly SentNotes: AnyClass;
   /** A toolkit of category `web` that is a tool itself: `fetch`. */
   readonly Fetch: AnyClass;
+  /** Declares `@registry.tool` above `@toolkit({ category: 'web' })`: a class with the tools `visit` and, by a method, `visit_count`. */
+  readonly declareVisit: (registry: ToolMetadataRegistry, answer?: string) => AnyClass;
+  /** Declares a class with the tool `visit` that has another name. */
+  readonly declareOtherVisit: (registry: ToolMetadataRegistry) => AnyClass;
+  /** Declares a class whose constructor takes a page. */
+  readonly declarePage: (registry: ToolMetadataRegistry) => AnyClass;
   /** Looks like a tool and is none. */
   readonly Plain: AnyClass;
   /** Definitions of classes whose decorators are wrong, with a part of the message. */
@@ -65,6 +72,9 @@ export function describeDecorators({
   MoreNotes,
   SentNotes,
   Fetch,
+  declareVisit,
+  declareOtherVisit,
+  declarePage,
   Plain,
   mistakes,
   refused,
@@ -249,6 +259,46 @@ export function describeDecorators({
         dangerLevel: 'high',
         isAccessInferred: true,
       });
+    });
+  });
+
+  describe('@registry.tool', () => {
+    it('declares and registers a class with the tools of its methods and the defaults of its toolkit', () => {
+      const registry = new ToolMetadataRegistry();
+      const Visit = declareVisit(registry);
+      expect([...registry].map(({ name, category }) => [name, category])).toEqual([
+        ['visit', 'web'],
+        ['visit_count', 'web'],
+      ]);
+      expect(metadataOf(Visit).map(({ name }) => name)).toEqual(['visit', 'visit_count']);
+      expect(call(registry.require('visit'))).toBe('visited');
+    });
+
+    it('replaces the tools of a class of the same name, whose module was evaluated again', () => {
+      const registry = new ToolMetadataRegistry();
+      declareVisit(registry);
+      declareVisit(registry, 'visited again');
+      expect(call(registry.require('visit'))).toBe('visited again');
+      expect(registry.size).toBe(2);
+    });
+
+    it('refuses a tool whose name another class, or another registration, has', () => {
+      const registry = new ToolMetadataRegistry();
+      declareVisit(registry);
+      expect(refusal(() => declareOtherVisit(registry)).code).toBe('DUPLICATE_TOOL');
+      const other = new ToolMetadataRegistry();
+      other.register(declareVisit(new ToolMetadataRegistry()));
+      expect(refusal(() => declareVisit(other)).code).toBe('DUPLICATE_TOOL');
+    });
+
+    it('makes classes by resolve, and refuses those that need it where there is none', () => {
+      class Page {
+        readonly title = 'home';
+      }
+      const registry = new ToolMetadataRegistry({ resolve: (Class) => new Class(new Page()) });
+      declarePage(registry);
+      expect(call(registry.require('page'))).toBe('home');
+      expect(refusal(() => declarePage(new ToolMetadataRegistry())).code).toBe('INVALID_ARGUMENT');
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tool, toolkit } from '../../src/index.js';
+import { tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
 import { describeDecorators } from './decorator-cases.js';
 import { LEAST } from './sample-tools.js';
 
@@ -172,6 +172,44 @@ type Anything = (...target: unknown[]) => void;
 const bare = tool as Anything;
 const bareToolkit = toolkit as Anything;
 
+const declareVisit = (registry: ToolMetadataRegistry, answer = 'visited') => {
+  @registry.tool({ ...LEAST, name: 'visit' })
+  @toolkit({ category: 'web' })
+  class Visit {
+    execute() {
+      return answer;
+    }
+
+    @tool({ ...LEAST, name: 'visit_count' })
+    count() {
+      return 1;
+    }
+  }
+  return Visit;
+};
+
+const declareOtherVisit = (registry: ToolMetadataRegistry) => {
+  @registry.tool({ ...LEAST, name: 'visit' })
+  class OtherVisit {
+    execute() {
+      return 1;
+    }
+  }
+  return OtherVisit;
+};
+
+const declarePage = (registry: ToolMetadataRegistry) => {
+  @registry.tool({ ...LEAST, name: 'page' })
+  class ShowPage {
+    constructor(readonly page: { readonly title: string }) {}
+
+    execute() {
+      return this.page.title;
+    }
+  }
+  return ShowPage;
+};
+
 describeDecorators({
   made,
   Greet,
@@ -185,8 +223,35 @@ describeDecorators({
   MoreNotes,
   SentNotes,
   Fetch,
+  declareVisit,
+  declareOtherVisit,
+  declarePage,
   Plain,
   mistakes: [
+    [
+      '@toolkit above @registry.tool',
+      () => {
+        @toolkit({ category: 'web' })
+        @(new ToolMetadataRegistry().tool({ ...LEAST, name: 'early' }))
+        class Early {
+          execute() {
+            return 1;
+          }
+        }
+        return Early;
+      },
+      'Make @registry.tool the topmost decorator.',
+    ],
+    [
+      '@registry.tool on a method',
+      () =>
+        class {
+          @(new ToolMetadataRegistry().tool({ ...LEAST, name: 'early' }) as Anything) run() {
+            return 1;
+          }
+        },
+      'Declare methods with @tool, and register their class.',
+    ],
     [
       '@tool without parentheses on a class',
       () => {

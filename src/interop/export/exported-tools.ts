@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { type FieldsOf } from '../../core/options.js';
+import { aFunction, type FieldsOf } from '../../core/options.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { SelectedTool, Selection } from '../../selection/selection.js';
-import { findDefinitions, type ToolSource } from '../../tool/find-definitions.js';
+import {
+  findDefinitions,
+  type ResolveInstance,
+  type ToolSource,
+} from '../../tool/find-definitions.js';
 import {
   highestLevel,
   renderTool,
@@ -21,6 +25,8 @@ export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSo
 export interface ExportOptions {
   /** The schema level at which every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
   readonly level?: SchemaLevel | undefined;
+  /** Makes the instances of classes that are given as they are. @default `new Class()`, once */
+  readonly resolve?: ResolveInstance | undefined;
 }
 
 /** One tool, as it goes out. */
@@ -42,9 +48,10 @@ export interface ExportedTools {
 
 const EVERY_NAME = /(?:)/;
 
-/** The option that all exports have. */
-export const levelShape = {
+/** The options that all exports have. */
+export const exportShape = {
   level: z.enum(SCHEMA_LEVELS).optional(),
+  resolve: aFunction<ResolveInstance>().optional(),
 } satisfies FieldsOf<ExportOptions>;
 
 /**
@@ -55,13 +62,13 @@ export const levelShape = {
  */
 export function exportTools(
   input: ExportInput,
-  level: SchemaLevel | undefined,
+  options: ExportOptions,
   rule = EVERY_NAME,
   reserved: readonly string[] = [],
 ): ExportedTools {
   const byName = new Map<string, Omit<ExportedTool, 'name'>>();
   for (const member of membersOf(input)) {
-    for (const tool of toolsOf(member, level)) {
+    for (const tool of toolsOf(member, options)) {
       const { name } = tool.entry;
       const before = byName.get(name);
       if (before !== undefined && before.entry !== tool.entry) {
@@ -93,12 +100,12 @@ function membersOf(input: unknown): Iterable<unknown> {
   );
 }
 
-function toolsOf(member: unknown, level: SchemaLevel | undefined): Omit<ExportedTool, 'name'>[] {
+function toolsOf(member: unknown, { level, resolve }: ExportOptions): Omit<ExportedTool, 'name'>[] {
   const selected = isSelected(member) ? member : undefined;
   if (selected !== undefined && level === undefined)
     return [{ entry: selected.entry, level: selected.level, rendered: selected.rendered }];
   const given = selected?.entry ?? member;
-  const entries = isEntry(given) ? [given] : findDefinitions(given).map(entryOf);
+  const entries = isEntry(given) ? [given] : findDefinitions(given, { resolve }).map(entryOf);
   return entries.map((entry) => {
     const shown = level ?? highestLevel(entry);
     return { entry, level: shown, rendered: renderTool(entry, shown) };

@@ -3,7 +3,12 @@ import { Priority } from '../../core/enums.js';
 import { aFunction, checkOptions, type FieldsOf } from '../../core/options.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { objectSchema, type ObjectSchema } from '../schema/object-schema.js';
-import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
+import {
+  exportTools,
+  exportShape,
+  type ExportInput,
+  type ExportOptions,
+} from './exported-tools.js';
 import {
   fieldOf,
   objectsIn,
@@ -56,7 +61,7 @@ interface AnthropicOptions extends ExportOptions {
 }
 
 const schema = z.strictObject({
-  ...levelShape,
+  ...exportShape,
   deferLoading: z
     .union(
       [z.boolean(), z.number().int().min(0), aFunction<(entry: ToolEntry) => boolean>()],
@@ -86,14 +91,14 @@ export function toAnthropicTools(
   input: ExportInput,
   options: AnthropicOptions = {},
 ): ModelTools<AnthropicTool | AnthropicToolSearch, AnthropicMessage> {
-  const { level, deferLoading, toolSearch, cacheControl } = checkOptions(
+  const { level, resolve, deferLoading, toolSearch, cacheControl } = checkOptions(
     schema,
     options,
     'options of the export to Anthropic',
   );
   const exported = exportTools(
     input,
-    level,
+    { level, resolve },
     FUNCTION_NAME_RULE,
     Object.values(SEARCHES).map(({ name }) => name),
   );

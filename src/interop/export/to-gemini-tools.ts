@@ -4,7 +4,12 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { geminiParts } from './result-content.js';
-import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
+import {
+  exportTools,
+  exportShape,
+  type ExportInput,
+  type ExportOptions,
+} from './exported-tools.js';
 import {
   fieldOf,
   objectsIn,
@@ -55,7 +60,7 @@ type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & {
 };
 
 const optionsSchema = z.strictObject({
-  ...levelShape,
+  ...exportShape,
   schema: z.enum(['openapi', 'json-schema']).default('openapi'),
 } satisfies FieldsOf<GeminiOptions>);
 
@@ -69,8 +74,12 @@ const optionsSchema = z.strictObject({
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): GeminiTools {
-  const { level, schema } = checkOptions(optionsSchema, options, 'options of the export to Gemini');
-  const exported = exportTools(input, level, GEMINI_NAME_RULE);
+  const { level, resolve, schema } = checkOptions(
+    optionsSchema,
+    options,
+    'options of the export to Gemini',
+  );
+  const exported = exportTools(input, { level, resolve }, GEMINI_NAME_RULE);
   const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
     const parameters =
       schema === 'openapi'

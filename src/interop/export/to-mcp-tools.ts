@@ -8,7 +8,12 @@ import { TOOL_FIELDS } from '../../tool/tool-fields.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { exportTools, levelShape, type ExportInput, type ExportOptions } from './exported-tools.js';
+import {
+  exportTools,
+  exportShape,
+  type ExportInput,
+  type ExportOptions,
+} from './exported-tools.js';
 
 /** An object schema as `tools/list` wants it. */
 type McpSchema = { type: 'object'; [keyword: string]: unknown };
@@ -25,7 +30,7 @@ export interface McpTool {
   _meta: Record<string, unknown>;
 }
 
-const schema = z.strictObject(levelShape);
+const schema = z.strictObject(exportShape);
 
 /**
  * Returns the tools as an MCP server lists them, with all four annotations.
@@ -39,8 +44,8 @@ export function toMcpTools(
   input: ExportInput,
   options: ExportOptions = {},
 ): McpTool[] & { readonly tools: McpTool[] } {
-  const { level } = checkOptions(schema, options, 'options of the export to MCP');
-  const tools = exportTools(input, level).tools.map(({ entry, rendered }): McpTool => {
+  const checked = checkOptions(schema, options, 'options of the export to MCP');
+  const tools = exportTools(input, checked).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
     const { title } = annotations;
     const outputSchema = outputOf(entry);

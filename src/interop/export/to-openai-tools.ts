@@ -15,7 +15,7 @@ import {
 } from '../schema/walk-schema.js';
 import {
   exportTools,
-  levelShape,
+  exportShape,
   type ExportedTool,
   type ExportedTools,
   type ExportInput,
@@ -71,7 +71,7 @@ interface OpenAIOptions extends ExportOptions {
 }
 
 const schema = z.strictObject({
-  ...levelShape,
+  ...exportShape,
   api: z.enum(['chat', 'responses']).default('chat'),
   strict: z.boolean().default(false),
   maxDescription: z.number().min(1).or(z.literal(Infinity)).default(1_024),
@@ -100,12 +100,12 @@ export function toOpenAITools(
 ):
   | ModelTools<OpenAIChatTool, OpenAIChatMessage>
   | ModelTools<OpenAIResponsesTool, OpenAIResponsesMessage> {
-  const { api, strict, maxDescription, level } = checkOptions(
+  const { api, strict, maxDescription, level, resolve } = checkOptions(
     schema,
     options,
     'options of the export to OpenAI',
   );
-  const exported = exportTools(input, level, FUNCTION_NAME_RULE);
+  const exported = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const functions = exported.tools.map((tool) => ({
     name: tool.name,
     description: limitText(tool.rendered.description, maxDescription),

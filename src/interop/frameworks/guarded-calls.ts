@@ -18,7 +18,7 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { levelShape, type ExportOptions } from '../export/exported-tools.js';
+import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
 /** The caller of a call; the executor itself knows what the conversation has read. */
 type CallFrame = Omit<CallContext, 'flow'>;
@@ -73,7 +73,7 @@ export const frameworkSchema = z.strictObject({
     conversationId: name,
     mode: z.enum(POLICY_MODES).optional(),
   },
-  ...levelShape,
+  ...exportShape,
   executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'decide'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
   store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),

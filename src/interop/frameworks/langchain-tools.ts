@@ -83,12 +83,12 @@ export async function toLangChainTools(
   input: ExportInput,
   options: LangChainOptions,
 ): Promise<LangChainTool[]> {
-  const { executor, confirm, level, ...rest } = checkOptions(
+  const { executor, confirm, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
     'options of the export to LangChain',
   );
-  const { tools } = exportTools(input, level, FUNCTION_NAME_RULE);
+  const { tools } = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
   const calls = new GuardedCalls(executor);
   const frame = framing(rest);

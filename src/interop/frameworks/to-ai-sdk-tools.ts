@@ -181,7 +181,7 @@ export function toAISDKTools(
   input: ExportInput,
   options: AISDKOptions = {},
 ): Record<string, AISDKTool> {
-  const { executor, policy, progress, store, level, ...rest } = checkOptions(
+  const { executor, policy, progress, store, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
     'options of the export to the AI SDK',
@@ -191,7 +191,7 @@ export function toAISDKTools(
   const calls = executor && new GuardedCalls(executor, policy);
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
-  for (const exported of exportTools(input, level, FUNCTION_NAME_RULE).tools) {
+  for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
     const inputs = new CheckedInputs(entry);
     const read = new ReadResults();

@@ -72,12 +72,13 @@ export function toOpenAIAgentsTools(
     policy,
     store = new MemoryStateStore(),
     level,
+    resolve,
     ...rest
   } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
   const calls = new GuardedCalls(executor, policy);
   const asked = new AskedCalls(store, 'openai-agents');
   const frame = framing(rest);
-  return exportTools(input, level, FUNCTION_NAME_RULE).tools.map((tool) =>
+  return exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools.map((tool) =>
     toTool(tool, calls, asked, frame),
   );
 }
