@@ -26,7 +26,7 @@ import {
  */
 export type ToolSource =
   | ToolDefinition
-  | Constructor<unknown>
+  | (new (...args: never[]) => unknown)
   | (object & {
       readonly prototype?: never;
       readonly [Symbol.iterator]?: never;

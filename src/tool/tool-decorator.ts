@@ -34,11 +34,12 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
 > {
   <This, Method extends Execute<In, Out, never>>(
     method: Method,
-    context: ClassMethodDecoratorContext<This, Method>,
+    // `keyof` leaves out methods that TypeScript knows as private.
+    context: ClassMethodDecoratorContext<This, Method> & { readonly name: keyof This },
   ): void;
-  <Method extends Execute<In, Out, never>>(
-    target: object,
-    key: string | symbol,
+  <Target extends object, Method extends Execute<In, Out, never>>(
+    target: Target,
+    key: keyof Target,
     descriptor: TypedPropertyDescriptor<Method>,
   ): void;
 }
@@ -149,7 +150,7 @@ export function toolClass<In, Out, Manual>(
 }
 
 /** A class, of which only the name is of interest. */
-export type AnyClass = Constructor<unknown> & { readonly name: string };
+type AnyClass = Constructor<unknown> & { readonly name: string };
 
 /** Refuses a decorator above one that registered the class: it would come too late. */
 export function assertUnregistered(decorator: string, target: object): void {

@@ -173,7 +173,7 @@ export interface ToolOptions<
    */
   readonly preview?: (
     input: InputOf<In>,
-    context: ToolContext<Context>,
+    context: ToolContext<NoInfer<Context>>,
   ) => string | Preview | undefined | Promise<string | Preview | undefined>;
   /** Tools and categories whose cached results a call makes stale. @default none */
   readonly invalidates?: readonly string[];
@@ -182,9 +182,9 @@ export interface ToolOptions<
   /**
    * Returns the part of the call's context that an answer depends on, as plain data: answers are reused for equal
    * arguments, principal and key. Without it they belong to the conversation and the whole `context.context`.
-   * `undefined` keeps no answer of the call.
+   * `undefined` keeps no answer of the call. Write it after `execute`, whose type says what the context is.
    */
-  readonly cacheKey?: (input: InputOf<In>, context: ToolContext<Context>) => unknown;
+  readonly cacheKey?: (input: InputOf<In>, context: ToolContext<NoInfer<Context>>) => unknown;
   /** Bytes of text that models read of a result, from 1,024; beyond it they read the beginning, the end and the size. @default the executor's */
   readonly maxResultBytes?: number;
   /** The cost of one call, in the unit of the `cost` of budgets. @default the rank (0–3) of `costTier` */

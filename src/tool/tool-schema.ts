@@ -34,14 +34,21 @@ export interface JsonSchema {
 /** The input or output schema of a tool: zod, another Standard Schema with JSON Schema, or plain JSON Schema. */
 export type ToolSchema = StandardSchema<unknown> | JsonSchema;
 
-/** The type that `execute` receives: the schema's parsed output, or anything for plain JSON Schema. */
-export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer Types } }
-  ? NonNullable<Types> extends { readonly output: infer Output }
-    ? Output
-    : unknown
-  : // Plain JSON Schema says nothing to the compiler, and `unknown` would refuse every annotated parameter.
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    any;
+/**
+ * The type that `execute` receives: the schema's parsed output, or anything for plain JSON Schema.
+ *
+ * The first condition is that of `z.infer`, so that a function that is generic in its schema may use either.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type InputOf<S> = S extends { _zod: { output: any } }
+  ? S['_zod']['output']
+  : S extends { readonly '~standard': { readonly types?: infer Types } }
+    ? NonNullable<Types> extends { readonly output: infer Output }
+      ? Output
+      : unknown
+    : // Plain JSON Schema says nothing to the compiler, and `unknown` would refuse every annotated parameter.
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any
+      any;
 
 /**
  * The type that a schema accepts before parsing: for an output schema, what `execute` may return.

@@ -92,7 +92,7 @@ export function toolkit(
         );
       tool(options)(
         prototype,
-        name,
+        name as never,
         descriptor as TypedPropertyDescriptor<Execute<unknown, unknown, never>>,
       );
     }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { loadTools } from '../../src/load.js';
 import { cli } from '../cli/command-line.js';
+import { program } from '../programs.js';
 
 const toolText = (name: string) =>
   `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => '${name}' })`;
@@ -56,7 +57,7 @@ describe('loadTools', () => {
   it('keeps the resolver of an exported registry, also for a class of another file that needs its container', async () => {
     const cwd = cli.project({
       'place.ts': `DEFINE @tool({ name: 'place', description: 'Says where', inputSchema: {} }) export class Place { constructor(readonly name: string) {} execute(): string { return this.name; } }`,
-      'registry.ts': `import { ToolMetadataRegistry } from 'tooldex'; import { Place } from './place.ts'; export const registry = new ToolMetadataRegistry({ resolve: async () => new Place('Bern') }); registry.register(Place);`,
+      'registry.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Place } from './place.ts'; export const registry = new ToolMetadataRegistry({ resolve: async () => new Place('Bern') }); registry.register(Place);`,
     });
     const { tools, problems } = await loadTools('*.ts', { cwd });
     expect(problems).toEqual([]);

@@ -1,4 +1,4 @@
-import { AccessMode, ok, tool, toolkit, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
+import { AccessMode, metadataOf, ok, tool, toolkit, ToolMetadataRegistry, type InputOf, type ToolContext } from 'tooldex';
 import { Forecast, ForeignPlace, JsonPlace, Place } from './schemas.js';
 
 const options = { name: 'forecast', description: 'Tells the weather', inputSchema: Place } as const;
@@ -72,7 +72,7 @@ export class Toolkit {
   }
 }
 new ToolMetadataRegistry().registerAll([Fits, new TakesNothing('key'), AnsweredByOthers, Toolkit, new Toolkit()]);
-// @ts-expect-error its constructor requires an argument
+// A container may know what its constructor takes.
 new ToolMetadataRegistry().register(TakesNothing);
 
 // @ts-expect-error city is a string
@@ -128,6 +128,40 @@ export class StaticExecute {
 export class PrivateExecute {
   private execute() {}
 }
+
+export class PrivateMethod {
+  // @ts-expect-error nobody outside could call it
+  @tool(options)
+  private find(_: { city: string }) {
+    return 1;
+  }
+
+  find2() {
+    return this.find({ city: '' });
+  }
+}
+
+@(new ToolMetadataRegistry().tool(options))
+export class RegistersItself {
+  execute({ city }: { city: string }) {
+    return city;
+  }
+}
+
+// @ts-expect-error zip is not in the schema
+@(new ToolMetadataRegistry().tool(options))
+export class RegistersMore {
+  execute({ zip }: { zip: string }) {
+    return zip;
+  }
+}
+
+const withContainer = new ToolMetadataRegistry({ resolve: async (Class, call) => [new Class(), call?.toolName] });
+withContainer.register(Fits, { prefix: 'eu_' });
+// @ts-expect-error the prefix is text
+withContainer.register(Fits, { prefix: 1 });
+const [ofFits] = metadataOf(Fits);
+void [ofFits?.name, ofFits?.declaredOn, ofFits?.method, ofFits?.static];
 
 // @ts-expect-error zip is not in the schema of another library either
 @tool({ ...options, inputSchema: ForeignPlace })
@@ -221,8 +255,6 @@ const called: string = new Called('celsius').execute({ city: 'Rome', days: 1 });
 const known: readonly string[] = Called.units;
 new ToolMetadataRegistry().register(new Called('celsius'));
 void [called, known];
-// @ts-expect-error its constructor requires an argument
-new ToolMetadataRegistry().register(Called);
 // @ts-expect-error unit is a string
 new Called(7);
 // @ts-expect-error city is a string

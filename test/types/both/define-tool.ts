@@ -183,3 +183,26 @@ void forecast.execute?.({ city: 'Rome', days: 2 }, {});
 void forecast.execute?.({ days: 2 }, {});
 // @ts-expect-error definitions are frozen
 forecast.name = 'other';
+
+// Behind execute, the other functions of a call know the context that it needs.
+defineTool({
+  ...basics,
+  inputSchema: Place,
+  accessMode: 'readonly',
+  execute: ({ city }, { context }: ToolContext<App>) => context.db.find(city),
+  cacheKey: ({ city }, { context }) => {
+    assertType<Equal<typeof context, App>>();
+    return city;
+  },
+  preview: (_, { context }) => {
+    assertType<Equal<typeof context, App>>();
+    return undefined;
+  },
+});
+
+// A factory may be generic in its schema, and write z.infer.
+function fromSchema<T extends z.ZodObject>(schema: T, run: (input: z.infer<T>) => string) {
+  defineTool({ ...basics, inputSchema: schema, execute: (input: z.infer<T>) => run(input) });
+  return defineTool({ ...basics, inputSchema: schema, execute: (input) => run(input) });
+}
+void fromSchema(Place, ({ city }) => city);

@@ -27,9 +27,8 @@ const sources: readonly ToolSource[] = [zodTool, Optional, new Toolkit('key')];
 registry.registerAll(new Set(sources));
 registry.register(registry.require('forecast').definition, { replace: true });
 registry.register(new Toolkit('key') as object);
-// @ts-expect-error the constructor requires an argument: register an instance
+// A container may know what the constructor takes.
 registry.register(Toolkit);
-// @ts-expect-error in a list too
 registry.registerAll([zodTool, Toolkit]);
 // @ts-expect-error an abstract class cannot be constructed
 registry.register(Unfinished);
