@@ -138,6 +138,13 @@ const FIELD_OF: ReadonlyMap<string, string> = new Map([
   ['capability', 'capabilities'],
 ]);
 
+/** Returns the scopes that a tool requires and its caller lacks. */
+export function missingScopes({ auth }: ToolEntry, scopes: readonly string[]): readonly string[] {
+  return auth?.required === true
+    ? (auth.scopes ?? []).filter((scope) => !scopes.includes(scope))
+    : [];
+}
+
 /** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
 export function isAvailable(entry: ToolEntry): boolean {
   return unavailableReason(entry) === undefined;

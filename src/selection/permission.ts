@@ -1,5 +1,10 @@
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import { compileFilter, isAvailable, type ToolFilter } from '../registry/tool-filter.js';
+import {
+  compileFilter,
+  isAvailable,
+  missingScopes,
+  type ToolFilter,
+} from '../registry/tool-filter.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { DropReason } from './selection.js';
 import type { SelectionLimits } from './selection-request.js';
@@ -17,14 +22,14 @@ export type Permission = (entry: ToolEntry) => Refusal | undefined;
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
- * Compiles limits, in their order of precedence: exclusion, availability, then danger, access, cost and the filter.
+ * Compiles limits, in their order of precedence: exclusion, availability, scopes, then danger, access, cost and the filter.
  *
  * A permission is for one answer: it asks about each tool once, so that an availability check that changes its result
  * does not make the answer contradict itself, and it takes names as the registry has them now.
  */
 export function compilePermission(
   registry: ToolMetadataRegistry,
-  { exclude = [], maxDanger, maxCostTier, accessModes, filter }: Limits,
+  { exclude = [], scopes, maxDanger, maxCostTier, accessModes, filter }: Limits,
 ): Permission {
   // By own names: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
@@ -46,6 +51,13 @@ export function compilePermission(
     const passes = compileFilter(condition);
     tests.push((entry) => (passes(entry) ? undefined : { reason, explanation: explain(entry) }));
   };
+  if (scopes !== undefined)
+    tests.push((entry) => {
+      const missing = missingScopes(entry, scopes);
+      return missing.length === 0
+        ? undefined
+        : { reason: 'scopes', explanation: `the caller lacks ${missing.join(', ')}` };
+    });
   if (maxDanger !== undefined)
     condition(
       'danger',

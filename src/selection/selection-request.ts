@@ -22,6 +22,8 @@ export type Ranking = readonly {
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */
   readonly exclude?: readonly string[];
+  /** The scopes that the caller has: tools whose `auth` requires others are not offered. @default not compared */
+  readonly scopes?: readonly string[];
   /** The maximum danger level. @default all */
   readonly maxDanger?: DangerLevel;
   /** The maximum cost tier. @default all */
@@ -64,6 +66,7 @@ const label = () => z.string().transform(normalizeLabel).optional();
 
 export const limitsShape = () => ({
   exclude: names(),
+  scopes: z.array(z.string()).optional(),
   maxDanger: z.enum(DangerLevel).optional(),
   maxCostTier: z.enum(CostTier).optional(),
   accessModes: z.array(z.enum(AccessMode)).optional(),

@@ -38,6 +38,7 @@ export interface Selection {
     readonly reason:
       | 'unknown'
       | 'excluded'
+      | 'scopes'
       | 'unavailable'
       | 'filter'
       | 'danger'

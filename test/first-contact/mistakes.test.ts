@@ -146,12 +146,12 @@ const THROWN: readonly (readonly [
   [
     'register(tool, tool)',
     () => js.empty().register(read, read),
-    'Expected { replace } or nothing as the second argument, got an object. Register several tools with registerAll([…]).',
+    'Expected { replace, prefix } or nothing as the second argument, got an object. Register several tools with registerAll([…]).',
   ],
   [
     'register(tool, { override })',
     () => js.empty().register(read, { override: true }),
-    'Expected { replace } or nothing',
+    'Expected { replace, prefix } or nothing',
   ],
   [
     'register(tool) twice',

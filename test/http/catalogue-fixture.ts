@@ -42,6 +42,7 @@ export function sampleTree(): ManifestTree {
         danger_level: 'critical',
         cost_tier: 'free',
         safety_level: 'high',
+        metadata: { team: 'billing', floor: 3 },
       }),
     ],
     'personas/Atlas/functions.json': [

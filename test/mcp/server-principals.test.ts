@@ -209,7 +209,7 @@ describe('a session', () => {
 });
 
 describe('a server with verify', () => {
-  it('knows the principal and the scopes of each call, in both eras, and goes by the scopes of tools', async () => {
+  it('knows the principal and the scopes of each call, in both eras, and serves tools only to those who have their scopes', async () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
@@ -239,7 +239,9 @@ describe('a server with verify', () => {
       await ada.call('whoami');
       await eve.call('whoami');
       expect(textOf(await ada.call('upload'))).toBe('uploaded');
-      expect(textOf(await eve.call('upload'))).toContain('needs the scopes files:write');
+      await expect(eve.call('upload')).rejects.toThrow(/upload/);
+      expect((await eve.tools()).map(({ name }) => name)).not.toContain('upload');
+      expect((await ada.tools()).map(({ name }) => name)).toContain('upload');
       await expect(
         overHttp(url, kind, {}, { authorization: 'Bearer token-of-nobody' }),
       ).rejects.toThrow();

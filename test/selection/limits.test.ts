@@ -22,6 +22,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ['excluded', {}, { exclude: ['wanted'] }],
     ['unavailable', { available: () => false }, {}],
     ['unavailable', { available: throwing }, {}],
+    ['scopes', { auth: { required: true, scopes: ['files:write'] } }, { scopes: ['files:read'] }],
     ['danger', { dangerLevel: 'high' }, { maxDanger: 'medium' }],
     [
       'access',

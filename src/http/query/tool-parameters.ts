@@ -66,9 +66,33 @@ function filterParameter(
   };
 }
 
+const OWN_METADATA: Parameter<readonly [key: string, value: string]> = {
+  ...text(
+    'A field of the metadata that authors give their tools, as `team=billing`; any of the same field, and all fields.',
+  ),
+  expected: 'a field and its value, such as team=billing',
+  read: (value) => {
+    const [, key, given] = /^([^=]+)=(.+)$/s.exec(value) ?? [];
+    return key === undefined || given === undefined ? undefined : [key, given];
+  },
+};
+
+/** Returns the wanted values of each field: the text, and what it is as JSON. */
+function ownMetadata(asked: Asked): Pick<ToolFilter, 'metadata'> {
+  const fields = asked.all<readonly [string, string]>('metadata');
+  if (fields === undefined) return {};
+  const metadata: Record<string, unknown[]> = {};
+  for (const [key, value] of fields) {
+    (metadata[key] ??= []).push(value);
+    if (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(value)) metadata[key].push(JSON.parse(value));
+  }
+  return { metadata };
+}
+
 /** The parameters that narrow tools down. */
 export const TOOL_FILTER_PARAMETERS: readonly (readonly [string, Parameter])[] = [
   ...CONDITIONS.map(({ param, parameter }) => [param, parameter] as const),
+  ['metadata', OWN_METADATA],
   ['available', AVAILABLE],
   ['requires_approval', trueOrFalse('Whether calls need approval.')],
   ['health', oneOf(HEALTH_LEVELS, 'How the last calls went; any of these.')],
@@ -83,7 +107,7 @@ interface WantedTools {
 }
 
 export function wantedTools(asked: Asked): WantedTools {
-  const filter: ToolFilter = given(asked, undefined);
+  const filter: ToolFilter = { ...given(asked, undefined), ...ownMetadata(asked) };
   const needsApproval = asked.one<boolean>('requires_approval');
   const levels = asked.all<HealthLevel>('health');
   return {

@@ -54,7 +54,7 @@ export class Connection {
     this.#lasts = lasts;
     const instructions = [
       options.instructions,
-      tools.isSearched(staticPersona(options)) ? INSTRUCTIONS : undefined,
+      tools.isSearched(staticCaller(options)) ? INSTRUCTIONS : undefined,
     ]
       .filter((each) => each !== undefined)
       .join('\n\n');
@@ -73,7 +73,7 @@ export class Connection {
     this.server.setRequestHandler(
       'tools/call',
       ({ params: { name, arguments: input = {} } }, request) => {
-        if (!tools.isSearched(this.#personaOf(request)))
+        if (!tools.isSearched(this.#contextOf(request)))
           return this.#callTool(name, input, request);
         return name === FIND_TOOLS
           ? this.#find(input, request)
@@ -90,7 +90,7 @@ export class Connection {
   }
 
   #list(cursor: string | undefined, request: ServerContext): ListToolsResult {
-    const page = this.#parts.tools.page(this.#found, cursor, this.#personaOf(request));
+    const page = this.#parts.tools.page(this.#found, cursor, this.#contextOf(request));
     if (page === undefined)
       throw this.#invalid(
         'Expected a cursor that a page of this list gave, got another. List the tools from the start.',
@@ -105,7 +105,7 @@ export class Connection {
   ): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls } = this.#parts;
     const context = this.#contextOf(request);
-    const entry = tools.find(name, context.persona);
+    const entry = tools.find(name, context);
     if (entry === undefined)
       throw this.#invalid(
         `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
@@ -123,7 +123,7 @@ export class Connection {
       return errorResult(
         `Expected { name, input }, with the name of a tool and an object of arguments; got others.`,
       );
-    if (this.#parts.tools.find(name, this.#personaOf(request)) === undefined)
+    if (this.#parts.tools.find(name, this.#contextOf(request)) === undefined)
       return errorResult(
         `Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`,
       );
@@ -133,7 +133,7 @@ export class Connection {
   /** Finds tools. It only shows what lists show, so no policy is asked. */
   async #find(input: unknown, request: ServerContext): Promise<CallToolResult> {
     const { tools } = this.#parts;
-    const finder = tools.finderFor(this.#personaOf(request));
+    const finder = tools.finderFor(this.#contextOf(request));
     const checked = await checkInput(finder, input);
     if (!checked.ok) return errorResult(checked.error.message);
     const find = finder.definition.execute as (
@@ -173,10 +173,6 @@ export class Connection {
 
   #contextOf(request: ServerContext): RequestContext {
     return contextOf(this.#parts, request, this.server.getClientVersion());
-  }
-
-  #personaOf(request: ServerContext): string | undefined {
-    return this.#contextOf(request).persona;
   }
 
   #canAsk(request: ServerContext): boolean {
@@ -241,9 +237,12 @@ function givenContext(
     : { ...usual, ...context, ...verified };
 }
 
-/** Returns the persona of all requests; `undefined` where each may have its own. */
-function staticPersona({ context, persona }: CheckedServerOptions): string | undefined {
-  return (typeof context === 'object' ? context.persona : undefined) ?? persona;
+/** Returns what is known of the caller of every request. */
+function staticCaller({ context, persona }: CheckedServerOptions): RequestContext {
+  return {
+    ...(persona === undefined ? {} : { persona }),
+    ...(typeof context === 'object' && context),
+  };
 }
 
 /**

@@ -9,7 +9,8 @@ import {
   type NameCodec,
 } from '../../interop/export/name-codec.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
-import { compileFilter, isAvailable } from '../../registry/tool-filter.js';
+import { compileFilter, isAvailable, missingScopes } from '../../registry/tool-filter.js';
+import type { CallContext } from '../../safety/calls.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
 import { definitionOf, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
@@ -28,6 +29,9 @@ const CallToolInput = z.object({
     .describe('The arguments of that tool, as its input schema says'),
 });
 
+/** Whose list it is. */
+type Caller = Pick<CallContext, 'persona' | 'scopes'>;
+
 /** One page of the list of tools. */
 interface ToolPage {
   readonly tools: Tool[];
@@ -41,7 +45,7 @@ interface ToolPage {
  * find others, what a connection has found so far, and `call_tool` to call any by name: not every client asks for the
  * list again when it has changed, and a client of the 2026 protocol over HTTP has no connection that could remember.
  *
- * A tool with a list of personas exists for these only. Names are those of function calls (`mcp.files.read` is
+ * A tool with a list of personas exists for these only, and one with required scopes for callers who have them. Names are those of function calls (`mcp.files.read` is
  * `mcp__files__read`), unless `names` is 'original'; a call may also name a tool as the registry does, or by an alias.
  */
 export class ServedTools {
@@ -68,27 +72,27 @@ export class ServedTools {
     );
   }
 
-  /** Returns a tool that is served to a persona by its name or alias, listed or not. */
-  find(name: string, persona: string | undefined): ToolEntry | undefined {
+  /** Returns a tool that is served to a caller by its name or alias, listed or not. */
+  find(name: string, caller: Caller): ToolEntry | undefined {
     const entry = this.#registry.get(this.ownName(name));
-    return entry !== undefined && this.#isServed(entry, persona) ? entry : undefined;
+    return entry !== undefined && this.#isServed(entry, caller) ? entry : undefined;
   }
 
-  /** Returns `find_tools` as a persona may use it: it finds what is served to it, and nothing else. */
-  finderFor(persona: string | undefined): ToolEntry {
+  /** Returns `find_tools` as a caller may use it: it finds what is served to them, and nothing else. */
+  finderFor(caller: Caller): ToolEntry {
     const ofOthers = [...this.#registry]
-      .filter(({ personaAllowlist }) => !allowsPersona(personaAllowlist, persona))
+      .filter((entry) => !isFor(entry, caller))
       .map(({ name }) => name);
     return ofOthers.length === 0 ? this.#finder : this.#finderWithout(ofOthers);
   }
 
-  /** Returns true when a persona's tools are found by search now. */
-  isSearched(persona: string | undefined): boolean {
+  /** Returns true when a caller's tools are found by search now. */
+  isSearched(caller: Caller): boolean {
     const { search, maxTools } = this.#options;
     if (search !== 'auto') return search;
     let count = 0;
     for (const entry of this.#registry)
-      if (this.#isServed(entry, persona) && ++count > maxTools) return true;
+      if (this.#isServed(entry, caller) && ++count > maxTools) return true;
     return false;
   }
 
@@ -112,12 +116,12 @@ export class ServedTools {
   page(
     found: ReadonlySet<string>,
     cursor: string | undefined,
-    persona: string | undefined,
+    caller: Caller,
   ): ToolPage | undefined {
     const after = cursor === undefined ? '' : nameIn(cursor);
     if (after === undefined) return undefined;
     const { pageSize } = this.#options;
-    const rest = this.#listed(found, persona)
+    const rest = this.#listed(found, caller)
       .filter(({ name }) => compareText(name, after) > 0)
       .sort((a, b) => compareText(a.name, b.name));
     const shown = rest.slice(0, pageSize);
@@ -146,8 +150,8 @@ export class ServedTools {
     return this.#codec.codec;
   }
 
-  #isServed(entry: ToolEntry, persona: string | undefined): boolean {
-    return this.#passes(entry) && allowsPersona(entry.personaAllowlist, persona);
+  #isServed(entry: ToolEntry, caller: Caller): boolean {
+    return this.#passes(entry) && isFor(entry, caller);
   }
 
   #finderWithout(exclude: readonly string[]): ToolEntry {
@@ -160,11 +164,11 @@ export class ServedTools {
     );
   }
 
-  #listed(found: ReadonlySet<string>, persona: string | undefined): readonly ToolEntry[] {
+  #listed(found: ReadonlySet<string>, caller: Caller): readonly ToolEntry[] {
     const usable = [...this.#registry].filter(
-      (entry) => this.#isServed(entry, persona) && isAvailable(entry),
+      (entry) => this.#isServed(entry, caller) && isAvailable(entry),
     );
-    if (!this.isSearched(persona)) return usable;
+    if (!this.isSearched(caller)) return usable;
     const own = [this.#finder, this.#caller];
     return [
       ...own,
@@ -187,6 +191,13 @@ export class ServedTools {
       ? tool
       : { ...tool, outputSchema };
   }
+}
+
+/** Returns true for a tool that a caller may know of; calls of all others would be denied. */
+function isFor(entry: ToolEntry, { persona, scopes = [] }: Caller): boolean {
+  return (
+    allowsPersona(entry.personaAllowlist, persona) && missingScopes(entry, scopes).length === 0
+  );
 }
 
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
