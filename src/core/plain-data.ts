@@ -127,3 +127,11 @@ export function describeValue(value: unknown): string {
   if (value instanceof Promise) return 'a promise';
   return 'an object';
 }
+
+/** Returns the same keys, in the same order, with other values; also where a key is `__proto__`. */
+export function mapValues<T>(
+  values: Readonly<Record<string, unknown>>,
+  map: (entry: [string, unknown]) => T,
+): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
+}

@@ -10,26 +10,12 @@ export const MAX_INPUT_BYTES = 262_144;
 /** The copies made here, with their sizes in bytes, so that a copy is not copied again. */
 const COPIES = new WeakMap<object, number>();
 
-/** A list or object that is being copied. */
-interface Frame {
-  readonly source: object;
-  readonly copy: unknown[] | Record<string, unknown>;
-  /** The keys of an object; missing for lists. */
-  readonly keys: readonly string[] | undefined;
-  readonly length: number;
-  next: number;
-  /** Records that a member was copied: the next ones are preceded by a comma. */
-  started: boolean;
-}
-
 /**
  * Returns a frozen deep copy of a call's input; no other code may read the input before.
  *
- * Everything is read once, so that what is checked, approved and executed is one and the same value, whatever getters,
- * proxies and shared references answer later. The copy equals `JSON.parse(JSON.stringify(input))`: members without a
- * value are dropped, −0 becomes 0, and `__proto__` is a key like any other. A missing input is `{}`.
- *
- * It ends early at the first bound that is passed, and does not recurse: no input is too deep, wide or circular for it.
+ * What is checked, approved and executed is one and the same value. The copy equals `JSON.parse(JSON.stringify(input))`:
+ * members without a value are dropped, −0 becomes 0, and `__proto__` is a key like any other. A missing input is `{}`.
+ * It ends at the first bound that is passed.
  *
  * @param maxBytes bytes of JSON text. @default 262144 (256 KiB)
  * @throws ToolError `LIMIT_EXCEEDED` beyond that, or for lists and objects nested more than 64 deep; `INVALID_INPUT`
@@ -38,77 +24,72 @@ interface Frame {
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
   const known = COPIES.get(input as object);
   if (known !== undefined && known <= maxBytes) return input as Json;
-  const stack: Frame[] = [];
-  let bytes = 0;
-  let refusal: ToolError | undefined;
+  let left = maxBytes;
+  const path: (string | number)[] = [];
 
-  function refuse(error: ToolError): never {
-    refusal = error;
-    throw error;
+  function spend(bytes: number): void {
+    left -= bytes;
+    if (left < 0) throw new Refusal(tooLarge(maxBytes));
   }
 
-  function spend(cost: number): void {
-    bytes += cost;
-    if (bytes > maxBytes) refuse(tooLarge(maxBytes));
+  function member(step: string | number, value: unknown): unknown {
+    path.push(step);
+    const copied = copy(value);
+    path.pop();
+    return copied;
   }
 
-  /** Returns the copy of a value; the members of lists and objects follow when their frame is processed. */
-  function enter(value: unknown): unknown {
+  function copy(value: unknown): unknown {
     if (typeof value === 'string') {
-      spend(jsonBytesOf(value, maxBytes - bytes));
+      spend(jsonBytesOf(value, left));
       return value;
     }
-    if (typeof value === 'number' && Number.isFinite(value)) {
-      spend(String(value === 0 ? 0 : value).length);
-      return value === 0 ? 0 : value;
-    }
-    if (value === null || typeof value === 'boolean') {
-      spend(value === false ? 5 : 4);
-      return value;
+    if (value === null || typeof value === 'boolean' || Number.isFinite(value)) {
+      const written = value === 0 ? 0 : value;
+      spend(String(written).length);
+      return written;
     }
     const isList = Array.isArray(value);
-    if (!isList && !isPlainObject(value)) return refuse(notPlain(value, stack));
-    if (stack.length >= MAX_DATA_DEPTH) refuse(tooDeep(stack));
-    const keys = isList ? undefined : Object.keys(value);
-    const length = keys?.length ?? (value as readonly unknown[]).length;
-    // A list of a billion holes must be refused before it is walked: every item takes at least one character and a
-    // comma.
-    if (isList && bytes + 2 * length > maxBytes) refuse(tooLarge(maxBytes));
+    if (!isList && !isPlainObject(value)) throw new Refusal(notPlain(path, value));
+    if (path.length >= MAX_DATA_DEPTH) throw new Refusal(tooDeep(path));
     spend(2);
-    const copy = isList ? [] : {};
-    stack.push({ source: value, copy, keys, length, next: 0, started: false });
-    return copy;
+    if (isList) {
+      const list: unknown[] = [];
+      // A list of a billion holes is refused before it is walked: every item takes a character and a comma.
+      spend(Math.max(0, value.length - 1));
+      if (value.length > left) spend(value.length);
+      for (let index = 0; index < value.length; index++) list.push(member(index, value[index]));
+      return Object.freeze(list);
+    }
+    const object = {};
+    let commas = 0;
+    for (const key of Object.keys(value)) {
+      const each = value[key];
+      if (each === undefined) continue;
+      spend(jsonBytesOf(key, left) + 1 + commas);
+      commas = 1;
+      addMember(object, key, member(key, each));
+    }
+    return Object.freeze(object);
   }
 
   try {
-    const copy = enter(input === undefined ? {} : input);
-    for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
-      const { source, keys, copy: target } = frame;
-      if (frame.next === frame.length) {
-        Object.freeze(target);
-        stack.pop();
-        continue;
-      }
-      const key = keys === undefined ? frame.next : keys[frame.next]!;
-      frame.next++;
-      const value = (source as Record<string | number, unknown>)[key];
-      if (typeof key === 'string' && value === undefined) continue;
-      if (frame.started) spend(1);
-      frame.started = true;
-      if (typeof key === 'string') {
-        spend(jsonBytesOf(key, maxBytes - bytes) + 1);
-        addMember(target as Record<string, unknown>, key, enter(value));
-      } else (target as unknown[]).push(enter(value));
+    const copied = copy(input === undefined ? {} : input);
+    if (typeof copied === 'object' && copied !== null) {
+      COPIES.set(copied, maxBytes - left);
+      SETTLED.add(copied);
     }
-    if (typeof copy === 'object' && copy !== null) {
-      COPIES.set(copy, bytes);
-      markSettled(copy);
-    }
-    return copy as Json;
+    return copied as Json;
   } catch (error) {
     // The message of whatever a getter or trap throws, even a ToolError, is the input's and not ours.
-    throw error === refusal ? error : notReadable(stack);
+    throw error instanceof Refusal
+      ? error.error
+      : invalidAt(path, expectedGot('data that can be read', 'a value that fails when it is read'));
   }
+}
+
+class Refusal {
+  constructor(readonly error: ToolError) {}
 }
 
 /** Adds a key without an assignment: one to `__proto__` would change the prototype instead. */
@@ -139,12 +120,6 @@ function jsonBytesOf(text: string, most: number): number {
 /** The characters with escapes of two characters: backspace, tab, line feed, form feed and carriage return. */
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
-function placeOf(stack: readonly Frame[]): Path {
-  return stack
-    .map(({ keys, next }) => (keys === undefined ? next - 1 : (keys[next - 1] ?? '')))
-    .slice(0, MAX_DATA_DEPTH);
-}
-
 function tooLarge(maxBytes: number): ToolError {
   return new ToolError(
     'LIMIT_EXCEEDED',
@@ -157,8 +132,8 @@ function tooLarge(maxBytes: number): ToolError {
   );
 }
 
-function tooDeep(stack: readonly Frame[]): ToolError {
-  const inside = formatPath(placeOf(stack).slice(0, 3));
+function tooDeep(path: Path): ToolError {
+  const inside = formatPath(path.slice(0, 3));
   return new ToolError(
     'LIMIT_EXCEEDED',
     expectedGot(
@@ -170,22 +145,18 @@ function tooDeep(stack: readonly Frame[]): ToolError {
   );
 }
 
-function notPlain(value: unknown, stack: readonly Frame[]): ToolError {
-  const path = placeOf(stack);
-  const message = expectedGot(
-    'plain data (text, finite numbers, booleans, null, lists, objects)',
-    describeField(path, value),
-  );
-  return new ToolError(
-    'INVALID_INPUT',
-    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
-    { details: { issues: [{ path, message }] } },
+function notPlain(path: Path, value: unknown): ToolError {
+  return invalidAt(
+    path,
+    expectedGot(
+      'plain data (text, finite numbers, booleans, null, lists, objects)',
+      describeField(path, value),
+    ),
   );
 }
 
-function notReadable(stack: readonly Frame[]): ToolError {
-  const path = placeOf(stack);
-  const message = expectedGot('data that can be read', 'a value that fails when it is read');
+function invalidAt(at: Path, message: string): ToolError {
+  const path = [...at];
   return new ToolError(
     'INVALID_INPUT',
     path.length === 0 ? message : `${formatPath(path)}: ${message}`,
@@ -195,11 +166,6 @@ function notReadable(stack: readonly Frame[]): ToolError {
 
 /** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */
 const SETTLED = new WeakSet<object>();
-
-/** Remembers a frozen value that consists only of plain data made here. */
-function markSettled(value: object): void {
-  SETTLED.add(value);
-}
 
 /** Returns true for a value that was frozen here and cannot answer differently the next time. */
 export function isSettled(value: unknown): boolean {
@@ -213,31 +179,8 @@ export function isSettled(value: unknown): boolean {
  * does not keep others from changing.
  */
 export function freezePlain<T>(value: T): T {
-  const waiting: unknown[] = [value];
-  const seen = new Set<unknown>();
-  let settled = true;
-  while (waiting.length > 0) {
-    const next = waiting.pop();
-    if (
-      typeof next !== 'object' ||
-      next === null ||
-      seen.has(next) ||
-      !(Array.isArray(next) || isPlainObject(next))
-    )
-      continue;
-    seen.add(next);
-    // A proxy that was frozen must answer with the data of its frozen target: the language holds it to that.
-    Object.freeze(next);
-    for (const key of Object.keys(next)) {
-      const property = Object.getOwnPropertyDescriptor(next, key);
-      settled &&= property !== undefined && 'value' in property;
-      const item: unknown =
-        property !== undefined && 'value' in property
-          ? property.value
-          : (next as Readonly<Record<string, unknown>>)[key];
-      if (typeof item === 'object' && item !== null) waiting.push(item);
-    }
-  }
-  if (settled && seen.has(value)) markSettled(value as object);
+  if (!(Array.isArray(value) || isPlainObject(value)) || SETTLED.has(value)) return value;
+  SETTLED.add(Object.freeze(value));
+  Object.values(value).forEach(freezePlain);
   return value;
 }

@@ -1,5 +1,5 @@
 import { regexes } from 'zod';
-import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
+import { cloneFrozen, isPlainObject, mapValues } from '../core/plain-data.js';
 import type { JsonSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
 
@@ -245,12 +245,4 @@ export function mapSchemas(
       BY_NAME.has(keyword) ? byName(value) : WITHIN.has(keyword) ? each(value) : value,
     ),
   );
-}
-
-/** Returns the same keys, in the same order, with other values; also where a key is `__proto__`. */
-export function mapValues<T>(
-  values: Readonly<Record<string, unknown>>,
-  map: (entry: [string, unknown]) => T,
-): Record<string, T> {
-  return Object.fromEntries(Object.entries(values).map((entry) => [entry[0], map(entry)]));
 }

@@ -226,6 +226,7 @@ describe('a tool with every option', () => {
       'fields',
       'health',
       'limit',
+      'metadata',
       'min_success_rate',
       'persona',
       'require_calls',

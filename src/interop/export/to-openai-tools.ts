@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
-import { isPlainObject } from '../../core/plain-data.js';
-import { mapSchemas, mapValues } from '../../tool/render-tool.js';
+import { isPlainObject, mapValues } from '../../core/plain-data.js';
+import { mapSchemas } from '../../tool/render-tool.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { noted, objectSchema, withoutKeys, type ObjectSchema } from '../schema/object-schema.js';
 import {

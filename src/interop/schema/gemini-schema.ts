@@ -1,5 +1,4 @@
-import { isPlainObject } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render-tool.js';
+import { isPlainObject, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { noted, objectSchema, withoutKeys } from './object-schema.js';
 import {

@@ -1,5 +1,4 @@
-import { canonicalJson, isPlainObject } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render-tool.js';
+import { canonicalJson, isPlainObject, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { asSchema, dereference, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
 

@@ -1,5 +1,4 @@
-import { isPlainObject, MAX_DATA_DEPTH } from '../../core/plain-data.js';
-import { mapValues } from '../../tool/render-tool.js';
+import { isPlainObject, MAX_DATA_DEPTH, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
 /** Returns the list of schemas under a keyword; empty when there is none. */
