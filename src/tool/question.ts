@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { checkOptions, milliseconds, once, text, type FieldsOf } from '../core/options.js';
+import {
+  anObject,
+  checkOptions,
+  milliseconds,
+  once,
+  text,
+  type FieldsOf,
+} from '../core/options.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { expectedGot, formatIssues } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
@@ -40,9 +47,11 @@ export interface Question {
   readonly form?: QuestionForm;
   /** The time for which an answer is awaited. */
   readonly timeoutMs?: number;
+  /** What else the tool said of the question, such as an input mask, for the program that shows it. */
+  readonly hints?: Readonly<Record<string, unknown>>;
 }
 
-/** The options of `askUser`. */
+/** The options of `askUser`. All others are hints for the program that shows the question; tooldex carries them along. */
 export interface AskUserOptions {
   /** The answers that are offered: texts, or values with their labels. @default any text is an answer */
   readonly choices?: readonly (
@@ -59,7 +68,11 @@ export interface AskUserOptions {
    * @default without end
    */
   readonly timeoutMs?: number;
+  /** A hint, any plain data. */
+  readonly [hint: string]: unknown;
 }
+
+type Known = Pick<AskUserOptions, 'choices' | 'multiple' | 'allowOther' | 'form' | 'timeoutMs'>;
 
 const FIELD_TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
 const formField = () =>
@@ -91,7 +104,7 @@ const choice = () =>
   );
 const OPTIONS = once(() =>
   z
-    .strictObject({
+    .looseObject({
       choices: z
         .array(choice())
         .min(1)
@@ -104,7 +117,7 @@ const OPTIONS = once(() =>
       allowOther: z.boolean().optional(),
       form: formField().optional(),
       timeoutMs: milliseconds().optional(),
-    } satisfies FieldsOf<AskUserOptions>)
+    } satisfies FieldsOf<Known>)
     .refine(
       ({ choices, multiple, allowOther, form }) =>
         form === undefined || (choices ?? multiple ?? allowOther) === undefined,
@@ -126,6 +139,7 @@ export const questionFields = () =>
     allowOther: z.boolean().optional(),
     form: formField().optional(),
     timeoutMs: z.number().min(0).optional(),
+    hints: anObject<Readonly<Record<string, unknown>>>().optional(),
   }) satisfies FieldsOf<Question>;
 
 /**
@@ -139,7 +153,11 @@ export function makeQuestion(
   if (options === undefined) return { question };
   if (Array.isArray(options))
     return { question, options: cloneFrozen(options as readonly string[]) };
-  const { choices, ...rest } = checkOptions(OPTIONS, options, 'options of a question');
+  const { choices, multiple, allowOther, form, timeoutMs, ...hints } = checkOptions(
+    OPTIONS,
+    options,
+    'options of a question',
+  );
   const offered = choices?.map((each) => ({
     value: valueOf(each),
     label: typeof each === 'string' ? each : (each.label ?? each.value),
@@ -147,7 +165,11 @@ export function makeQuestion(
   return cloneFrozen({
     question,
     ...(offered && { options: offered.map(({ value }) => value), choices: offered }),
-    ...rest,
+    ...(multiple !== undefined && { multiple }),
+    ...(allowOther !== undefined && { allowOther }),
+    ...(form !== undefined && { form }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(Object.keys(hints).length > 0 && { hints }),
   }) as Question;
 }
 

@@ -220,6 +220,9 @@ const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, 'requiresConsent'] as const),
   ['readonly', "accessMode: 'readonly'"],
   ['parallel', 'allowParallel'],
+  ['id', 'name'],
+  ['annotations', "accessMode: 'readonly'"],
+  ['retries', 'idempotencyKey'],
 ]);
 
 function hintFor(key: string, functions: readonly string[]): string {

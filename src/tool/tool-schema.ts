@@ -123,12 +123,17 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
   if (typeof toJson !== 'function') {
     throw new TypeError(
-      `a Standard Schema that carries JSON Schema ("~standard".jsonSchema), got one of ${describeValue(schema['~standard'].vendor)} without. Give plain JSON Schema instead`,
+      `a Standard Schema that carries JSON Schema ("~standard".jsonSchema), got one of ${describeValue(schema['~standard'].vendor)} without. ${CONVERTERS[schema['~standard'].vendor] ?? 'Give plain JSON Schema instead'}`,
     );
   }
   const json: unknown = toJson({ target: TARGET });
   return typeof json === 'object' && json !== null ? withoutDialect(json) : json;
 }
+
+/** What gives the schemas of a library their JSON Schema. */
+const CONVERTERS: Readonly<Record<string, string>> = {
+  valibot: 'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema',
+};
 
 function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
   return schema['~standard'].vendor === 'zod' && '_zod' in schema;

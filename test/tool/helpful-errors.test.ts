@@ -20,6 +20,16 @@ describe('a refusal', () => {
     [{ ...least, readOnly: true }, "Did you mean accessMode: 'readonly'?"],
     [{ ...least, readonly: true }, "Did you mean accessMode: 'readonly'?"],
     [{ ...least, parallel: true }, 'Did you mean "allowParallel"?'],
+    [{ ...least, name: undefined, id: 'a' }, 'Did you mean "name"?'],
+    [{ ...least, annotations: { readOnlyHint: true } }, "Did you mean accessMode: 'readonly'?"],
+    [{ ...least, retries: 2 }, 'Did you mean "idempotencyKey"?'],
+    [
+      {
+        ...least,
+        inputSchema: { '~standard': { version: 1, vendor: 'valibot', validate: () => ({}) } },
+      },
+      'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema.',
+    ],
     [{ ...least, parameters: {} }, 'Did you mean "inputSchema"?'],
     [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],

@@ -81,7 +81,6 @@ describe('the result helpers', () => {
     { choices: 'ab' },
     { multiple: true },
     { timeoutMs: 0 },
-    { timeout: 5 },
     'ab',
   ])('refuse %j as options of a question', (options) => {
     expect(() => askUser('Which?', options as never)).toThrow(

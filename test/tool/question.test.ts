@@ -157,6 +157,14 @@ describe('an answer', () => {
     );
   });
 
+  it('may come with hints for the program that shows the question: they are carried along', () => {
+    expect(question({ choices: ['a'], mask: '####', style: { danger: true } })).toMatchObject({
+      options: ['a'],
+      hints: { mask: '####', style: { danger: true } },
+    });
+    expect(question({ timeoutMs: 5 })).not.toHaveProperty('hints');
+  });
+
   it('that is refused is told what is taken', () => {
     expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({
       ok: false,
