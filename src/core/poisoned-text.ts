@@ -17,214 +17,97 @@ const SHORTEST = 12;
 /** Findings of one tool; a text full of them says no more. */
 const MOST = 8;
 
-/** A sentence tells the model what to do when it has a word of each group, in any order, and none that turns it into honest advice. */
-interface Steering {
-  readonly about: string;
-  readonly all: readonly [RegExp, ...RegExp[]];
-  readonly none?: RegExp;
-}
-
-/** Files with credentials; `config` and `known_hosts` have none. */
-const SECRET_FILES =
-  /\bid[_ ]rsa\b|\bid[_ ]ed25519\b|~\/\.ssh\b(?!\/(?:config|known_hosts))|\.aws\/credentials\b|\/etc\/(?:passwd|shadow)\b|\betc (?:passwd|shadow)\b|\bmcp\.json\b|\.netrc\b|\.npmrc\b|\.pgpass\b|\.gnupg\b|\.git-credentials\b|\.(?:ba|z)sh_history\b|\bclaude_desktop_config\b|\bssh (?:private )?keys?\b/i;
-const HANDING_OVER =
-  /\b(?:read|open|print|cat|list|load|look|take|fetch|send|pass|hand|includ|attach|collect|gather|forward|append|upload|submit|suppl|put|past|fill|hold|content|text of|copy|share|export|encode|grab|drop|insert|add|dump|extract|as (?:the|a|its) \w+)(?:e|y|ies|s|es|ed|ing)?\b/i;
-const TELLING =
-  /\b(?:tell|mention|inform|reveal|disclose?|notify|bother|alert|say|show|explain|report|notice|aware)(?:ing|s)?\b/i;
-const NOT = /\b(?:not|never|without|avoid|nothing|nobody|no need|refrain)\b|n['’]t\b/i;
-
 /** The ways to steer a model that were published, by what they are about; docs/lint.md names the sources. */
-const STEERINGS: readonly Steering[] = [
-  {
-    about: 'to keep something from the user',
-    all: [
-      NOT,
-      TELLING,
-      /\b(?:the|this) users?\b|\bto users\b|\b(?:in|of) your (?:answer|response|reply|summary)\b/i,
-      /\b(?:not|never|without|avoid|nothing|no need|refrain from|need)(?: \w+){0,3}? (?:to )?(?:tell|mention|inform|reveal|disclos|notify|bother|alert|say|about this|notice)|n['’]t (?:tell|mention|inform|reveal|disclose|notify|bother|alert|say)|\bnothing about\b/i,
-    ],
-    none: /\bunless\b|\busers? (?:did|has|have|do|does)(?: not|n['’]t) (?:mention|say|tell)/i,
-  },
-  {
-    about: 'to keep something from the user',
-    all: [
-      /\b(?:hid|conceal|secret|silent|covert|discreet|keep)(?:e|es|ing|ly)?\b/i,
-      /\bfrom (?:the )?users?\b|\bwithout (?:the |informing |telling )*users?\b|\bkeep (?:this|it|that)(?: \w+)? (?:a )?secret\b/i,
-    ],
-  },
-  {
-    about: 'to keep something from the user',
-    all: [
-      /\busers? (?:do|does|must|should|will|may|need)(?: not|n['’]t|es not| never) (?:\w+ ){0,2}?(?:know|notice|see|learn|find|hear|be (?:told|informed|aware))|\b(?:not|never|n['’]t) let (?:the |any )?(?:users?|anyone|anybody) (?:know|see|notice|find)|\b(?:not|never|n['’]t) make (?:the )?users? aware|\bbehind the user['’]?s?\b|\bwithout the user['’]s knowledge\b/i,
-    ],
-    none: /\b(?:if|when|unless|because)\b/i,
-  },
-  {
-    about: 'to keep something from the user',
-    all: [
-      /\b(?:not|n['’]t|never) (?:mention|reveal|disclose) (?:this|these|that|the) (?:tool|step|call|instruction|parameter|requirement|note|process|fact|rule|message)s?\b|\bleave (?:this|it|them|that) out of (?:your|the) (?:answer|response|reply|summary)\b|\bas if (?:this|the|it|nothing)\b[^.]{0,20}\b(?:never|not|had) happened/i,
-    ],
-  },
-  {
-    about: 'to leave other instructions aside',
-    all: [
-      /\b(?:ignor|disregard|forget|neglect|discard|abandon|no attention|set aside|void|null|obey|no longer|(?:not|stop|n['’]t|never) (?:follow|obey|apply|listen to|comply with|honou?r))(?:e|ed|s|ing)?\b/i,
-      /\b(?:instructions?|prompts?|guidelines|guardrails|directives|everything above|told before|rules (?:you|above)|restrictions|safety rules|obey the tool)\b/i,
-      /\b(?:your|you|system prompt|previous|prior|earlier|former|preceding|above|before|original|safety|given)\b/i,
-    ],
-  },
-  {
-    about: 'to leave other instructions aside',
-    all: [
-      /\b(?:override|bypass|supersede|replace)s?\b|\b(?:precedence|priority) over\b/i,
-      /\b(?:your|safety|previous|user['’]?s?|system) (?:\w+ )?(?:guidelines|guardrails|instructions|rules)\b|\byour (?:system )?prompt\b|\binstructions\b[^.]{0,20}\bthose of the (?:developer|user|operator|system)\b|\b(?:developer|operator)['’]s instructions\b/i,
-    ],
-  },
-  {
-    about: 'to leave other instructions aside',
-    all: [
-      /\b(?:guidelines|guardrails|safety rules|your (?:rules|instructions))\b[^.]{0,12}\b(?:do not|don['’]t|no longer) apply\b|\bfrom now on\b[^.]{0,20}\b(?:you|always|must|obey)\b|\b(?:new|updated|real|actual|true) (?:instructions|system prompt)\b[^.]{0,12}\b(?:follow|below|are|begin|start)\b/i,
-    ],
-  },
-  {
-    about: 'who the model is',
-    all: [
-      /\byou are now (?:an?|in|the)\b|\byou are (?:operating )?in (?:developer|debug|admin|god|unrestricted) mode\b|\bact as (?:an? )?(?:root|admin(?:istrator)?|unrestricted)\b|\bpretend (?:to be|that you are|you are)\b/i,
-    ],
-  },
-  {
-    about: 'to give away secrets',
-    all: [SECRET_FILES, HANDING_OVER],
-    none: /\b(?:never|not|such as|e\.g|path (?:of|to)|location of)\b/i,
-  },
-  {
-    about: 'to give away secrets',
-    all: [
-      /\.env\b|\bprivate keys?\b|\bcredentials\b|\bpasswords?\b|\b(?:api|access) (?:keys?|tokens?)\b|\bsecrets\b|\benvironment variables of\b|\b(?:files|documents|folders) (?:below|in|of|under) (?:the|your) home\b|\bhome (?:folder|directory)\b|\b(?:session|browser) cookies\b|\bcookies of\b|\boutput of `?(?:env|printenv|history)\b/i,
-      /\b(?:contents? of|output of|of (?:the|this) (?:user|computer|session)|all|every|everything|the user['’]s|of this (?:machine|session)|below|you (?:can|know)|(?:answer|reply|respond) with)\b/i,
-      /\b(?:send|pass|includ|attach|collect|gather|forward|append|upload|submit|suppl|paste|put|add|answer|reply|respond|goes into)(?:e|y|ies|ing)?\b/i,
-    ],
-    none: /^\W*(?:gets|lists|returns)\b|\b(?:not|never|avoid|without|instead|example)\b|n['’]t\b/i,
-  },
-  {
-    about: 'to give away the conversation',
-    all: [
-      /\b(?:(?:conversation|chat|message|dialog) (?:history|transcript|log)|transcript|system prompt|(?:conversation|chat|dialog(?:ue)?) so far|(?:this|our|the current|whole|entire|full) (?:conversation|chat|dialog(?:ue)?)|user (?:has )?(?:said|wrote|written|told)|(?:previous|earlier|prior|past) (?:user )?messages)\b/i,
-      /\b(?:full|entire|complete|whole|all|everything|every|verbatim|so far|word (?:by|for) word|previous|earlier|history)\b/i,
-      /\b(?:pass|put|giv|send|includ|attach|fill|append|forward|submit|suppl|need|call|provid|add|insert|write|take|all messages)(?:e|s|ing|y)?\b/i,
-    ],
-    none: /\b(?:returns?|not|never|avoid|without|retrieves?|gets?|lists?|fetch(?:es)?)\b/i,
-  },
-  {
-    about: 'to give away the conversation',
-    all: [
-      /\b(?:full|entire|complete|whole|all|everything|every)\b[^.]{0,30}\b(?:of|in|from) (?:this|our|the current) (?:chat|conversation|dialog(?:ue)?)\b/i,
-    ],
-  },
-  {
-    about: 'when to call it, whatever the task',
-    all: [
-      /\b(?:any|every|each|all)(?: (?:other|single|new|further|of the|shell|user))* (?:tools?|commands?|requests?|messages?|turns?|prompts?|conversations?|sessions?|chats?|tasks?|answers?|responses?|actions?|time the user|time any tool)\b|\banything else\b|\bbefore (?:\w+ ){1,2}anything\b|\b(?:by|of) another tool\b|\ba (?:conversation|session|chat) (?:starts|begins|is opened)\b|\b(?:once|when|after|upon|as soon as) (?:you (?:load|read|see|connect|discover)|(?:loading|reading|seeing|connecting)|this server)\b|\bregardless of (?:the (?:task|request)|what the user)\b/i,
-      /\b(?:before|prior to|first|start|beginning|whenever|when|always|must|have to|mandatory|regardless|as soon as|every time|each time|for every request)\b/i,
-      /\b(?:(?:call|run|use|load|invoke|consult|query|choose) this (?:tool|one|step)|consult this|this (?:tool|one) (?:must|has to|is to)|(?:call|run|invoke|load|consult) \w+ (?:immediately|first|again)|(?:call|invoke|run|use|consult)(?:ed|d)? (?:me|it|this|log|first)|(?:call|run|invoke|consult|pass|prepend) (?:it|`[^`]{1,60}`|log)|must (?:always )?be (?:called|run|used|invoked))\b|\bthis must be called\b|\bprepend\b|\bpass it\b|\b(?:call|invoke)\b[^.]{0,30}\bfirst\b/i,
-    ],
-    none: /\b(?:unless|if (?:you|the))\b/i,
-  },
-  {
-    about: 'what to do whatever the user says',
-    all: [
-      /\b(?:whatever|no matter what|regardless of what)\b[^.]{0,30}\bthe user\b[^.]{0,20}\b(?:asks?|says?|wants?|wishes|specif|requests?|told|gives?)/i,
-    ],
-  },
-  {
-    about: 'what to do whatever the user says',
-    all: [
-      /\b(?:all|any|every|each|outgoing|outbound)(?: \w+){0,2}? (?:e-?mails?|mails?|messages?|payments?|transfers?|orders?)\b/i,
-      /\b(?:must|should|ha(?:s|ve) to|needs? to|are to|is to)\b/i,
-      /\b(?:sent|forwarded|paid|copied|routed|go|copy|bcc|cc)\b/i,
-      /@|\b(?:first|proxy|account|always|address)\b/i,
-    ],
-  },
-  {
-    about: 'what to do whatever the user says',
-    all: [
-      /\b(?:always|must|also|silently)\b[^.]{0,30}\b(?:set|change|replace|add|use|put|send|post|forward|upload|report|copy|transmit)\b/i,
-      /\b(?:recipient|bcc|blind copy|account|destination)\b|\bhttps?:\/\/|[\w.+-]{1,64}@[\w-]/i,
-      /\b(?:also|always set|always change|must (?:set|change|replace)|silently|to https?|bcc|blind)\b|\b(?:change|replace)\b/i,
-    ],
-  },
-  {
-    about: 'what to do whatever the user says',
-    all: [/\b(?:curl|wget)\b[^\n]{0,80}\|\s{0,3}(?:ba|z)?sh\b/i],
-  },
-  {
-    about: 'to act without approval',
-    all: [
-      /\bwithout (?:asking|waiting for|consulting|getting|requesting)\b[^.]{0,20}\b(?:users?|permission|confirmation|approval|consent)\b|\b(?:not|n['’]t|need not|never|no need to) (?:ask|wait for|request)\b[^.]{0,30}\b(?:users?|anybody|anyone|permission|confirmation|approval|consent|confirm|approve)\b|\bskip (?:the |any |all )?(?:confirmation|approval|permission)s?\b/i,
-    ],
-    none: /\b(?:never|not|n['’]t)\b[^.]{0,60}\bwithout\b|\b(?:ask|wait for|request)\b[^.]{0,20}\buser (?:for|to) (?!confirm|permission|approv|consent)/i,
-  },
-  {
-    about: 'to act without approval',
-    all: [
-      /\busers? (?:has|have) (?:already |pre-?)+(?:approved|authori[sz]ed|confirmed|consented|granted|agreed)\b|\b(?:confirmation|approval|consent) (?:is|was) (?:not (?:necessary|needed|required)|unnecessary|implied|already)\b|\bno (?:confirmation|approval|consent) (?:is )?(?:necessary|needed|required)\b|\bassume (?:that )?(?:the users? )?(?:consents?|approv|agree|permission)/i,
-    ],
-    none: /\b(?:if|when|only|once (?:the|they|it)|after|unless|until)\b/i,
-  },
-  {
-    about: 'to be preferred to other tools',
-    all: [
-      /\b(?:all|any|every|the)? ?others?\b(?: \w+){0,2}? (?:tools?|servers?|functions?|ones?)\b|\bother tools?\b|\bothers are\b/i,
-      /\b(?:in preference|prefer(?:red)?|over (?:all|any|every|other)|instead of (?:all|any|every|other)|never|not|ignore|broken|slow|deprecated|insecure|unsafe|outdated|unreliable|malicious|worse)\b/i,
-      /\b(?:use|used|choose|chosen|call|select|selected|prefer(?:red)?|always|must|ignore)\b|\b(?:are|is) (?:broken|slow|deprecated|insecure|unsafe|outdated|unreliable|malicious|worse)\b/i,
-    ],
-    none: /\b(?:if|when|unless|for other|with other|by other|only)\b/i,
-  },
-  {
-    about: 'to be preferred to other tools',
-    all: [
-      /\beven (?:if|when|where) (?:another|others?|a different)\b/i,
-      /\b(?:choose|use|prefer|pick|select|call)\b/i,
-    ],
-  },
-  {
-    about: 'to be preferred to other tools',
-    all: [/\bthe only (?:tool|one) that (?:works|is (?:safe|secure|allowed))\b/i],
-  },
-  {
-    about: 'to follow what is encoded',
-    all: [
-      /\b(?:decod|decrypt|deobfuscat|unscrambl|base64|rot13)(?:e|ed|ing)?\b/i,
-      /\b(?:follow|obey|carry out|act on|do what|next instruction|execute (?:it|them|the (?:result|text)))\b/i,
-    ],
-  },
-  {
-    about: 'to follow texts as instructions',
-    all: [/\b(?:follow|obey|comply with)\b[^.]{0,20}\binstructions?\b[^.]{0,30}\bwithout\b/i],
-  },
-];
-
-/** Markup of prompts, and texts that are no language, anywhere. */
-const MARKS: readonly (readonly [about: string, pattern: RegExp])[] = [
+const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: RegExp])[] = [
   [
-    'with the markup of a prompt',
-    /<\s*(?:\/?\s*(?:important|system)|\/\s*(?:instructions?|secret|hidden|admin|assistant|developer|critical|override))(?:[_ -](?:instructions?|prompts?|message|note))?\s*>|<\|[a-z_]{2,30}\|>|\[\/?INST\]|\[\/?(?:SYSTEM|ADMIN|HIDDEN|OVERRIDE)\]|<<SYS>>|\bsystem (?:prompt|message|instruction|override)s?:\s|```system\b/i,
+    'to keep something from the user',
+    /\b(?:not|never|without|avoid|no need to|refrain from|n['’]t) ?(?:\w+ ){0,2}(?:tell|mention|inform|reveal|notify|alert|show|bother)(?:ing)?\b.{0,40}\b(?:the|this|to) users?\b/i,
+    /\bunless\b|\busers? (?:did|has|have|do)\b/i,
+  ],
+  [
+    'to keep something from the user',
+    /\b(?:hid|conceal|secret|silent|covert)(?:e|es|ing|ly)?\b.{0,60}\b(?:from|without) .{0,12}\busers?\b/i,
+  ],
+  [
+    'to keep something from the user',
+    /\busers? (?:must|should|need|do|does|will)(?: not|n['’]t|es not| never) (?:\w+ ){0,2}(?:know|notice|see|learn|hear|be (?:told|aware))|\bas if .{0,20}\b(?:never|not) happened/i,
+    /\b(?:if|when|unless|because)\b/i,
+  ],
+  [
+    'to keep something from the user',
+    /\b(?:not|never|n['’]t|nothing) (?:mention|reveal|disclose|about) (?:this|that|the) (?:tool|step|call|instruction|parameter|note)/i,
+  ],
+  [
+    'to leave other instructions aside',
+    /\b(?:ignor|disregard|forget|overrid|bypass|replace|void|no attention|stop obeying|not follow|not apply)(?:e|ing)?\b.*\b(?:instructions?|prompts?|guidelines|guardrails|restrictions|told before)\b|\binstructions? are void\b/i,
+    /\brunning\b/i,
+  ],
+  [
+    'to leave other instructions aside',
+    /\b(?:new|updated|real) (?:instructions|system prompt)\b.{0,12}\b(?:follow|below|are)\b|\bfrom now on\b.{0,20}\b(?:you|always|must)\b|\bover .{0,30}\binstructions/i,
+  ],
+  [
+    'who the model is',
+    /\byou are now (?:an?|in|the)\b|\bpretend (?:to be|that you are)\b|\bact as (?:an? )?(?:root|admin|unrestricted)|\byou are in (?:developer|admin|god) mode/i,
+  ],
+  [
+    'to give away secrets',
+    // `config` and `known_hosts` hold no credentials.
+    /\b(?:read|open|load|look|grab|send|pass|includ|attach|put|copy|content|hold|text|add)(?:e|ing|s)?\b.*(?:\bid[_ ]rsa\b|~\/\.ssh\b(?!\/(?:config|known_hosts))|\.aws\/credentials|\betc[/ ](?:passwd|shadow)\b|\bmcp\.json\b|\.(?:netrc|npmrc|pgpass|gnupg)\b)/i,
+    /\b(?:never|not|such as|e\.g|path|location)\b/i,
+  ],
+  [
+    'to give away secrets',
+    /\b(?:send|pass|includ|attach|append|put|paste|add|collect|suppl)(?:e|y|ing)?\b.*(?:\.env\b|\bprivate keys?|\bcredentials|\bpasswords|\bapi keys|\bsecrets|\boutput of `?env|\bhome folder|\bcookies of)/i,
+    /\b(?:not|never|avoid|without|lists|returns|example)\b/i,
+  ],
+  [
+    'to give away the conversation',
+    /\b(?:full|entire|complete|whole|all|everything|so far|transcript)\b.*\b(?:conversation|chat|messages|user has said|system prompt|said until now)\b|\b(?:conversation|chat) (?:so far|history)\b/i,
+    /\b(?:not|never|avoid|without|returns?|retrieves?|gets?|lists?|to all)\b/i,
+  ],
+  [
+    'when to call it, whatever the task',
+    /\b(?:before|prior to|after|whenever|for|every time|as soon as|beginning of|in every|when a)\b.*\b(?:tools?|commands?|requests?|messages?|conversation|tasks?|session|server|anything|user writes)\b.*\b(?:(?:call|run|invoke|use|consult|pass) (?:this|it|me|log)|prepend|must be called)/i,
+    /\b(?:unless|if|parameter)\b/i,
+  ],
+  [
+    'when to call it, whatever the task',
+    /\b(?:(?:call|run|invoke|use|consult|load) (?:this|me)|this must be called)\b.*\b(?:before|first|prior|after|for|on|at|in)\b.*\b(?:any|every|each|all)(?: \w+){0,2} (?:tools?|commands?|requests?|messages?|tasks?|conversations?|sessions?)\b/i,
+    /\b(?:unless|if)\b/i,
+  ],
+  [
+    'what to do whatever the user says',
+    /\b(?:whatever|no matter what|regardless of what)\b.{0,30}\bthe user\b.{0,20}\b(?:asks?|says?|wants?|requests?|specif|told|gives?)/i,
+  ],
+  [
+    'what to do whatever the user says',
+    /\b(?:always|must|also|silently|has to|have to)\b.*\b(?:bcc|blind copy|forward|upload|post|copy|send|sent|set|go through)\b.*(?:\bhttps?:\/\/|[\w.+-]{1,64}@[\w-]|\brecipient\b|\baccount\b)|@\S+ in blind copy/i,
+  ],
+  ['what to do whatever the user says', /\b(?:curl|wget)\b[^\n]{0,80}\|\s{0,3}(?:ba|z)?sh\b/i],
+  [
+    'to act without approval',
+    /\bwithout (?:asking|waiting for|requesting)\b.*\b(?:users?|permission|confirmation|approval|consent)|\b(?:not|n['’]t|never) ask (?:anybody|the user to confirm|for (?:permission|confirmation|approval|consent))/i,
+    /\b(?:never|not|n['’]t)\b.*\bwithout\b/i,
+  ],
+  [
+    'to act without approval',
+    /\b(?:approved|authori[sz]ed|confirmed|consented|confirmation|approval|consent)\b.*\b(?:already|not necessary|not needed|not required)\b|\balready (?:approved|authori[sz]ed|confirmed|consented)/i,
+    /\b(?:if|when|only|once|after|unless|until)\b/i,
+  ],
+  [
+    'to be preferred to other tools',
+    /\b(?:instead of|prefer|over|ignore|do not use|even if)\b.*\bothers?\b.*\b(?:tools?|servers?|ones?|better)\b|\bother (?:\w+ )?tools? (?:are|is) (?:broken|deprecated|insecure|unsafe|slow)|\beven if another\b|\bthe only one that works\b/i,
+    /\b(?:if (?:the|you)|when|unless|unlike|for other)\b/i,
   ],
   [
     'with the markup of a prompt',
-    /\b(?:SYSTEM|ASSISTANT|MODEL|AGENT|LLM|AI) (?:PROMPT|MESSAGE|INSTRUCTIONS?|OVERRIDE)\b/,
-  ],
-  [
-    'with the markup of a prompt',
-    /<!--(?=[^>]{0,200}\b(?:assistant|system|ignore|must|always|never|also|call|send|read|instructions?|model|agent)\b)|\[\/\/\]: #/i,
-  ],
-  [
-    'with the markup of a prompt',
-    /(?:^|\n)\s{0,8}#{1,6}\s{0,4}(?:system|assistant|instructions? (?:for|to) the (?:model|assistant)|hidden instructions?)\s{0,4}:?\s{0,4}(?:\n|$)/i,
+    /<\s*\/?\s*(?:important|system|secret)(?:[_ -](?:instructions?|prompt))?\s*>|<\|[a-z_]{2,30}\|>|\[\/?(?:INST|SYSTEM)\]|<<SYS>>|\b(?:system|assistant) (?:prompt|message|override|instructions)s?:\s|# ?system:|```system|<!--(?=[^>]{0,200}\b(?:assistant|system|ignore|must|always|never|model)\b)/i,
+    /<secret> --/,
   ],
   [
     'to follow what is encoded',
-    /(?<![A-Za-z0-9+/])(?=[A-Za-z0-9+/]{160})(?=[A-Za-z0-9+/]{0,60}[0-9])(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}[a-z])[A-Za-z0-9+/]{160,1000}/,
+    /\b(?:decod|decrypt|base64|rot13)(?:e|ed|ing)?\b.{0,60}\b(?:follow|obey|carry out|act on|execute (?:it|the (?:result|text)))\b|\b(?=[A-Za-z0-9+/]{0,60}[0-9])[A-Za-z0-9+/]{160}/i,
   ],
 ];
 /** A sentence, or 400 characters of one; a line break inside it is a blank. */
@@ -265,19 +148,10 @@ function steeringIn(
   text: string,
 ): readonly (readonly [about: string, offset: number, length: number])[] {
   const found = new Map<string, readonly [string, number, number]>();
-  for (const [about, mark] of MARKS) {
-    const match = found.has(about) ? null : mark.exec(text);
-    if (match !== null) found.set(about, [about, match.index, match[0].length]);
-  }
   for (const { 0: sentence, index } of text.matchAll(SENTENCE)) {
     if (sentence.length < SHORTEST) continue;
-    for (const { about, all, none } of STEERINGS) {
-      if (
-        found.has(about) ||
-        !all.every((words) => words.test(sentence)) ||
-        none?.test(sentence) === true
-      )
-        continue;
+    for (const [about, pattern, unless] of STEERINGS) {
+      if (found.has(about) || !pattern.test(sentence) || unless?.test(sentence) === true) continue;
       const offset = index + sentence.search(/\S/);
       found.set(about, [about, offset, index + sentence.length - offset]);
     }

@@ -25,11 +25,17 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
   const known = COPIES.get(input as object);
   if (known !== undefined && known <= maxBytes) return input as Json;
   let left = maxBytes;
+  let refusal: ToolError | undefined;
   const path: (string | number)[] = [];
+
+  function refuse(error: ToolError): never {
+    refusal = error;
+    throw error;
+  }
 
   function spend(bytes: number): void {
     left -= bytes;
-    if (left < 0) throw new Refusal(tooLarge(maxBytes));
+    if (left < 0) refuse(tooLarge(maxBytes));
   }
 
   function member(step: string | number, value: unknown): unknown {
@@ -50,8 +56,8 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
       return written;
     }
     const isList = Array.isArray(value);
-    if (!isList && !isPlainObject(value)) throw new Refusal(notPlain(path, value));
-    if (path.length >= MAX_DATA_DEPTH) throw new Refusal(tooDeep(path));
+    if (!isList && !isPlainObject(value)) return refuse(notPlain(path, value));
+    if (path.length >= MAX_DATA_DEPTH) refuse(tooDeep(path));
     spend(2);
     if (isList) {
       const list: unknown[] = [];
@@ -82,14 +88,10 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     return copied as Json;
   } catch (error) {
     // The message of whatever a getter or trap throws, even a ToolError, is the input's and not ours.
-    throw error instanceof Refusal
-      ? error.error
+    throw error === refusal
+      ? error
       : invalidAt(path, expectedGot('data that can be read', 'a value that fails when it is read'));
   }
-}
-
-class Refusal {
-  constructor(readonly error: ToolError) {}
 }
 
 /** Adds a key without an assignment: one to `__proto__` would change the prototype instead. */

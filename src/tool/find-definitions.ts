@@ -47,7 +47,7 @@ export type ResolveInstance = (
   call?: ToolContext,
 ) => unknown;
 
-/** What `findDefinitions` may be told about its source. */
+/** The options of `findDefinitions`. */
 interface Finding {
   /** Makes the instances of classes. @default `new Class()`, once */
   readonly resolve?: ResolveInstance | undefined;

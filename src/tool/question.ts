@@ -47,7 +47,7 @@ export interface Question {
   readonly form?: QuestionForm;
   /** The time for which an answer is awaited. */
   readonly timeoutMs?: number;
-  /** What else the tool said of the question, such as an input mask, for the program that shows it. */
+  /** Further facts for the program that shows the question, such as an input mask. */
   readonly hints?: Readonly<Record<string, unknown>>;
 }
 
@@ -170,7 +170,7 @@ export function makeQuestion(
     ...(form !== undefined && { form }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(Object.keys(hints).length > 0 && { hints }),
-  }) as Question;
+  });
 }
 
 function valueOf(each: string | { readonly value: string }): string {

@@ -273,7 +273,7 @@ export interface Declaration {
   /** The method that does the work. */
   readonly method: PropertyKey;
   readonly static: boolean;
-  /** Whether the class itself is the tool, and not one of its methods. */
+  /** True where the class itself is the tool, and not one of its methods. */
   readonly ofClass: boolean;
 }
 

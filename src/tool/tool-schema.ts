@@ -130,7 +130,7 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   return typeof json === 'object' && json !== null ? withoutDialect(json) : json;
 }
 
-/** What gives the schemas of a library their JSON Schema. */
+/** The ways to JSON Schema of libraries whose schemas do not carry it. */
 const CONVERTERS: Readonly<Record<string, string>> = {
   valibot: 'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema',
 };

@@ -29,7 +29,7 @@ const CallToolInput = z.object({
     .describe('The arguments of that tool, as its input schema says'),
 });
 
-/** Whose list it is. */
+/** The caller for whom tools are listed. */
 type Caller = Pick<CallContext, 'persona' | 'scopes'>;
 
 /** One page of the list of tools. */
