@@ -403,6 +403,10 @@ describe('credentials', () => {
       ready: true,
       missing: ['KEY', 'ID'],
     });
+    expect(await statusOf(google, { KEY: 'x' }, [{ name: 'a' }, { name: 'b' }])).toMatchObject({
+      ready: true,
+      missing: ['ID'],
+    });
     expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }])).toMatchObject({ ready: false });
   });
 

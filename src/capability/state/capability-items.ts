@@ -145,8 +145,8 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 /**
  * Checks that the variables that a tool declares are set.
  *
- * If all are optional, any one is enough; so is an optional one of a tool with several providers, since another
- * provider may do with it.
+ * If all are optional, any one is enough; so is any one of a tool with several providers. The router knows which of
+ * them can do with it, and a tool is available if any of its providers is.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -162,7 +162,7 @@ function authStatusOf(
     required.length > 0 ? missing.length === 0 : someOptional || variables.length === 0;
   return Object.freeze({
     required: true,
-    ready: satisfied || (providers.length > 1 && someOptional),
+    ready: satisfied || (providers.length > 1 && variables.some(([variable]) => isSet(variable))),
     missing: Object.freeze(missing),
   });
 }
