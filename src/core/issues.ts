@@ -82,33 +82,72 @@ export function formatIssues(issues: readonly Issue[]): string {
     .join('\n  ');
 }
 
-/** Returns what an issue of zod says was expected, for "Expected …". */
-export function expectationOf(issue: z.core.$ZodIssue): string {
+/** The beginning of zod's own messages; others are written by the schema's author. */
+const ZODS_WORDS = /^(?:Invalid |Too (?:big|small): )/;
+
+/** Returns true for an issue with zod's own message, and not its author's. */
+export function isWordedByZod({ message }: z.core.$ZodIssue): boolean {
+  return ZODS_WORDS.test(message);
+}
+
+/**
+ * Returns what an issue of zod says was expected, for "Expected …".
+ *
+ * @param forModel words types as JSON Schema does, and leaves the author's own words to the advice.
+ */
+export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string {
+  const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
   switch (issue.code) {
     case 'invalid_value':
       return `${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'invalid_type':
-      return EXPECTED[issue.expected] ?? issue.expected;
+      return (!forModel || issue.expected === 'int') && issue.expected in EXPECTED
+        ? EXPECTED[issue.expected]!
+        : issue.expected;
     case 'too_big':
       return `${issue.exact === true ? 'exactly' : issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin)}`;
     case 'too_small':
       return `${issue.exact === true ? 'exactly' : issue.inclusive === false ? 'more than' : 'at least'} ${amount(issue.minimum, issue.origin)}`;
+    case 'not_multiple_of':
+      return `a multiple of ${issue.divisor}`;
+    case 'unrecognized_keys':
+      return 'only known parameters';
     case 'invalid_union':
-      return issue.message === UNWORDED ? unionOf(issue.errors) : issue.message;
+      return (!forModel && words) || unionOf(issue, forModel);
+    case 'invalid_format':
+      return (!forModel && words) || formatOf(issue);
     default:
-      return issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
+      return forModel
+        ? 'a value that the schema accepts'
+        : issue.message.replace(/^expected /i, '');
   }
 }
 
-/** The message zod writes when the schema has none. */
-const UNWORDED = 'Invalid input';
+/** Returns what the branches of a union expect, each by its first issue, or the values that tell the branches apart. */
+function unionOf(issue: z.core.$ZodIssueInvalidUnion, forModel: boolean): string {
+  const { options } = issue as { readonly options?: unknown };
+  if (issue.errors.length === 0 && Array.isArray(options) && options.length > 0)
+    return `one of ${options.map((value) => JSON.stringify(value)).join(', ')}`;
+  const expected = issue.errors.flatMap(([first]) => {
+    if (first === undefined) return [];
+    const each = expectationOf(first, forModel);
+    return first.path.length === 0
+      ? [each]
+      : [`an object whose ${first.path.join('.')} is ${each}`];
+  });
+  return [...new Set(expected)].join(', or ') || 'another value';
+}
 
-/** Joins what the branches of a union expect of the value as a whole. */
-function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
-  const expected = branches.flatMap(([first]) =>
-    first?.path.length === 0 ? [expectationOf(first)] : [],
-  );
-  return [...new Set(expected)].join(' or ') || 'another value';
+function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  const { format, pattern, prefix, suffix, includes, message } =
+    issue as z.core.$ZodIssueInvalidStringFormat &
+      Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
+  if (prefix !== undefined) return `a text that begins with ${JSON.stringify(prefix)}`;
+  if (suffix !== undefined) return `a text that ends with ${JSON.stringify(suffix)}`;
+  if (includes !== undefined) return `a text with ${JSON.stringify(includes)} in it`;
+  return format === 'regex'
+    ? `a text that matches ${pattern}`
+    : `a valid ${message.startsWith('Invalid ') ? message.slice(8) : format}`;
 }
 
 /** Our names for types where zod's are not plain English. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { ToolError, type Issue } from '../core/errors.js';
-import { expectationOf, expectedGot } from '../core/issues.js';
+import { expectationOf, expectedGot, isWordedByZod } from '../core/issues.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { clip, describeField, isSecretPath } from '../json-schema/schema-issues.js';
 import type { StandardIssue } from './tool-schema.js';
@@ -97,78 +97,19 @@ function sentenceOf({ message }: StandardIssue, path: Path): string | undefined 
 }
 
 function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
+  const expected = expectationOf(issue, true);
   if (issue.code === 'unrecognized_keys')
     return expectedGot(
-      expectation(issue),
+      expected,
       issue.keys.map((key) => describeValue(key)).join(', '),
       'Leave them out.',
     );
   const got = gotAt(input, path);
-  const advice = ZODS_WORDS.test(issue.message) ? undefined : sentenceOf(issue, path);
   return expectedGot(
-    expectation(issue),
+    expected,
     issue.code === 'invalid_type' && got === 'nothing' ? 'nothing (it is required)' : got,
-    advice,
+    isWordedByZod(issue) ? undefined : sentenceOf(issue, path),
   );
-}
-
-/** The beginning of zod's own messages; others are written by the schema's author. */
-const ZODS_WORDS = /^(?:Invalid |Too (?:big|small): )/;
-
-/** Returns what was expected, in the words of JSON Schema where it has some. */
-function expectation(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return 'only known parameters';
-    case 'invalid_union':
-      return issue.errors.length > 0
-        ? unionOf(issue.errors)
-        : choiceOf((issue as { readonly options?: unknown }).options);
-    case 'invalid_format':
-      return formatOf(issue);
-    case 'not_multiple_of':
-      return `a multiple of ${issue.divisor}`;
-    case 'invalid_key':
-    case 'invalid_element':
-    case 'custom':
-      return 'a value that the schema accepts';
-    default:
-      return issue.code === 'invalid_type' && issue.expected !== 'int'
-        ? issue.expected
-        : expectationOf(issue);
-  }
-}
-
-function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
-  const { format, pattern, prefix, suffix, includes } =
-    issue as z.core.$ZodIssueInvalidStringFormat &
-      Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
-  if (prefix !== undefined) return `a text that begins with ${JSON.stringify(prefix)}`;
-  if (suffix !== undefined) return `a text that ends with ${JSON.stringify(suffix)}`;
-  if (includes !== undefined) return `a text with ${JSON.stringify(includes)} in it`;
-  return format === 'regex'
-    ? `a text that matches ${pattern}`
-    : `a valid ${issue.message.startsWith(INVALID) ? issue.message.slice(INVALID.length) : format}`;
-}
-
-const INVALID = 'Invalid ';
-
-/** Returns the values that tell the branches of a union apart. */
-function choiceOf(options: unknown): string {
-  return Array.isArray(options) && options.length > 0
-    ? `one of ${options.map((value) => JSON.stringify(value)).join(', ')}`
-    : 'another value';
-}
-
-/** Returns what the branches of a union expect, each by its first issue. */
-function unionOf(branches: readonly (readonly z.core.$ZodIssue[])[]): string {
-  const expected = branches.map(([first]) => {
-    if (first === undefined) return 'another value';
-    return first.path.length === 0
-      ? expectation(first)
-      : `an object whose ${first.path.join('.')} is ${expectation(first)}`;
-  });
-  return [...new Set(expected)].join(', or ');
 }
 
 function gotAt(input: Json, path: Path): string {
