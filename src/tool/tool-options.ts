@@ -102,7 +102,7 @@ export interface ToolOptions<
   readonly dangerLevel?: DangerLevel;
   /** The kind of work; follows the access mode when missing. */
   readonly executionCategory?: ExecutionCategory;
-  /** The cost of a call; inferred from `costPerCall: 0`, the category and the side effects when missing, otherwise `high`. */
+  /** The cost of a call; inferred when missing: free for local reads and `costPerCall: 0`, low for compute, medium for what is external or unknown, high for another price. */
   readonly costTier?: CostTier;
   /** The effects of a call. `none` declares that there are none; an empty list declares nothing. @default unknown */
   readonly sideEffects?: SideEffect | readonly SideEffect[];

@@ -12,7 +12,12 @@ import {
   type Constructor,
   type Declared,
 } from './tool-decorator.js';
-import { checkDefaults, resolveMetadata, type ToolkitOptions } from './tool-metadata.js';
+import {
+  checkDefaults,
+  resolveMetadata,
+  type ResolvedOptions,
+  type ToolkitOptions,
+} from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput } from './tool-schema.js';
 
@@ -119,11 +124,19 @@ export function toolkitOf(source: unknown): { readonly name: string } | undefine
     : undefined;
 }
 
+/** The results of before, by the defaults and the options: a class is read at its definition and at each registration. */
+const RESOLVED = new WeakMap<object, WeakMap<ResolvedOptions, ResolvedOptions>>();
+
 /** Returns a tool's options with the defaults of the toolkit that its class is, or the nearest that it extends. */
 export const withDefaults: Declared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {
     const defaults = getOwnMetadata(TOOLKIT_KEY, each) as Partial<ToolOptions> | undefined;
-    if (defaults !== undefined) return resolveMetadata({ ...defaults, ...options.declared });
+    if (defaults === undefined) continue;
+    const known = RESOLVED.get(defaults) ?? new WeakMap<ResolvedOptions, ResolvedOptions>();
+    RESOLVED.set(defaults, known);
+    const resolved = known.get(options) ?? resolveMetadata({ ...defaults, ...options.declared });
+    known.set(options, resolved);
+    return resolved;
   }
   return options;
 };
