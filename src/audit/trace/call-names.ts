@@ -1,6 +1,7 @@
+import { PURE } from './intrinsics.js';
 import type { Machine } from './machine.js';
 import type { Node } from './program.js';
-import { HOLE, join, unknown, withTags, type Obj, type Value } from './values.js';
+import { HOLE, join, tagsOf, unknown, withTags, type Obj, type Value } from './values.js';
 
 export const VALIDATORS = new Set([
   'parse',
@@ -120,6 +121,7 @@ export const LIVE = new Set([
   'WebSocket',
   'EventSource',
   'EventEmitter',
+  'AsyncLocalStorage',
 ]);
 
 const BROWSER_THINGS =
@@ -181,9 +183,6 @@ export const programName = (text: string): string =>
   /[\\/][\w.-]+$/u.exec(text)?.[0].slice(1) ?? text;
 /** Writes what is not known of a shell's text as a variable, which the shell's words are then unknown by. */
 export const holesAsWords = (text: string): string => text.replaceAll(HOLE, '$unknown');
-/** Verbs of methods that change something, when what they are called on is no value of the language. */
-export const WRITES =
-  /^(?:create|delete|destroy|drop|insert|patch|post|publish|put|remove|rename|save|send|update|upload|upsert|write)(?:[A-Z]|$)/u;
 /** Methods of databases whose text is SQL in any case. */
 export const SQL_ONLY =
   /^(?:query|exec|execute|prepare|raw|unsafe|simple|sql|queryRaw|executeSql|\$(?:query|execute)RawUnsafe)$/u;
@@ -206,3 +205,25 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
 /** Programs that act on something else than the files that they are given. */
 export const ELSEWHERE_PROGRAMS =
   /^(?:kubectl|oc|helm|kustomize|docker|podman|nerdctl|terraform|tofu|pulumi|ansible\S*|aws|gcloud|az|gh|glab|doctl|heroku|psql|mysql|mongosh|redis-cli|sqlcmd|npm|pnpm|yarn)\b/u;
+
+/** Globals of the language, of Node and of browsers whose calls the tables know. */
+export const KNOWN_GLOBALS =
+  /^(?:console|process|global|globalThis|navigator|performance|crypto|Intl|JSON|Math|Atomics|WebAssembly|eval|fetch|structuredClone|queueMicrotask|require|escape|unescape|atob|btoa|gc|(?:en|de)codeURI\w*|is(?:NaN|Finite)|parse(?:Int|Float)|(?:set|clear)(?:Timeout|Interval|Immediate)|Object|Function|Array|String|Number|Boolean|BigInt|Symbol|Date|RegExp|Promise|Map|Set|WeakMap|WeakSet|WeakRef|FinalizationRegistry|Iterator|Buffer|Blob|File|FormData|Headers|Request|Response|URL\w*|Event\w*|CustomEvent|Message\w+|DOMException|Abort\w+|Text\w+|\w+Stream\w*|\w*Error|\w+Array|\w*ArrayBuffer|DataView|WebSocket|XMLHttpRequest|BroadcastChannel|(?:local|session)Storage)$/u;
+/** Methods that every object has. */
+export const OF_OBJECTS = new Set(
+  'toString toLocaleString valueOf hasOwnProperty isPrototypeOf propertyIsEnumerable'.split(' '),
+);
+/** Methods of lists and texts that things of packages hardly have otherwise. */
+export const OF_LISTS = new Set(
+  'map filter forEach some every reduce flatMap flat slice join includes indexOf concat keys entries values sort toString toISOString toLowerCase toUpperCase trim split startsWith endsWith replace replaceAll'.split(
+    ' ',
+  ),
+);
+const OF_BUILTINS =
+  /^(?:get|has|append|set|delete|on|once|off|emit|addEventListener|removeEventListener|removeAllListeners|removeListener|setEncoding|setAAD|setAutoPadding|setNoDelay|setKeepAlive|pipe|pipeThrough|pipeTo|getReader|read|releaseLock|cancel|pause|resume|destroy|end|abort|throwIfAborted|unref|ref|then|catch|finally|next|return|setTimeout|setHeader|write|update|digest|final|setAuthTag|getAuthTag|clone|formData|getSetCookie|getAll|format|formatToParts|resolvedOptions|isDirectory|close|encode|decode|encodeInto|set\w*(?:Hours|Date|Minutes|Seconds|Month|FullYear|Time|Milliseconds)|get\w*(?:Hours|Date|Day|Minutes|Seconds|Month|FullYear|Time|Milliseconds|TimezoneOffset)|to\w*String|(?:read|write)U?Int\w+|getRandomValues|randomUUID|isWellFormed|toWellFormed|groupBy|toSpliced|copyWithin|findLastIndex|anchor|substr|codePointAt|fromCodePoint|toExponential|toPrecision|trimLeft|trimRight|raw)$/u;
+/** Returns true for a method that plain data has: of an argument only those of JSON, of what the language and Node give theirs. */
+export const isOfData = (value: Value, key: string): boolean =>
+  PURE.has(key) ||
+  MUTATORS.has(key) ||
+  /^(?:to|get)[A-Z]\w*(?:String|Date|Time)$/u.test(key) ||
+  (OF_BUILTINS.test(key) && !tagsOf(value).some((tag) => tag.startsWith('arg:')));

@@ -1,6 +1,6 @@
 import type { CallEffect } from '../effect.js';
 import { builtinEffects } from '../known/builtins.js';
-import { clientEffects } from '../known/clients.js';
+import { clientEffects, isKnownPackage } from '../known/clients.js';
 import { httpEffects } from '../known/http.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { sqlEffects } from '../known/sql.js';
@@ -8,6 +8,10 @@ import {
   COMMON,
   DATABASES,
   HTTP_PACKAGES,
+  KNOWN_GLOBALS,
+  OF_LISTS,
+  OF_OBJECTS,
+  isOfData,
   INTEROP,
   LIVE,
   METHODS,
@@ -18,7 +22,6 @@ import {
   SQL_ONLY,
   TELEMETRY,
   VALIDATORS,
-  WRITES,
   argumentsOf,
   browserThing,
   isVague,
@@ -38,15 +41,17 @@ import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
 import { LATER, chosen, startProgram } from './started-programs.js';
 import {
+  DATA,
   HOLE,
   UNDEFINED,
   UNKNOWN,
   constant,
   deepTags,
   isCallable,
+  isData,
+  isNothing,
   isPartial,
   join,
-  keyOf,
   mergeTags,
   options,
   tagsOf,
@@ -55,6 +60,7 @@ import {
   toPlain,
   truth,
   unknown,
+  unknownLike,
   unread,
   type ClassValue,
   type External,
@@ -82,7 +88,6 @@ export class Calls {
   readonly methods = new Map<string, Set<ClassValue>>();
   /** Methods that stand in objects, by their names. */
   readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
-  readonly #provided = new Map<string, Value>();
   readonly instances = new Map<ClassValue['node'], Obj>();
   /** Loads what `require` names; set by the interpreter. */
   require: (place: Place, specifier: string) => Value = () => UNKNOWN;
@@ -127,6 +132,8 @@ export class Calls {
         () => this.#callOne(one, self, args, place, name),
       ),
     );
+    if (results.length === 0)
+      m.unknownCall(`${name === '' ? 'a function' : name} is not known`, place);
     return results.length === 0 ? UNKNOWN : join(...results);
   }
 
@@ -162,51 +169,11 @@ export class Calls {
       (one, _, { length }) =>
         length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null),
     );
-    const patched = m.patched.get(`prototype.${key}`);
-    if (patched !== undefined) m.under(LATER, () => m.invoke(patched, object, args, place));
-    const provided = this.#injected(key, args, object, place);
-    if (provided !== undefined) return provided;
     const own = all.some(
       (one) => (one.t === 'obj' || one.t === 'class') && m.lookup(one, key) !== undefined,
     );
     if (this.onCall?.({ name: key, own }, args, place, object) === true) return UNKNOWN;
     return join(...all.map((one) => this.#member(one, key, args, place)));
-  }
-
-  /** Follows a container of dependencies, which gives for a class or a token what was registered for it. */
-  #injected(
-    key: string,
-    [token, provider, ...more]: readonly Value[],
-    container: Value,
-    place: Place,
-  ): Value | undefined {
-    const { m } = this;
-    const name =
-      token === undefined ? undefined : token.t === 'class' ? `class ${token.id}` : keyOf(token);
-    if (name === undefined || more.length > 1) return undefined;
-    if (
-      /^register(?:Singleton|Instance|Type)?$/u.test(key) &&
-      m.epoch === 0 &&
-      provider !== undefined &&
-      (provider.t === 'class' ||
-        (provider.t === 'obj' &&
-          [...provider.props.keys()].some((one) => /^use(?:Class|Value|Factory)$/u.test(one))))
-    ) {
-      this.#provided.set(name, provider);
-      return undefined;
-    }
-    if (!/^(?:resolve|get|inject)$/u.test(key) || provider !== undefined) return undefined;
-    const known = this.#provided.get(name) ?? (token?.t === 'class' ? token : undefined);
-    if (known === undefined) return undefined;
-    const use =
-      known.t === 'obj'
-        ? (known.props.get('useClass') ??
-          known.props.get('useValue') ??
-          known.props.get('useFactory'))
-        : known;
-    if (use?.t === 'fn' && known.t === 'obj' && known.props.has('useFactory'))
-      return m.invoke(use, UNDEFINED, [container], place);
-    return use?.t === 'class' ? this.instanceOf(use) : use;
   }
 
   #member(object: Value, key: string, args: readonly Value[], place: Place): Value {
@@ -232,24 +199,17 @@ export class Calls {
           );
         if (key === 'bind')
           return { ...object, bound: { self: args[0] ?? UNDEFINED, args: args.slice(1) } };
-        return key === 'constructor'
-          ? this.#native(
-              { t: 'native', module: 'global', path: ['Function'], args: [] },
-              args,
-              place,
-            )
-          : UNKNOWN;
       }
-      if (object.t === 'class')
-        return object.parent === undefined
-          ? UNKNOWN
+      if (object.t !== 'obj')
+        return object.t === 'fn' || object.parent === undefined
+          ? this.#unknownMember(UNKNOWN, key, args, place, false)
           : this.#member(object.parent, key, args, place);
       const special =
         object.kind === 'array'
           ? arrayMethod(m, object, key, args, place)
           : object.kind === 'object'
             ? undefined
-            : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? UNKNOWN : undefined));
+            : (mapMethod(m, object, key, args, place) ?? (key === 'size' ? DATA : undefined));
       if (special !== undefined) return special;
       const promised = promiseMethod(m, object, key, args, place);
       if (promised !== undefined) return promised;
@@ -257,25 +217,29 @@ export class Calls {
         return this.#member(object.proto, key, args, place);
       if (object.rest !== undefined)
         return this.call(m.read(object, key, place), object, args, place, key);
-      return PURE.has(key) || key === 'toString'
+      return OF_OBJECTS.has(key)
         ? unknown(deepTags(object))
-        : runCallbacks(m, key, args, [UNKNOWN], place);
+        : this.#unknownMember(unknown(deepTags(object), false), key, args, place, false);
     }
     const promised = promiseMethod(m, object, key, args, place);
     if (promised !== undefined) return promised;
     switch (object.t) {
       case 'const':
-        return textMethod(m, object, key, args, place) ?? unknown(object.tags);
+        return (
+          (object.v === undefined || object.v === null
+            ? undefined
+            : textMethod(m, object, key, args, place)) ??
+          this.#unknownMember(object, key, args, place, false)
+        );
       case 'native':
         if (object.path.at(-1) === '()') return this.#nativeResult(object, key, args, place);
+        // A method of the language that is taken for another object does with it what is asked there.
         if (
-          object.module === 'global' &&
           object.path[1] === 'prototype' &&
-          object.path[0] !== 'Object' &&
-          args[0] !== undefined &&
-          /^(?:call|apply|bind)$/u.test(key)
+          object.path.length > 2 &&
+          !PURE.has(object.path[2] ?? '')
         )
-          return this.#borrowed(object.path, key, args, place);
+          return this.#unknownMember(UNKNOWN, key, args, place, false);
         if (key === 'bind') return object;
         if (key === 'call') return this.#native(object, args.slice(1), place);
         if (key === 'apply' && object.path[0] !== 'Reflect')
@@ -316,9 +280,9 @@ export class Calls {
           'object',
           [],
           [
-            ['success', UNKNOWN],
+            ['success', DATA],
             ['data', parsed],
-            ['error', UNKNOWN],
+            ['error', DATA],
           ],
         )
       : name.startsWith('parse') || name === 'cast' || name === 'decode'
@@ -332,7 +296,7 @@ export class Calls {
     place: Place,
     more: { temporary?: string } = {},
   ): void {
-    if (effects === undefined && what !== '') this.m.unknownCall(`${what} is not known`);
+    if (effects === undefined && what !== '') this.m.unknownCall(`${what} is not known`, place);
     else if (effects === undefined) return;
     else for (const effect of effects) this.m.record(effect, place, more);
   }
@@ -341,11 +305,7 @@ export class Calls {
     const { m } = this;
     const { module, path } = native;
     const name = path.at(-1) ?? '';
-    const patched = m.patched.get([module, ...path].join('.'));
-    if (patched !== undefined) m.under(LATER, () => m.invoke(patched, UNKNOWN, args, place));
     if (module === 'global') {
-      const reflected = path[0] === 'Reflect' ? this.#reflected(name, args, place) : undefined;
-      if (reflected !== undefined) return reflected;
       if (name === 'fetch')
         return this.#http(
           textOf(args[0] ?? UNDEFINED),
@@ -357,7 +317,11 @@ export class Calls {
       if (path[0] === 'Request' && args[1] !== undefined) return args[1];
       const known = globalCall(m, path, args, place);
       if (known !== undefined) return known;
-      runCallbacks(m, name, args, [UNKNOWN], place);
+      runCallbacks(m, name, args, [DATA], place);
+      if (!KNOWN_GLOBALS.test(path[0] ?? '')) {
+        m.unknownCall(`${path.join('.')} is not known`, place);
+        return UNKNOWN;
+      }
       this.#effects(
         builtinEffects(
           'global',
@@ -371,7 +335,7 @@ export class Calls {
         ? { t: 'native', module, path: [name, '()'], args }
         : unknown(mergeTags(...args.map(tagsOf)));
     }
-    if (module === 'path' || module === 'path/posix') return pathCall(path, args) ?? UNKNOWN;
+    if (module === 'path' || module === 'path/posix') return pathCall(path, args) ?? DATA;
     if (module === 'os' && name === 'platform') return unknown(['platform']);
     if (module === 'os' && name === 'tmpdir') return constant('/tmp', ['tmp']);
     if (module === 'util')
@@ -415,45 +379,9 @@ export class Calls {
         temporary === undefined ? {} : { temporary: textOf(temporary) },
       );
     }
-    runCallbacks(m, name, args, [UNKNOWN, UNKNOWN, UNKNOWN], place);
+    runCallbacks(m, name, args, [DATA, DATA, DATA], place);
     if (/^mkdtemp/u.test(name)) return constant(`/tmp/${HOLE}`, ['tmp']);
-    return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : UNKNOWN;
-  }
-
-  /** Follows a method of the language that is taken for another object, as `Map.prototype.set.call(map, …)`. */
-  #borrowed(
-    [owner, , name = '']: readonly string[],
-    key: string,
-    [self = UNDEFINED, ...args]: readonly Value[],
-    place: Place,
-  ): Value {
-    const given = key === 'apply' ? listed(args[0]) : args;
-    return this.m.under(key === 'bind' ? LATER : undefined, () =>
-      owner === 'Function'
-        ? this.call(self, given[0] ?? UNDEFINED, given.slice(1), place, '')
-        : this.member(self, name, given, place, () => UNKNOWN),
-    );
-  }
-
-  /** Follows the functions of `Reflect` that call or change what they are given. */
-  #reflected(
-    name: string,
-    [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED]: readonly Value[],
-    place: Place,
-  ): Value | undefined {
-    switch (name) {
-      case 'apply':
-        return this.call(first, second, listed(third), place, '');
-      case 'construct':
-        return this.call(first, UNDEFINED, listed(second), place, '');
-      case 'get':
-        return this.m.get(first, keyOf(second), second, place);
-      case 'set':
-        this.m.write(first, keyOf(second), third, place);
-        return UNKNOWN;
-      default:
-        return undefined;
-    }
+    return LIVE.has(name) ? { t: 'native', module, path: [name, '()'], args } : DATA;
   }
 
   #nativeResult(object: Native, key: string, args: readonly Value[], place: Place): Value {
@@ -468,13 +396,13 @@ export class Calls {
         '',
         place,
       );
-    runCallbacks(this.m, key, args, [UNKNOWN, UNKNOWN], place);
-    return PURE.has(key) || !runsLater(key) ? UNKNOWN : object;
+    runCallbacks(this.m, key, args, [DATA, DATA], place);
+    return key === 'getStore' ? UNKNOWN : PURE.has(key) || !runsLater(key) ? DATA : object;
   }
 
   #http(url: string, given: Value, call: string, place: Place, fallback: string): Value {
     const { m } = this;
-    if (TELEMETRY.test(url)) return UNKNOWN;
+    if (TELEMETRY.test(url)) return DATA;
     const settings = options(given).filter((one): one is Obj => one.t === 'obj');
     const methodValue =
       settings.length === 0
@@ -527,7 +455,7 @@ export class Calls {
         },
       );
     }
-    return UNKNOWN;
+    return DATA;
   }
 
   #external(external: External, args: readonly Value[], place: Place): Value {
@@ -548,15 +476,24 @@ export class Calls {
         external.optional === true || /^(?:optional|nullish|default|prefault|catch)$/u.test(name),
     };
     const result: Value = { t: 'external', pkg, path: path.slice(-8), args, ...facts };
-    if (path.length > 1 && PURE.has(name) && !HTTP_PACKAGES.has(pkg)) {
-      const tags = mergeTags(...args.map(tagsOf));
-      runCallbacks(m, name, args, [UNKNOWN], place);
-      return unknown(tags);
+    // What a package gave is a list or a text as often as not.
+    if (
+      (external.args.length > 0 ? OF_LISTS.has(name) : path.length > 1 && isKnownPackage(pkg)) &&
+      PURE.has(name) &&
+      !HTTP_PACKAGES.has(pkg)
+    ) {
+      runCallbacks(m, name, args, [external, DATA], place);
+      return join(external, unknown(mergeTags(...args.map(tagsOf))));
     }
     const validated = this.#validated(name, args, external.shape);
     if (validated !== undefined) return validated;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    const got = runCallbacks(m, name, args, [UNKNOWN, UNKNOWN], place);
+    // What works on lists gives back what is in them, anything else its own things.
+    const given =
+      isKnownPackage(pkg) && /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u.test(pkg)
+        ? unknownLike(...args.filter((arg) => !isCallable(arg)))
+        : result;
+    const got = runCallbacks(m, name, args, [given, given], place);
     if (
       DATABASES.test(pkg) &&
       args.some(
@@ -595,7 +532,7 @@ export class Calls {
             place,
             'GET',
           );
-          return UNKNOWN;
+          return DATA;
         }
       }
       return result;
@@ -690,11 +627,21 @@ export class Calls {
       runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
       return UNKNOWN;
     }
-    if (PURE.has(key) || MUTATORS.has(key)) {
-      runCallbacks(m, key, args, [unknown(tagsOf(object)), UNKNOWN], place);
+    if (isData(object) && !isNothing(object) && !bare && isOfData(object, key)) {
+      runCallbacks(m, key, args, [unknown(tagsOf(object)), DATA], place);
       return unknown(tags);
     }
     if (this.#sql(key, args, place)) return UNKNOWN;
+    const given = this.known?.calls?.[key];
+    if (given !== undefined) {
+      this.#effects(clientEffects(undefined, [key], [], this.known), '', place);
+      return UNKNOWN;
+    }
+    if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))
+      m.unknownCall(
+        `${key === '' ? 'a function' : key} is called on something that is not known`,
+        place,
+      );
     const classes = bare || COMMON.has(key) ? [] : [...(this.methods.get(key) ?? [])];
     if (classes.length > 0 && classes.length <= 3) {
       return m.under(classes.length > 1 ? LATER : undefined, () =>
@@ -709,19 +656,12 @@ export class Calls {
       bare || COMMON.has(key) ? [] : (this.methodsOfObjects.get(key)?.values() ?? []);
     if (only !== undefined && others.length === 0) return m.invoke(only, UNDEFINED, args, place);
     const got = runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
-    const told = bare
-      ? []
-      : clientEffects(
-          undefined,
-          [key],
-          args.map((arg) => toPlain(arg)),
-          this.known,
-        );
-    // A verb that changes things says nothing where it is not known whose it is; it is no sign of a reader either.
-    if (told === undefined && WRITES.test(key))
-      m.unknownCall(`${key} is called on something that is not known`);
-    m.under(LATER, () => this.#effects(told, '', place));
-    return got.t === 'unknown' ? unknown(tagsOf(object)) : join(got, UNKNOWN);
+    return got.t === 'unknown' ? unknown(tagsOf(object), false) : join(got, UNKNOWN);
+  }
+
+  /** Notes what a method does that the language may call by itself. */
+  askedLater(fn: Fn, self: Value, place: Place): void {
+    this.m.under(LATER, () => this.m.invoke(fn, self, [UNKNOWN], place));
   }
 
   /** Returns an instance of a class that stands for all: one that the program made, or one of which nothing is known. */

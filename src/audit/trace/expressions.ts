@@ -6,6 +6,7 @@ import { Patterns, WRAPPERS, isPositive, isPresence, lookup } from './patterns.j
 import type { Node } from './program.js';
 import {
   ELSEWHERE,
+  DATA,
   UNDEFINED,
   UNKNOWN,
   arithmetic,
@@ -24,6 +25,7 @@ import {
   textOf,
   truth,
   unknown,
+  unknownLike,
   unread,
   withTags,
   type ClassValue,
@@ -41,6 +43,14 @@ interface Test {
 }
 
 const GLOBALS_UNKNOWN = new Set(['arguments']);
+
+/** Returns true where `?.` ends the chain: there is certainly nothing to go on with. */
+const isSkipped = (n: Node, value: Value): boolean =>
+  n['optional'] === true && options(value).every((one) => isFixed(one) && isNothing(one));
+
+/** Methods that the language calls by itself, as to make a text of an object; whether it does is not followed. */
+export const isHook = (key: string | undefined): boolean =>
+  key !== undefined && /^(?:toString|valueOf|toJSON|then|next|@@\w+)$/u.test(key);
 
 /** Reads expressions: each gives the value, or the values, that it may have. */
 export class Expressions {
@@ -62,7 +72,7 @@ export class Expressions {
     const place: Place = { module: s.module, node: n };
     switch (n.type) {
       case 'Literal':
-        return n['regex'] === undefined ? constant(n['value']) : UNKNOWN;
+        return n['regex'] === undefined ? constant(n['value']) : DATA;
       case 'TemplateLiteral':
         return this.#template(n, s);
       case 'Identifier':
@@ -84,7 +94,6 @@ export class Expressions {
         this.m.quiet++;
         const old = this.evaluate(n['argument'], s);
         this.m.quiet--;
-        m.convert(old, place);
         this.patterns.assign(
           n['argument'],
           isFixed(old) && typeof old.v === 'number'
@@ -128,7 +137,6 @@ export class Expressions {
           return constant(`${n['property'].name === 'url' ? 'file://' : ''}${s.module.file}`);
         const object = this.evaluate(n['object'], s);
         const index = n['computed'] === true ? this.evaluate(n['property'], s) : UNKNOWN;
-        m.convert(index, place);
         return this.m.get(
           object,
           n['computed'] === true ? keyOf(index) : this.key(n, s),
@@ -144,7 +152,7 @@ export class Expressions {
       case 'YieldExpression': {
         const value = n['argument'] === null ? UNDEFINED : this.evaluate(n['argument'], s);
         s.frame.yields.push(
-          ...(n['delegate'] === true ? (iterate(m, value, place) ?? [UNKNOWN]) : [value]),
+          ...(n['delegate'] === true ? (iterate(m, value) ?? [UNKNOWN]) : [value]),
         );
         return UNKNOWN;
       }
@@ -197,7 +205,6 @@ export class Expressions {
         const value = WRAPPERS.has(n.type)
           ? this.evaluate(n['expression'] ?? n['argument'], s, named)
           : UNKNOWN;
-        if (n.type === 'AwaitExpression') m.convert(value, place, ['then']);
         return value;
       }
     }
@@ -218,7 +225,6 @@ export class Expressions {
 
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
-    for (const part of parts) this.m.convert(part, { module: s.module, node: n });
     // Two texts for one part, as of a conditional, give two texts: programs and addresses are then known for both.
     const choices = parts.map((part) =>
       options(part).length <= 3 && options(part).every((one) => one.t === 'const')
@@ -249,9 +255,7 @@ export class Expressions {
     return nodes.flatMap((node): readonly Value[] => {
       if (node === null) return [UNDEFINED];
       if (node.type !== 'SpreadElement') return [this.evaluate(node, s)];
-      return (
-        iterate(this.m, this.evaluate(node['argument'], s), { module: s.module, node }) ?? [UNKNOWN]
-      );
+      return iterate(this.m, this.evaluate(node['argument'], s)) ?? [UNKNOWN];
     });
   }
 
@@ -293,7 +297,7 @@ export class Expressions {
             one.t === 'obj'
               ? one.rest
               : one.t === 'unknown' || one.t === 'external'
-                ? unknown(tagsOf(one))
+                ? unknownLike(one)
                 : undefined;
           if (rest !== undefined)
             object.rest = object.rest === undefined ? rest : join(object.rest, rest);
@@ -329,6 +333,7 @@ export class Expressions {
       if (key === undefined)
         object.rest = object.rest === undefined ? value : join(object.rest, value);
       else if (key !== '__proto__') m.write(object, key, value, place, { making: true });
+      if (value.t === 'fn' && isHook(key)) this.calls.askedLater(value, object, place);
     }
     return object;
   }
@@ -477,7 +482,6 @@ export class Expressions {
     }
     const value = this.evaluate(n['argument'], s);
     const tags = tagsOf(value);
-    if (/^[-+~]$/u.test(n['operator'])) this.m.convert(value, { module: s.module, node: n });
     switch (n['operator']) {
       case '!':
         return join(
@@ -515,8 +519,6 @@ export class Expressions {
         : this.evaluate(n['left'], s);
     const right = this.evaluate(n['right'], s);
     const tags = mergeTags(tagsOf(left), tagsOf(right));
-    if (!/^(?:[!=]==|in|instanceof)$/u.test(n['operator']) && !isNothing(left) && !isNothing(right))
-      for (const side of [left, right]) this.m.convert(side, place);
     switch (n['operator']) {
       case '+':
         return plus(left, right, tags);
@@ -556,7 +558,6 @@ export class Expressions {
         return constant(true, tags);
       }
       case 'instanceof':
-        this.m.convert(right, place, ['@@hasInstance']);
         return unknown(tags);
       default:
         return join(
@@ -633,7 +634,6 @@ export class Expressions {
     m.quiet--;
     const right = this.evaluate(n['right'], s);
     const tags = mergeTags(tagsOf(old), tagsOf(right));
-    for (const side of [old, right]) m.convert(side, place);
     const value = operator === '+=' ? plus(old, right, tags) : unknown(tags);
     this.patterns.assign(n['left'], value, s, place);
     return value;
@@ -670,6 +670,7 @@ export class Expressions {
         callee['object'].type === 'Super' ? this.#super(s) : this.evaluate(callee['object'], s);
       const index = callee['computed'] === true ? this.evaluate(callee['property'], s) : UNKNOWN;
       const key = callee['computed'] === true ? keyOf(index) : this.key(callee, s);
+      if (isSkipped(callee, object)) return UNDEFINED;
       const args = this.args(n['arguments'], s);
       if (callee['object'].type === 'Super')
         return this.calls.call(
@@ -700,6 +701,7 @@ export class Expressions {
           );
     }
     const value = this.evaluate(callee, s);
+    if (isSkipped(n, value)) return UNDEFINED;
     return this.calls.call(
       value,
       UNDEFINED,

@@ -2,13 +2,14 @@
 import type { AuditKnowledge } from '../known/known-value.js';
 import { Calls } from './calls.js';
 import { declaredNames, hoist, instanceThatHandles } from './declarations.js';
-import { Expressions } from './expressions.js';
+import { Expressions, isHook } from './expressions.js';
 import { iterate } from './intrinsics.js';
 import { EXHAUSTED, type Condition, type Entry, type Machine, type Place } from './machine.js';
 import { Modules } from './modules.js';
 import { lookup } from './patterns.js';
 import type { Node } from './program.js';
 import {
+  DATA,
   UNDEFINED,
   UNKNOWN,
   constant,
@@ -90,7 +91,7 @@ export class Interpreter {
         [...fn.bound.args, ...args],
         place,
       );
-    if (m.stack.filter((one) => one.node === fn.node).length >= 2) return UNKNOWN;
+    if (m.stack.filter((one) => one.node === fn.node).length >= 2) return DATA;
     if (m.stack.length >= MAX_DEPTH) {
       m.unknownCall(`${fn.name || 'a function'} is called deeper than is followed`);
       return UNKNOWN;
@@ -193,7 +194,10 @@ export class Interpreter {
     )
       m.declare(scope, fn.node['id'].name, fn, true);
     this.#params(fn.node, args, scope);
-    if (fn.node['body'] === null || fn.node['body'] === undefined) return UNKNOWN;
+    if (fn.node['body'] === null || fn.node['body'] === undefined) {
+      m.unknownCall(`${fn.name} has no body`);
+      return UNKNOWN;
+    }
     if (fn.node['body'].type !== 'BlockStatement')
       return this.expressions.evaluate(fn.node['body'], scope);
     this.#hoist(fn.node['body'].body, scope, true);
@@ -223,6 +227,9 @@ export class Interpreter {
     m.stack.push({ node: cls.node, name: String(cls.node['id']?.name ?? '') });
     try {
       this.#initialise(cls, instance, args, place);
+      for (let at: Value | undefined = cls; at?.t === 'class'; at = at.parent)
+        for (const [key, method] of at.methods)
+          if (isHook(key) && method.t === 'fn') this.calls.askedLater(method, instance, place);
     } finally {
       m.stack.pop();
     }
@@ -426,8 +433,6 @@ export class Interpreter {
         declarator['init'] === null || declarator['init'] === undefined
           ? UNDEFINED
           : this.expressions.evaluate(declarator['init'], s, named);
-      if (String(n['kind']).endsWith('using'))
-        this.m.convert(value, { module: s.module, node: n }, ['@@dispose', '@@asyncDispose']);
       this.expressions.patterns.bind(declarator['id'], value, s, (name, one) => {
         const binding = n['kind'] === 'var' ? lookup(s, name) : s.vars.get(name);
         if (binding?.value === undefined && binding !== undefined) binding.value = one;
@@ -490,11 +495,11 @@ export class Interpreter {
               ...(one.kind === 'array'
                 ? one.items.map((_, index) => constant(String(index)))
                 : [...one.props.keys()].map((key) => constant(key))),
-              ...(one.rest === undefined ? [] : [UNKNOWN]),
+              ...(one.rest === undefined ? [] : [DATA]),
             ]
           : [unknown(tagsOf(one))],
       );
-    const items = n.type === 'ForInStatement' ? keys() : (iterate(m, source, place) ?? [UNKNOWN]);
+    const items = n.type === 'ForInStatement' ? keys() : (iterate(m, source) ?? [UNKNOWN]);
     return this.#bounded(() => {
       for (const item of items.slice(0, MAX_LOOP)) {
         const inner = m.scope(s, s.frame, s.module);
@@ -627,7 +632,7 @@ export class Interpreter {
       caught = m.under({ tags: [], special: false, kind: 'catch' }, () => {
         const inner = m.scope(s, s.frame, s.module);
         if (n['handler'].param)
-          this.expressions.patterns.bind(n['handler'].param, UNKNOWN, inner, (name, value) =>
+          this.expressions.patterns.bind(n['handler'].param, DATA, inner, (name, value) =>
             m.declare(inner, name, value),
           );
         return this.#nested(n['handler'].body, inner);

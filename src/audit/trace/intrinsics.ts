@@ -1,5 +1,6 @@
-import { CONVERSIONS, type Machine, type Place } from './machine.js';
+import type { Machine, Place } from './machine.js';
 import {
+  DATA,
   HOLE,
   UNDEFINED,
   UNKNOWN,
@@ -17,6 +18,7 @@ import {
   textOf,
   truth,
   unknown,
+  unknownLike,
   unread,
   withTags,
   type Obj,
@@ -87,13 +89,13 @@ export function promiseMethod(
   const run = (fn: Value | undefined, given: readonly Value[]): Value =>
     fn === undefined ? UNDEFINED : m.invoke(fn, UNDEFINED, given, place);
   if (key === 'then' && first !== undefined) {
-    if (second !== undefined) m.under(caught, () => run(second, [UNKNOWN]));
+    if (second !== undefined) m.under(caught, () => run(second, [DATA]));
     return first.t === 'const' ? value : run(first, [value]);
   }
   if (key === 'catch' && args.length <= 1)
     return join(
       value,
-      m.under(caught, () => run(first, [UNKNOWN])),
+      m.under(caught, () => run(first, [DATA])),
     );
   if (key !== 'finally') return undefined;
   run(first, []);
@@ -101,7 +103,7 @@ export function promiseMethod(
 }
 
 /** Returns the members that a loop over the value meets. */
-export function iterate(m: Machine, value: Value, place: Place): readonly Value[] | undefined {
+export function iterate(m: Machine, value: Value): readonly Value[] | undefined {
   const all: Value[] = [];
   for (const one of options(value)) {
     if (one.t === 'obj' && one.kind !== 'object') {
@@ -115,7 +117,7 @@ export function iterate(m: Machine, value: Value, place: Place): readonly Value[
       if (one.rest !== undefined)
         all.push(
           one.kind === 'map'
-            ? m.object('array', [UNKNOWN, m.readContents(one, one.rest)])
+            ? m.object('array', [DATA, m.readContents(one, one.rest)])
             : m.readContents(one, one.rest),
         );
       else if (one.items.length === 0 && one.props.size === 0 && m.epoch > one.born)
@@ -125,11 +127,7 @@ export function iterate(m: Machine, value: Value, place: Place): readonly Value[
         all.push(...[...one.v].map((char) => constant(char)));
       else if (typeof one.v === 'string') all.push(unknown(one.tags));
     } else {
-      for (const made of m.convert(one, place, ['@@iterator', '@@asyncIterator'])) {
-        if (made.t === 'obj' && made.kind === 'array') all.push(...made.items);
-        else m.convert(made, place, ['next']);
-      }
-      all.push(unknown(one.t === 'unknown' ? one.tags : []));
+      all.push(unknownLike(one));
     }
   }
   return all.length > 600 ? undefined : all;
@@ -156,7 +154,7 @@ export function arrayMethod(
     case 'push':
     case 'unshift':
       m.push(array, args, place, key);
-      return UNKNOWN;
+      return DATA;
     case 'pop':
     case 'shift':
     case 'splice':
@@ -191,7 +189,7 @@ export function arrayMethod(
     case 'flatMap':
       return m.object(
         'array',
-        items.map(call).flatMap((one) => iterate(m, one, place) ?? [UNKNOWN]),
+        items.map(call).flatMap((one) => iterate(m, one) ?? [UNKNOWN]),
       );
     case 'flat':
       return m.object(
@@ -229,7 +227,7 @@ export function arrayMethod(
     case 'reduce': {
       const rest = args.length > 1 ? items : items.slice(1);
       return rest.reduce<Value>(
-        (sum, item) => m.invoke(first, UNDEFINED, [sum, item, UNKNOWN, array], place),
+        (sum, item) => m.invoke(first, UNDEFINED, [sum, item, DATA, array], place),
         args.length > 1 ? second : (items[0] ?? UNDEFINED),
       );
     }
@@ -264,7 +262,6 @@ export function arrayMethod(
       );
     }
     case 'join':
-      m.convert(array, place);
       return constant(
         items
           .map(textOf)
@@ -297,7 +294,7 @@ export function arrayMethod(
         : join(...items, UNDEFINED);
     default:
       if (!PURE.has(key)) return undefined;
-      runCallbacks(m, key, args, [join(...items, UNKNOWN), UNKNOWN, UNKNOWN], place);
+      runCallbacks(m, key, args, [join(...items, unknownLike(...items)), DATA, DATA], place);
       return unknown(mergeTags(...items.map(tagsOf)));
   }
 }
@@ -377,10 +374,10 @@ export function mapMethod(
     case 'delete':
     case 'clear':
       change(true);
-      return UNKNOWN;
+      return DATA;
     case 'forEach':
       for (const item of contents(map))
-        m.invoke(first, UNDEFINED, [m.readContents(map, item), UNKNOWN, map], place);
+        m.invoke(first, UNDEFINED, [m.readContents(map, item), DATA, map], place);
       return UNDEFINED;
     case 'values':
       return m.object(
@@ -395,7 +392,7 @@ export function mapMethod(
         map.kind === 'map' ? [...map.props.keys()].map((one) => constant(one)) : map.items,
       );
     case 'entries':
-      return m.object('array', iterate(m, map, place) ?? []);
+      return m.object('array', iterate(m, map) ?? []);
     default:
       return undefined;
   }
@@ -422,7 +419,6 @@ export function textMethod(
   args: readonly Value[],
   place: Place,
 ): Value | undefined {
-  for (const arg of args) m.convert(arg, place, [...CONVERSIONS, `@@${key}`]);
   if (typeof text.v !== 'string') return PURE.has(key) ? unknown(text.tags) : undefined;
   const tags = mergeTags(text.tags, ...args.map(tagsOf));
   const [first] = args;
@@ -468,10 +464,6 @@ export function textMethod(
   return PURE.has(key) || TEXT_METHODS.has(key) ? unknown(tags) : undefined;
 }
 
-/** Functions of the language that make texts or numbers of what they get. */
-const CONVERTS =
-  /^(?:String|Number|BigInt|parseInt|parseFloat|isNaN|(?:en|de)codeURI|\w*Error$|Math|Date|URL)/u;
-
 /** Calls a function of the language itself, as `Object.entries`. Undefined when it is not one that matters here. */
 export function globalCall(
   m: Machine,
@@ -480,7 +472,6 @@ export function globalCall(
   place: Place,
 ): Value | undefined {
   const [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED] = args;
-  if (CONVERTS.test(path[0] ?? '')) for (const arg of args) m.convert(arg, place);
   const pairs = (value: Value): readonly (readonly [string, Value])[] =>
     options(value).flatMap((one) => {
       if (one.t === 'obj' && one.kind === 'array')
@@ -496,7 +487,7 @@ export function globalCall(
           ? []
           : [one.rest]
         : one.t === 'unknown'
-          ? [unknown(one.tags)]
+          ? [unknownLike(one)]
           : [],
     );
   if (first.t === 'native' && /^Object\.(?:values|entries)$/u.test(path.join('.')))
@@ -504,7 +495,6 @@ export function globalCall(
   switch (path.join('.')) {
     case 'Object.keys':
     case 'Object.getOwnPropertyNames':
-    case 'Reflect.ownKeys':
       return m.object('array', [
         ...pairs(first).map(([key]) => constant(key)),
         ...tail(first).map((one) => unknown(tagsOf(one))),
@@ -518,7 +508,7 @@ export function globalCall(
       ]);
     case 'Object.fromEntries': {
       const object = m.object();
-      for (const pair of iterate(m, first, place) ?? []) {
+      for (const pair of iterate(m, first) ?? []) {
         const [key, value] = pair.t === 'obj' && pair.kind === 'array' ? pair.items : [];
         const name = key === undefined ? undefined : keyOf(key);
         if (name === undefined) object.rest = join(object.rest ?? UNKNOWN, value ?? UNKNOWN);
@@ -548,8 +538,7 @@ export function globalCall(
     }
     case 'Object.getPrototypeOf':
       return UNKNOWN;
-    case 'Object.defineProperty':
-    case 'Reflect.defineProperty': {
+    case 'Object.defineProperty': {
       const descriptor = third.t === 'obj' ? third : undefined;
       const key = keyOf(second);
       if (descriptor === undefined || key === undefined) return first;
@@ -581,8 +570,6 @@ export function globalCall(
               )
             : UNDEFINED
           : UNKNOWN;
-    case 'Reflect.get':
-      return keyOf(second) === undefined ? UNKNOWN : m.read(first, keyOf(second) as string, place);
     case 'Array.isArray':
       return first.t === 'obj'
         ? constant(first.kind === 'array')
@@ -590,7 +577,7 @@ export function globalCall(
           ? constant(false)
           : unknown(tagsOf(first));
     case 'Array.from': {
-      const items = iterate(m, first, place) ?? [UNKNOWN];
+      const items = iterate(m, first) ?? [UNKNOWN];
       return m.object(
         'array',
         isCallable(second)
@@ -604,7 +591,7 @@ export function globalCall(
       return m.object('array', []);
     case 'Promise.all':
     case 'Promise.allSettled': {
-      const items = iterate(m, first, place) ?? [UNKNOWN];
+      const items = iterate(m, first) ?? [UNKNOWN];
       return m.object(
         'array',
         path[1] === 'all'
@@ -614,9 +601,9 @@ export function globalCall(
                 'object',
                 [],
                 [
-                  ['status', UNKNOWN],
+                  ['status', DATA],
                   ['value', value],
-                  ['reason', UNKNOWN],
+                  ['reason', DATA],
                 ],
               ),
             ),
@@ -624,7 +611,7 @@ export function globalCall(
     }
     case 'Promise.race':
     case 'Promise.any':
-      return join(...(iterate(m, first, place) ?? [UNKNOWN]));
+      return join(...(iterate(m, first) ?? [UNKNOWN]));
     case 'Promise': {
       const got: Value[] = [];
       const take: Value = {
@@ -638,20 +625,19 @@ export function globalCall(
       return got.length === 0 ? UNKNOWN : join(...got);
     }
     case 'JSON.stringify':
-      for (const one of [first, ...pairs(first).map(([, value]) => value)])
-        m.convert(one, place, ['toJSON']);
-      runCallbacks(m, 'stringify', args.slice(1), [UNKNOWN, UNKNOWN], place);
+      pairs(first);
+      runCallbacks(m, 'stringify', args.slice(1), [DATA, DATA], place);
       return constant(
         first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE,
         mergeTags(deepTags(first), m.touch(first)),
       );
     case 'JSON.parse': {
-      runCallbacks(m, 'parse', args.slice(1), [UNKNOWN, UNKNOWN], place);
+      runCallbacks(m, 'parse', args.slice(1), [DATA, DATA], place);
       if (!isFixed(first) || typeof first.v !== 'string') return unknown(tagsOf(first));
       try {
         return fromData(m, JSON.parse(first.v));
       } catch {
-        return UNKNOWN;
+        return DATA;
       }
     }
     case 'String':
@@ -680,13 +666,13 @@ export function globalCall(
     case 'Map':
     case 'WeakMap': {
       const map = m.object('map');
-      for (const pair of args.length === 0 ? [] : (iterate(m, first, place) ?? []))
+      for (const pair of args.length === 0 ? [] : (iterate(m, first) ?? []))
         if (pair.t === 'obj') mapMethod(m, map, 'set', pair.items, place);
       return map;
     }
     case 'Set':
     case 'WeakSet':
-      return m.object('set', args.length === 0 ? [] : (iterate(m, first, place) ?? [UNKNOWN]));
+      return m.object('set', args.length === 0 ? [] : (iterate(m, first) ?? [UNKNOWN]));
     case 'URL':
       return constant(
         textOf(second) !== 'undefined' && args.length > 1 && !/^[a-z]+:/u.test(textOf(first))
@@ -694,13 +680,10 @@ export function globalCall(
           : textOf(first),
         mergeTags(...args.map(tagsOf)),
       );
-    case 'Reflect.construct':
-      return undefined;
     // What the traps of a proxy do is not followed: whatever is asked of it is unknown.
     case 'Proxy':
-      return second.t === 'obj' && second.props.size === 0 && second.rest === undefined
-        ? first
-        : join(first, unread('a proxy'));
+      m.unknownCall('a proxy is made');
+      return join(first, unread('a proxy'));
     case 'Error':
     case 'TypeError':
     case 'RangeError':
@@ -709,12 +692,12 @@ export function globalCall(
       if (path.length > 1) runCallbacks(m, path.at(-1) ?? '', args, [UNKNOWN, UNKNOWN], place);
       if (
         path.length > 1 &&
-        /^(Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Reflect|Promise|JSON)$/u.test(
+        /^(Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u.test(
           path[0] ?? '',
         )
       )
         return path[0] === 'console' || path[0] === 'Date'
-          ? UNKNOWN
+          ? DATA
           : unknown(mergeTags(...args.map(tagsOf)));
       return undefined;
   }
@@ -730,7 +713,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     typeof data === 'boolean'
   )
     return constant(data);
-  if (depth === 0 || typeof data !== 'object') return UNKNOWN;
+  if (depth === 0 || typeof data !== 'object') return DATA;
   if (Array.isArray(data))
     return m.object(
       'array',

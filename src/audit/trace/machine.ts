@@ -3,17 +3,18 @@ import { placeOf, type Module, type Node, type Program } from './program.js';
 import {
   ACTING,
   ELSEWHERE,
+  DATA,
   UNDEFINED,
   UNKNOWN,
   constant,
   contents,
-  isCallable,
   isPartial,
   join,
   mergeTags,
   options,
   tagsOf,
   unknown,
+  unknownLike,
   unread,
   withTags,
   type Binding,
@@ -54,9 +55,6 @@ export interface Entry {
 export const EXHAUSTED = new Error('more steps than are taken');
 export const OUT_OF_TIME = new Error('more time than is taken');
 
-/** The methods by which an object becomes a text or a number. */
-export const CONVERSIONS: readonly string[] = ['@@toPrimitive', 'toString', 'valueOf'];
-
 /** The state of one run through the code: bounds, conditions, the way there, what was met, and the memory that the code made. */
 export class Machine {
   /** 0 while the program starts; then 1 in a tool's call. What was made in an earlier epoch outlives the call. */
@@ -74,8 +72,6 @@ export class Machine {
   /** The arguments that the tool's schema requires. */
   required = new Set<string>();
   quiet = 0;
-  /** Functions that the code puts in the place of the language's own: `global.Math.random`, `prototype.map`. */
-  readonly patched = new Map<string, Value>();
   /** The tool that is traced: texts equal to it count its uses as a key. */
   toolName: string | undefined;
   toolHits = 0;
@@ -181,7 +177,9 @@ export class Machine {
         object.rest !== undefined ||
         object.proto?.t === 'external' ||
         object.proto?.t === 'unknown';
-      const fallback = open ? join(object.rest ?? UNKNOWN, unknown()) : UNDEFINED;
+      const fallback = open
+        ? join(object.rest ?? UNKNOWN, unknownLike(object.rest ?? UNKNOWN))
+        : UNDEFINED;
       return this.epoch > object.born && this.assigned.has(key)
         ? this.#fromState(fallback, `o${object.id}.${key}`)
         : fallback;
@@ -210,12 +208,12 @@ export class Machine {
             case 'obj':
               if (key === undefined)
                 return contents(one).length === 0
-                  ? this.readContents(one, unknown(tagsOf(index)))
-                  : withTags(join(...contents(one), UNKNOWN), tagsOf(index));
+                  ? this.readContents(one, unknown(tagsOf(index), false))
+                  : withTags(join(...contents(one), unknownLike(...contents(one))), tagsOf(index));
               if (one.kind === 'array' && key === 'length')
                 return this.readContents(
                   one,
-                  one.rest === undefined && !one.open ? constant(one.items.length) : UNKNOWN,
+                  one.rest === undefined && !one.open ? constant(one.items.length) : DATA,
                 );
               if (one.kind === 'array' && /^\d+$/u.test(key))
                 return this.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
@@ -223,7 +221,7 @@ export class Machine {
                 return this.readContents(
                   one,
                   this.epoch > one.born || one.rest !== undefined
-                    ? UNKNOWN
+                    ? DATA
                     : constant(one.props.size + one.items.length),
                 );
               if (this.lookup(one, key) !== undefined) this.hit(key, place);
@@ -249,8 +247,7 @@ export class Machine {
                   : this.read(one, key, place);
             case 'fn':
               if (key === 'name') return constant(one.name);
-              if (key === 'constructor')
-                return { t: 'native', module: 'global', path: ['Function'], args: [] };
+              if (key === 'constructor') return UNKNOWN;
               if (key === 'prototype' && !one.props.has(key)) one.props.set(key, this.object());
               return key === undefined ? UNKNOWN : this.read(one, key, place);
             case 'native':
@@ -271,11 +268,11 @@ export class Machine {
                     key,
                   )
                 )
-                  return UNKNOWN;
+                  return DATA;
                 if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
               }
               if (one.path.at(-1) === '()')
-                return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : UNKNOWN;
+                return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : DATA;
               if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
               if (key === undefined)
                 return ACTING.has(one.module) || (one.module === 'global' && one.path.length === 0)
@@ -292,6 +289,13 @@ export class Machine {
               if (one.tags.includes('unread:a proxy')) this.unread(one);
               const root = one.tags.length === 1 && one.tags[0] === 'arg:';
               const [only] = one.tags;
+              // Every context has the signal of the language.
+              if (
+                key === 'signal' &&
+                !one.data &&
+                !one.tags.some((tag) => tag.startsWith('unread:'))
+              )
+                return DATA;
               if (root && key === 'length') return one;
               if (
                 root ||
@@ -361,7 +365,7 @@ export class Machine {
             idempotent: true,
           });
       }
-      if (one.t === 'native') this.#patch(one, key, value, place);
+      if (one.t === 'native') this.#patch(one, key);
       if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
       if (key === undefined) {
         if (one.t === 'obj') this.fill(one, value, place, '[…] =');
@@ -389,8 +393,8 @@ export class Machine {
     }
   }
 
-  /** Keeps what is set on an object of the language or of Node, which outlives the call. */
-  #patch({ module, path }: Native, key: string | undefined, value: Value, place: Place): void {
+  /** Notes what is set on an object of the language or of Node: what that does afterwards is not known. */
+  #patch({ module, path }: Native, key: string | undefined): void {
     // Servers redirect what is printed; that is no effect.
     if (
       path.at(-1) === '()' ||
@@ -399,37 +403,7 @@ export class Machine {
       key === 'stackTraceLimit'
     )
       return;
-    const name = path.includes('prototype') ? `prototype.${key}` : [module, ...path, key].join('.');
-    if (isCallable(value)) {
-      this.patched.set(name, value);
-      this.#undoable(() => this.patched.delete(name));
-    } else
-      this.under({ tags: [], special: false, kind: 'later' }, () =>
-        this.record(
-          {
-            kind: 'memory-state',
-            access: 'write',
-            destructive: null,
-            idempotent: null,
-            call: `${[...path, key ?? '[…]'].join('.')} =`,
-          },
-          place,
-        ),
-      );
-  }
-
-  /** Runs the methods by which the language itself asks objects for something, as a text of their `toString`, and returns what they give. */
-  convert(value: Value, place: Place, by = CONVERSIONS, depth = 3): readonly Value[] {
-    return options(value).flatMap((one) => {
-      if (one.t !== 'obj' && one.t !== 'class') return [];
-      if (one.t === 'obj' && one.kind === 'array' && depth > 0 && by === CONVERSIONS)
-        return one.items.slice(0, 50).flatMap((item) => this.convert(item, place, by, depth - 1));
-      return by.flatMap((key) =>
-        this.lookup(one, key) === undefined
-          ? []
-          : [this.invoke(this.read(one, key, place), one, [], place)],
-      );
-    });
+    this.unknownCall(`${[module, ...path, key ?? '[…]'].join('.')} is replaced`);
   }
 
   /** Adds a value under a key that is not known, or at an array's end. */
@@ -567,8 +541,10 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  unknownCall(reason: string): void {
-    if (this.epoch > 0 && this.unknowns.size < 20) this.unknowns.add(reason);
+  /** Notes that something was not followed; with the place where, unless the reason names it. */
+  unknownCall(reason: string, place?: Place): void {
+    if (this.epoch > 0 && this.unknowns.size < 60)
+      this.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);
   }
 
   /** Notes the call of what a module exports that was not read. */

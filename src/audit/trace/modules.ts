@@ -8,7 +8,7 @@ import {
   UNDEFINED,
   UNKNOWN,
   constant,
-  unknown,
+  unread,
   type Frame,
   type Obj,
   type Scope,
@@ -118,12 +118,12 @@ export class Modules {
   /** Returns what `import * as` gives for a specifier. */
   namespace(place: Place, specifier: string): Value {
     const target = this.m.program.resolve(place.module.file, specifier);
-    const unread = unknown([`unread:${specifier}`]);
-    if (target === undefined) return unread;
+    const missing = unread(specifier);
+    if (target === undefined) return missing;
     if ('builtin' in target) return { t: 'native', module: target.builtin, path: [], args: [] };
     if ('pkg' in target) return { t: 'external', pkg: target.pkg, path: [], args: [] };
     const module = this.m.program.module(target.file);
-    if (module === undefined) return unread;
+    if (module === undefined) return missing;
     const loaded = this.load(module);
     if (loaded.isModule) return loaded.exports;
     const value = this.m.read(loaded.commonjs, 'exports', place);

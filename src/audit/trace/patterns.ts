@@ -9,7 +9,7 @@ import {
   join,
   options,
   tagsOf,
-  unknown,
+  unknownLike,
   withTags,
   type Binding,
   type Scope,
@@ -107,7 +107,7 @@ export class Patterns {
           if (property.type === 'RestElement') {
             const rest = this.m.object();
             rest.rest = options(value).some((one) => one.t !== 'obj' || one.rest !== undefined)
-              ? unknown(tagsOf(value))
+              ? unknownLike(value)
               : undefined;
             for (const one of options(value))
               if (one.t === 'obj')
@@ -132,17 +132,13 @@ export class Patterns {
       }
       case 'ArrayPattern': {
         const items =
-          options(value).length === 1 && value.t === 'obj'
-            ? iterate(this.m, value, place)
-            : undefined;
+          options(value).length === 1 && value.t === 'obj' ? iterate(this.m, value) : undefined;
         for (const [index, element] of (pattern['elements'] as (Node | null)[]).entries()) {
           if (element === null) continue;
           if (element.type === 'RestElement')
             this.bind(
               element['argument'],
-              items === undefined
-                ? unknown(tagsOf(value))
-                : this.m.object('array', items.slice(index)),
+              items === undefined ? unknownLike(value) : this.m.object('array', items.slice(index)),
               s,
               declare,
             );

@@ -12,9 +12,11 @@ export interface Const {
   readonly v: Primitive;
   readonly tags: Tags;
 }
+/** `data`: texts, numbers, lists and the like, as the language, Node and JSON give them; their methods do nothing outside. */
 interface Unknown {
   readonly t: 'unknown';
   readonly tags: Tags;
+  readonly data: boolean;
 }
 interface Union {
   readonly t: 'union';
@@ -149,11 +151,24 @@ export const ACTING = new Set([
 ]);
 
 export const UNDEFINED: Const = { t: 'const', v: undefined, tags: NO_TAGS };
-export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS };
+/** Anything at all: what its methods do is not known. */
+export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
+export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
 export const constant = (v: Primitive, tags: Tags = NO_TAGS): Const => ({ t: 'const', v, tags });
-export const unknown = (tags: Tags = NO_TAGS): Unknown =>
-  tags.length === 0 ? UNKNOWN : { t: 'unknown', tags };
+/** Returns data of which only the sources are known, or with `data: false` anything at all. */
+export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
+  tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
+
+/** Returns true for plain data, whose methods are those of the language. */
+export function isData(value: Value): boolean {
+  if (value.t === 'unknown') return value.data;
+  return value.t === 'const' || (value.t === 'union' && value.of.every(isData));
+}
+
+/** Returns something unknown that is data only if all the values are. */
+export const unknownLike = (...values: readonly Value[]): Unknown =>
+  unknown(mergeTags(...values.map(tagsOf)), values.every(isData));
 
 export function mergeTags(...lists: readonly Tags[]): Tags {
   const full = lists.filter((list) => list.length > 0);
@@ -179,7 +194,7 @@ export function deepTags(value: Value, depth = 4, seen = new Set<Value>()): Tags
 export function withTags(value: Value, tags: Tags): Value {
   if (tags.length === 0) return value;
   if (value.t === 'const') return constant(value.v, mergeTags(value.tags, tags));
-  if (value.t === 'unknown') return unknown(mergeTags(value.tags, tags));
+  if (value.t === 'unknown') return unknown(mergeTags(value.tags, tags), value.data);
   return value.t === 'union'
     ? { t: 'union', of: value.of.map((one) => withTags(one, tags)) }
     : value;
@@ -202,7 +217,7 @@ export function join(...values: readonly Value[]): Value {
     const same = all.findIndex(
       (one) =>
         one === value ||
-        (one.t === 'unknown' && value.t === 'unknown') ||
+        (one.t === 'unknown' && value.t === 'unknown' && one.data === value.data) ||
         (one.t === 'const' && value.t === 'const' && one.v === value.v),
     );
     if (same < 0) all.push(value);
@@ -212,7 +227,7 @@ export function join(...values: readonly Value[]): Value {
   if (all.length === 1) return all[0] as Value;
   return all.length <= MAX_UNION
     ? { t: 'union', of: all }
-    : { t: 'union', of: [...all.slice(0, MAX_UNION - 1), unknown(mergeTags(...all.map(tagsOf)))] };
+    : { t: 'union', of: [...all.slice(0, MAX_UNION - 1), unknownLike(...all)] };
 }
 
 const isPart = (tag: string): boolean => tag.startsWith('state:');
@@ -292,7 +307,7 @@ export function toPlain(value: Value, depth = 4): Plain {
 }
 
 /** The value of a computed name: nothing is known of it, and calling it is told. */
-export const unread = (what: string): Value => unknown([`unread:${what}`]);
+export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
 export const isCallable = (value: Value): boolean =>
   value.t === 'fn' || value.t === 'host' || (value.t === 'union' && value.of.some(isCallable));

@@ -6,6 +6,8 @@ import { machine, markdownTable } from '../report.js';
 import { packageFolder } from './packages.js';
 import {
   isDeclaredReader,
+  isRightlyFound,
+  isWrongAssurance,
   judgeByName,
   meanOverServers,
   precisionOf,
@@ -33,7 +35,7 @@ interface AuditedServer {
   readonly ms: number;
 }
 
-function judgementOf({ found, handler }: ToolAudit): Judgement {
+function judgementOf({ found, handler, verdict }: ToolAudit): Judgement {
   const writes = found.effects.filter(({ access }) => access !== 'read');
   const sure = writes.filter(({ access }) => access === 'write');
   const kind = sure.some(({ certainty }) => certainty === 'does')
@@ -49,6 +51,10 @@ function judgementOf({ found, handler }: ToolAudit): Judgement {
     idempotent: found.idempotent,
     openWorld: found.openWorld,
     isCovered: handler !== undefined,
+    verdict,
+    evidence: sure.filter(
+      ({ argument, certainty }) => certainty === 'does' || argument !== undefined,
+    ),
   };
 }
 
@@ -94,6 +100,43 @@ const byName = (tools: readonly JudgedTool[]) =>
   tools.map((tool) => ({ ...tool, judgement: judgeByName(tool.label.name) }));
 const withoutPlaywright = (tools: readonly JudgedTool[]) =>
   tools.filter(({ server }) => !server.startsWith('@playwright/'));
+
+/** What users are told, beside the scores: wrong assurances, unknowns, and how often a liar is found by the call that makes it one. */
+function answers(tools: readonly JudgedTool[]): string {
+  const readers = tools.filter(isDeclaredReader);
+  const share = (some: readonly unknown[], all: readonly unknown[]) =>
+    `${some.length} of ${all.length} (${((100 * some.length) / Math.max(1, all.length)).toFixed(1)} %)`;
+  const liars = readers.filter(
+    (tool) => scoreWrites([tool]).hits === 1 && tool.judgement.writes !== 'possible',
+  );
+  return markdownTable(
+    ['answer', 'tools'],
+    [
+      [
+        '"agrees" on a tool that says it only reads, and writes',
+        share(tools.filter(isWrongAssurance), tools),
+      ],
+      [
+        '"unknown", of tools that say they only read',
+        share(
+          readers.filter(({ judgement }) => judgement.verdict === 'unknown'),
+          readers,
+        ),
+      ],
+      ['liars found by the right call', share(liars.filter(isRightlyFound), liars)],
+      [
+        '"over-cautious" on a tool that writes',
+        share(
+          tools.filter(
+            ({ judgement, label }) =>
+              judgement.verdict === 'over-cautious' && label.truth.readOnly === false,
+          ),
+          tools.filter(({ judgement }) => judgement.verdict === 'over-cautious'),
+        ),
+      ],
+    ],
+  );
+}
 
 function tables(servers: readonly AuditedServer[]): string {
   const all = servers.flatMap(({ tools }) => tools);
@@ -145,6 +188,8 @@ function tables(servers: readonly AuditedServer[]): string {
   return [
     '## Who writes\n',
     markdownTable(head, writes),
+    '\n## What users are told\n',
+    answers(all),
     '\n## The other axes\n',
     markdownTable(head, others),
     '\n## Server by server\n',
@@ -170,8 +215,12 @@ function printMisses({ server, tools, audits }: AuditedServer): void {
   for (const { label, judgement } of tools) {
     const isWrite = label.truth.readOnly === false;
     const score = scoreWrites([{ server: server.id, label, judgement }]);
-    if (score.falseAlarms === 0 && score.hits === score.positives) continue;
     const audit = audits.get(label.name)!;
+    const judged = { server: server.id, label, judgement };
+    if (isWrongAssurance(judged)) console.log(`  WRONG ASSURANCE ${server.id} ${label.name}`);
+    if (judgement.verdict === 'unknown' && isDeclaredReader(judged))
+      console.log(`  unknown ${server.id} ${label.name}: ${audit.unknowns.join('; ')}`);
+    if (score.falseAlarms === 0 && score.hits === score.positives) continue;
     const evidence = audit.found.effects
       .filter(({ access }) => access !== 'read')
       .map(
@@ -191,7 +240,13 @@ if (known === undefined) {
   const words = only?.split(',') ?? [''];
   const audited: AuditedServer[] = [];
   for (const server of known.filter(({ id }) => words.some((word) => id.includes(word)))) {
-    const one = await auditServer(server);
+    const one = await auditServer(server).catch((error: unknown) => {
+      // A version that its registry no longer gives, or that does not install, is named and left out.
+      if (!(error instanceof Error) || !('status' in error)) throw error;
+      console.log(`${server.id}: left out, its package does not install`);
+      return undefined;
+    });
+    if (one === undefined) continue;
     console.log(
       `${server.id}: ${one.tools.length} tools, ${one.tools.filter(({ judgement }) => judgement.isCovered).length} handlers found, ${(one.ms / 1000).toFixed(1)} s`,
     );
@@ -200,7 +255,7 @@ if (known === undefined) {
   }
   const text = tables(audited);
   console.log(`\n${text}`);
-  if (only === undefined) {
+  if (only === undefined && misses !== true) {
     // What the bench does not know, its authors wrote: everything before the first table.
     const page = readFileSync(PAGE, 'utf8');
     writeFileSync(

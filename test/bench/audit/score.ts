@@ -1,3 +1,4 @@
+import type { Effect, ToolAudit } from '../../../src/audit.js';
 import type { LabelledTool } from './truth.js';
 
 /** What a judge says of one tool. `argued` is a write behind an argument that it names, `possible` one that it cannot decide. */
@@ -8,6 +9,9 @@ export interface Judgement {
   readonly openWorld: boolean | null;
   /** False when the code of the tool was not found. */
   readonly isCovered: boolean;
+  readonly verdict?: ToolAudit['verdict'];
+  /** The proven writes that were found. */
+  readonly evidence?: readonly Pick<Effect, 'at' | 'call' | 'via'>[];
 }
 
 export interface JudgedTool {
@@ -84,6 +88,36 @@ export function meanOverServers(
   return figures.length === 0
     ? null
     : figures.reduce((sum, each) => sum + each, 0) / figures.length;
+}
+
+/** Whether the audit says `agrees` of a tool that says it only reads, and writes. */
+export const isWrongAssurance = ({ label, judgement }: JudgedTool) =>
+  judgement.verdict === 'agrees' &&
+  label.declared?.['readOnlyHint'] === true &&
+  label.truth.readOnly === false;
+
+/**
+ * Whether a liar was found by the call that makes it one: the call's name stands in the label's evidence, or its way passes
+ * within five lines of a line that the evidence cites.
+ */
+export function isRightlyFound({ label, judgement }: JudgedTool): boolean {
+  const text = label.evidence ?? '';
+  const cited = [
+    ...text.matchAll(/(?<![\w.])(?:[\w./-]+\/)?([\w.-]+\.(?:[cm]?[jt]s|json)):(\d+)/g),
+  ];
+  const lines = [...text.matchAll(/\b(\d{1,6})\b/g)].map(([, line]) => Number(line));
+  return (judgement.evidence ?? []).some(({ at, call, via }) => {
+    const word = call.split(/[^\w$]+/).filter((each) => each.length > 2);
+    if (word.some((each) => text.toLowerCase().includes(each.replace(/Sync$/, '').toLowerCase())))
+      return true;
+    return [at, ...via].some((place) => {
+      const [file = '', line] = place.split(':');
+      return (
+        cited.some(([, name]) => file.endsWith(name ?? '')) &&
+        lines.some((each) => Math.abs(each - Number(line)) <= 5)
+      );
+    });
+  });
 }
 
 export const isDeclaredReader = ({ label }: JudgedTool) =>

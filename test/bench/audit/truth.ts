@@ -21,6 +21,8 @@ export interface LabelledTool {
   readonly declared: Readonly<Record<string, unknown>> | null;
   readonly truth: Readonly<Record<'readOnly' | 'destructive' | 'idempotent' | 'openWorld', Label>>;
   readonly decidable: string;
+  /** `file:line` inside the package and what is called there, as a reader of the code noted it. */
+  readonly evidence?: string;
   /** The argument or mode that the lie needs. */
   readonly conditional?: string;
 }
