@@ -88,7 +88,11 @@ export class Calls {
   readonly methods = new Map<string, Set<ClassValue>>();
   /** Methods that stand in objects, by their names. */
   readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
-  readonly instances = new Map<ClassValue['node'], Obj>();
+  /** The instances that the program makes while it starts, by the node of their class. */
+  readonly instances = new Map<Node, Obj[]>();
+  readonly standIns = new Map<ClassValue, Obj>();
+  /** Above 0 while an instance is made that stands for others. */
+  standingIn = 0;
   /** Loads what `require` names; set by the interpreter. */
   require: (place: Place, specifier: string) => Value = () => UNKNOWN;
   /** Runs a class's fields and constructor on an instance; set by the interpreter, as is `construct`. */
@@ -664,26 +668,37 @@ export class Calls {
     this.m.under(LATER, () => this.m.invoke(fn, self, [UNKNOWN], place));
   }
 
-  /** Returns an instance of a class that stands for all: one that the program made, or one of which nothing is known. */
+  /** Returns an instance of a class: one that the program made, or one that stands for those that it will make. */
   instanceOf(cls: ClassValue): Obj {
-    const made = this.instances.get(cls.node);
-    if (made !== undefined) return made;
-    const constructor = (cls.node['body'] as { readonly body: readonly Node[] }).body.find(
-      (member) => member['kind'] === 'constructor',
-    );
+    const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);
+    if (known !== undefined) return known;
+    const { body } = cls.node['body'] as { readonly body: readonly Node[] };
+    const constructor = body.find((member) => member['kind'] === 'constructor')?.['value'] as
+      Node | undefined;
     // What the constructor takes by default is what it gets; of the rest nothing is known.
-    const args = (
-      ((constructor?.['value'] as Node | undefined)?.['params'] as Node[] | undefined) ?? []
-    ).map((param) =>
+    const args = ((constructor?.['params'] as Node[] | undefined) ?? []).map((param) =>
       ((param['parameter'] as Node | undefined) ?? param).type === 'AssignmentPattern'
         ? UNDEFINED
         : UNKNOWN,
     );
-    const effects = this.m.entries.length;
-    const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
-    this.m.entries.length = effects;
-    object.rest = UNKNOWN;
-    this.instances.set(cls.node, object);
-    return object;
+    const met = this.m.entries;
+    this.m.entries = [];
+    this.standingIn++;
+    try {
+      const object = this.construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
+      object.rest ??= UNKNOWN;
+      this.standIns.set(cls, object);
+      return object;
+    } finally {
+      this.standingIn--;
+      this.m.entries = met;
+    }
+  }
+
+  /** Returns the instances that the program made of a class, in the place of the one that stands for them. */
+  madeOf(self: Value): Value {
+    const cls = self.t === 'obj' ? self.cls : undefined;
+    if (cls === undefined || this.standIns.get(cls) !== self) return self;
+    return join(...(this.instances.get(cls.node) ?? [self]));
   }
 }

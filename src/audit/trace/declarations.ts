@@ -1,8 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-member-access -- the syntax tree is untyped */
-import type { Calls } from './calls.js';
 import type { Machine } from './machine.js';
 import type { Node } from './program.js';
-import { UNDEFINED, UNKNOWN, type ClassValue, type Obj, type Scope, type Value } from './values.js';
+import type { Scope, Value } from './values.js';
 
 const hoisted = new WeakMap<readonly Node[], readonly string[]>();
 
@@ -129,28 +128,4 @@ function varsOf(body: readonly Node[]): readonly string[] {
   };
   visit(body);
   return names;
-}
-
-/** Returns the instance of a class that handles calls, as its constructor makes it with the defaults that it has. What that does is not the call's. */
-export function instanceThatHandles(
-  m: Machine,
-  { construct, instances }: Pick<Calls, 'construct' | 'instances'>,
-  cls: ClassValue,
-): Obj {
-  const made = instances.get(cls.node);
-  if (made !== undefined) return made;
-  const { body } = cls.node['body'] as { readonly body: readonly Node[] };
-  const { params } = (body.find((member) => member['kind'] === 'constructor')?.['value'] ?? {
-    params: [],
-  }) as { readonly params: readonly Node[] };
-  const args = params.map((param) =>
-    ((param['parameter'] ?? param) as Node).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN,
-  );
-  const met = m.entries;
-  m.entries = [];
-  const object = construct(cls, args, { module: cls.module, node: cls.node }) as Obj;
-  m.entries = met;
-  object.rest ??= UNKNOWN;
-  instances.set(cls.node, object);
-  return object;
 }

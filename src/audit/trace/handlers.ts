@@ -1,6 +1,6 @@
 import { argumentsOf } from './call-names.js';
 import { readFileSync } from 'node:fs';
-import { instanceThatHandles, isNode } from './declarations.js';
+import { isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
@@ -67,6 +67,13 @@ const NO_HANDLER =
 const NAMED_BY = /name$|^id$|^tool$|^command$|^operationId$|^key$|^method$/iu;
 const REGISTERS =
   /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
+/** The call by which a server of the protocol takes all calls of tools. */
+const DISPATCHES = /setRequestHandler\s*\([^,]{0,60}(?:CallTool|tools\/call)/u;
+const isNamedIn = (text: string, name: string): boolean =>
+  [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some((one) =>
+    text.includes(one),
+  );
+
 /** Finds the functions that handle tools, by running the program's start and watching what is said together with a tool's name. */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
@@ -109,8 +116,7 @@ export class Handlers {
     if (value.t === 'lazy') return this.handlerIn(value.read());
     if (value.t === 'union')
       return value.of.map((one) => this.handlerIn(one)).find((one) => one !== undefined);
-    const object =
-      value.t === 'class' ? instanceThatHandles(this.m, this.interpreter.calls, value) : value;
+    const object = value.t === 'class' ? this.interpreter.calls.instanceOf(value) : value;
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
     // What a package makes of a tool is handled as the tool says.
     if (value.t === 'external')
@@ -236,7 +242,8 @@ export class Handlers {
 
   /** Reads code that the start did not reach and that has the missing names as texts, and runs the functions around them. */
   search(program: Program, folder: string): void {
-    const wanted = (text: string): boolean => this.missing().some((name) => text.includes(name));
+    const wanted = (text: string): boolean =>
+      DISPATCHES.test(text) || this.missing().some((name) => text.includes(name));
     for (const file of codeFiles(folder)) {
       if (this.missing().length === 0) return;
       try {
@@ -252,8 +259,13 @@ export class Handlers {
     for (const module of program.modules) {
       const missing = new Set(this.missing());
       if (missing.size === 0) return;
-      if (![...missing].some((name) => module.text.includes(name))) continue;
-      for (const { fn, self, names } of this.#around(module, missing)) {
+      if (!DISPATCHES.test(module.text) && ![...missing].some((name) => module.text.includes(name)))
+        continue;
+      const has = (text: string): readonly string[] | undefined => {
+        const here = [...missing].filter((name) => isNamedIn(text, name));
+        return here.length > 0 || DISPATCHES.test(text) ? here : undefined;
+      };
+      for (const { fn, self, names } of this.#around(module, has)) {
         this.#attempt(
           () =>
             void this.m.invoke(
@@ -267,6 +279,34 @@ export class Handlers {
         for (const name of names)
           if (this.missing().includes(name)) this.#add(name, { fn, self, rank: 8, how: 'named' });
       }
+    }
+  }
+
+  /** Reads the code that makes instances of classes which nothing that was read makes. */
+  makers(program: Program, folder: string): void {
+    const { instances, standIns } = this.interpreter.calls;
+    const names = [...standIns.keys()]
+      .filter(({ node }) => !instances.has(node))
+      .flatMap(({ node }) => (node['id'] as { readonly name?: string } | null)?.name ?? []);
+    if (names.length === 0) return;
+    const has = (text: string): readonly string[] | undefined =>
+      names.some((name) => text.includes(`new ${name}(`)) ? names : undefined;
+    for (const file of codeFiles(folder)) {
+      if (has(readFileSync(file, 'utf8')) === undefined) continue;
+      const module = program.module(file);
+      if (module === undefined) continue;
+      this.#attempt(() => void this.interpreter.modules.load(module));
+      for (const { fn, self } of this.#around(module, has))
+        if (fn.node['body'] !== null)
+          this.#attempt(
+            () =>
+              void this.m.invoke(
+                fn,
+                self,
+                (fn.node['params'] as Node[]).map(() => UNKNOWN),
+                { module, node: fn.node },
+              ),
+          );
     }
   }
 
@@ -304,10 +344,10 @@ export class Handlers {
     }
   }
 
-  /** Returns the outermost functions of a module in which one of the names stands as a text. */
+  /** Returns the outermost functions of a module whose text has what is looked for. */
   #around(
     module: Module,
-    names: ReadonlySet<string>,
+    has: (text: string) => readonly string[] | undefined,
   ): readonly { fn: Fn; self: Value; names: readonly string[] }[] {
     const { scope } = this.interpreter.modules.load(module);
     const all: { fn: Fn; self: Value; names: readonly string[] }[] = [];
@@ -327,18 +367,11 @@ export class Handlers {
       const inside = /^Class/u.test(node.type) ? (classes.get(node) ?? cls) : cls;
       if (/Function/u.test(node.type) && node['body']) {
         const text = module.text.slice(node.start, node.end);
-        const here = [...names].filter((name) =>
-          [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some(
-            (one) => text.includes(one),
-          ),
-        );
-        if (here.length > 0)
+        const here = has(text);
+        if (here !== undefined)
           all.push({
             fn: this.interpreter.expressions.fn(node, inside?.scope ?? scope, '', inside),
-            self:
-              inside === undefined
-                ? UNKNOWN
-                : instanceThatHandles(this.m, this.interpreter.calls, inside),
+            self: inside === undefined ? UNKNOWN : this.interpreter.calls.instanceOf(inside),
             names: here,
           });
         continue;

@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-member-access -- the syntax tree is untyped */
 import type { AuditKnowledge } from '../known/known-value.js';
 import { Calls } from './calls.js';
-import { declaredNames, hoist, instanceThatHandles } from './declarations.js';
+import { declaredNames, hoist } from './declarations.js';
 import { Expressions, isHook } from './expressions.js';
 import { iterate } from './intrinsics.js';
 import { EXHAUSTED, type Condition, type Entry, type Machine, type Place } from './machine.js';
@@ -87,7 +87,7 @@ export class Interpreter {
     if (fn.bound !== undefined)
       return this.#invoke(
         { ...fn, bound: undefined },
-        fn.bound.self,
+        this.calls.madeOf(fn.bound.self),
         [...fn.bound.args, ...args],
         place,
       );
@@ -221,8 +221,9 @@ export class Interpreter {
     const { m } = this;
     const instance = m.object();
     instance.cls = cls;
-    if (m.epoch === 0 && !this.calls.instances.has(cls.node))
-      this.calls.instances.set(cls.node, instance);
+    const made = this.calls.instances.get(cls.node) ?? [];
+    if (m.epoch === 0 && this.calls.standingIn === 0 && made.length < 8)
+      this.calls.instances.set(cls.node, [...made, instance]);
     if (m.stack.filter((one) => one.node === cls.node).length >= 2) return instance;
     m.stack.push({ node: cls.node, name: String(cls.node['id']?.name ?? '') });
     try {
@@ -420,7 +421,7 @@ export class Interpreter {
         for (const decorator of decorators)
           run(decorator, {
             ...method,
-            bound: { self: instanceThatHandles(this.m, this.calls, cls), args: [] },
+            bound: { self: this.calls.instanceOf(cls), args: [] },
           });
     }
   }

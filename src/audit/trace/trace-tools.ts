@@ -38,8 +38,14 @@ interface Traced {
   readonly reads: ReadonlySet<string>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
+  /** The function that was guessed to handle it, perhaps for other tools too. */
+  readonly guess?: Node | undefined;
 }
 
+/** The share of tools that make a book's change before it counts as the server's. */
+const BOOKED = 0.8;
+/** The rank of functions of which only the text has a tool's name. */
+const GUESSED = 8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /** Names of code that keeps books of calls. What it writes is the server's, where several tools go through it. */
@@ -48,7 +54,7 @@ const BOOKKEEPING =
 /** Names of code that gets or checks what several tools need, and makes it when it is not there. */
 const NEEDED = /^_?#?(?:get|is|has|read|load|validate|resolve|check|require)[A-Z_]/u;
 const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreate)(?:[A-Z_]|$)/u;
-const BOOKS = /telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
+const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
  * Follows the code of tools from their handlers to the calls that have effects. It runs nothing: the program is read, its start is
@@ -115,6 +121,7 @@ function start(
   handlers.collect();
   if (handlers.missing().length > 0) attempt(() => handlers.search(program, program.root));
   if (handlers.missing().length > 0) attempt(() => handlers.byFile(program, program.root));
+  attempt(() => handlers.makers(program, program.root));
   for (const pkg of program.entered) {
     const folder = folderOf(program, files, pkg);
     if (handlers.missing().length > 0 && folder !== undefined)
@@ -130,7 +137,6 @@ function traceOne(
   ms: number,
 ): Traced {
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
-  const nodes = new Set(candidates.map(nodeOf));
   const best = candidates[0];
   if (ms <= 0)
     return {
@@ -148,7 +154,8 @@ function traceOne(
       const reached = candidates.find((one) => run.visited.has(nodeOf(one) as Node));
       if (reached !== undefined)
         return { ...run.traced, handler: placeOfHandler(machine, reached) ?? run.traced.handler };
-      if (nodes.size === 0 && run.hits > 0) return run.traced;
+      // A function in which the name stands is a guess; a dispatcher that compares it is none.
+      if (run.hits > 0 && (best === undefined || best.rank >= GUESSED)) return run.traced;
     }
   }
   if (best === undefined)
@@ -161,7 +168,11 @@ function traceOne(
       unknowns: ['its handler was not found'],
     };
   const { traced } = runOne(machine, interpreter, handlers, name, best);
-  return { ...traced, handler: placeOfHandler(machine, best) ?? traced.handler };
+  return {
+    ...traced,
+    handler: placeOfHandler(machine, best) ?? traced.handler,
+    ...(best.rank >= GUESSED && { guess: nodeOf(best) }),
+  };
 }
 
 const nodeOf = ({ fn }: Candidate): Node | undefined =>
@@ -188,10 +199,15 @@ function runOne(
     const fn = options(candidate.fn).find((one) => one.t === 'fn');
     try {
       if (fn !== undefined)
-        returned = machine.invoke(fn, candidate.self, handlers.argumentsFor(candidate, name), {
-          module: fn.module,
-          node: fn.node,
-        });
+        returned = machine.invoke(
+          fn,
+          interpreter.calls.madeOf(candidate.self),
+          handlers.argumentsFor(candidate, name),
+          {
+            module: fn.module,
+            node: fn.node,
+          },
+        );
     } catch (error) {
       if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError))
         throw error;
@@ -227,19 +243,21 @@ function runOne(
 // ── what was met, as effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
+  // Tools that share a guess are alike because of the guess.
+  const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
     keys: (key: string, met: Met) => Iterable<string>,
   ): ReadonlyMap<string, number> => {
-    const tools = new Map<string, number>();
-    for (const met of all.values())
+    const tools = new Map<string, Set<unknown>>();
+    for (const { name, guess } of traced)
       for (const one of new Set(
-        [...met]
+        [...(all.get(name) ?? [])]
           .filter(([, { effect }]) => effect.access !== 'read')
           .flatMap(([key, value]) => [...keys(key, value)]),
       ))
-        tools.set(one, (tools.get(one) ?? 0) + 1);
-    return tools;
+        tools.set(one, (tools.get(one) ?? new Set()).add(guess ?? name));
+    return new Map([...tools].map(([key, some]) => [key, some.size]));
   };
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
@@ -252,10 +270,10 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
         (root) =>
           (booked.get(`${root} ${key}`) ?? 0) >=
           (root.startsWith('way ')
-            ? Math.max(3, handled.length * 0.8)
+            ? Math.max(3, handlers)
             : root.startsWith('made ')
               ? 2
-              : Math.max(2, handled.length * 0.3)),
+              : Math.max(2, handlers * BOOKED)),
       ),
     );
   const shared = new Map<string, Effect>();

@@ -32,6 +32,22 @@ describe('the handler of a tool is found', () => {
       `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; default: throw new Error(); } });`,
     ],
     [
+      'in a switch on the name, in main',
+      `async function main() { const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; } }); } if (process.argv[1] === 'x') main();`,
+    ],
+    [
+      'in a switch on the name, in a factory',
+      `export function create() { const server = new Server(); server.setRequestHandler(CallToolRequestSchema, (request) => call(request)); return server; } const call = ({ params: { name, arguments: input } }) => { switch (name) { case 'a': return write(input.path); case 'b': return 1; } };`,
+    ],
+    [
+      'in a switch on the name, in a method',
+      `export class Main { constructor() { this.server = new Server(); } listen() { this.server.setRequestHandler(CallToolRequestSchema, async ({ params }) => this.call(params.name, params.arguments)); } call(name, input) { if (name === 'a') return write(input.path); if (name === 'b') return 1; } }`,
+    ],
+    [
+      'in a table in a factory',
+      `export const create = () => { const table = { a: (input) => write(input.path), b: () => 1 }; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => table[params.name](params.arguments)); };`,
+    ],
+    [
       'behind comparisons of the name',
       `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { const { name, arguments: input } = request.params; if (name === 'a') return write(input.path); if (name === 'b') return 1; throw new Error(); });`,
     ],

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { trace } from './subject.js';
+
+const HEAD = `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import fs from 'node:fs';
+import { z } from 'zod';
+const server = new McpServer();
+`;
+/** Returns whether everything that a tool does was followed, and the calls that change something. */
+async function followed(code: string, before = '', files: Readonly<Record<string, string>> = {}) {
+  const {
+    tools: [tool],
+  } = await trace(
+    {
+      ...files,
+      'index.js': `${HEAD}${before}\nserver.registerTool('a', { inputSchema: { text: z.string(), list: z.array(z.string()) } }, async (args, context) => { ${code} });`,
+    },
+    ['a'],
+  );
+  return {
+    whole: tool!.unknowns.length === 0,
+    changes: tool!.effects.filter(({ access }) => access !== 'read').map(({ call }) => call),
+  };
+}
+
+describe('a method is known', () => {
+  it.each([
+    ['on a string of the schema', `return args.text.startsWith('a') ? args.text.trim() : 1;`],
+    ['on a list of the schema', `return args.list.map((one) => one.toUpperCase()).join(',');`],
+    ['on what Node reads', `return JSON.parse(fs.readFileSync('x', 'utf8').trim()).rows.slice(1);`],
+    [
+      'on an answer of the network',
+      `return (await (await fetch('https://a.example/x')).json()).a.map(String);`,
+    ],
+    ['on a date and a literal', `return new Date().toISOString().slice(0, 'abc'.indexOf('b'));`],
+    ['on the environment', `return (process.env.A ?? '').split(',');`],
+    ['on the signal of a context', `context.signal.throwIfAborted(); return 1;`],
+  ])('%s', async (_, code) => {
+    expect(await followed(code)).toEqual({ whole: true, changes: [] });
+  });
+});
+
+describe('a method is unknown, whatever its name', () => {
+  it.each([
+    ['on a context', `return context.client.get('x');`],
+    [
+      'on a parameter of a function that is exported',
+      `return stop.toString();`,
+      `let stop; export const set = (it) => { stop = it; };`,
+    ],
+    [
+      'on what a package gives',
+      `return new Client().get('x');`,
+      `import { Client } from 'acme-client';`,
+    ],
+    ['on a function of nobody', `return helper();`, `const helper = globalThis.helper;`],
+    ['on an object that has no such method', `return store.read();`, `const store = {};`],
+    [
+      'on a variable that something else sets',
+      `return client?.list();`,
+      `let client; export const connect = (it) => { client = it; };`,
+    ],
+  ])('%s', async (_, code, before = '') => {
+    expect(await followed(code, before)).toEqual({ whole: false, changes: [] });
+  });
+});
+
+describe('the arguments of constructors are followed', () => {
+  const TOOL = `export class Pay { constructor(client) { this.client = client; } async run({ id }) { return this.client.send(id); } }`;
+  const CLIENT = `export class Client { async send(id) { return fetch('https://pay.example/' + id, { method: 'DELETE' }); } }`;
+  it('from where the instance is made', async () => {
+    expect(
+      await followed(
+        'return tool.run(args);',
+        `import { Pay } from './pay.js'; import { Client } from './client.js'; const tool = new Pay(new Client());`,
+        { 'pay.js': TOOL, 'client.js': CLIENT },
+      ),
+    ).toEqual({ whole: true, changes: ['DELETE https://pay.example/x'] });
+  });
+
+  it('of a class that is decorated, made in another file', async () => {
+    const { tools } = await trace(
+      {
+        'package.json': '{"type":"module","main":"pay.ts"}',
+        'pay.ts': `import { tool } from 'tooldex'; import type { Client } from './client.js';\n@tool({ name: 'a' }) export class Pay { constructor(private readonly client: Client) {} async execute({ id }: { id: string }) { return this.client.send(id); } }`,
+        'client.js': CLIENT,
+        'main.ts': `import { Pay } from './pay.js'; import { Client } from './client.js'; export function main(registry) { registry.register(new Pay(new Client())); }`,
+      },
+      ['a'],
+    );
+    expect(tools[0]).toMatchObject({
+      effects: [{ call: 'DELETE https://pay.example/x' }],
+      unknowns: [],
+    });
+  });
+
+  it('and without any, what the field does is unknown', async () => {
+    const { tools } = await trace(
+      {
+        'package.json': '{"type":"module","main":"pay.ts"}',
+        'pay.ts': `import { tool } from 'tooldex';\n@tool({ name: 'a' }) export class Pay { constructor(private readonly client: unknown) {} async execute() { return this.client.list(); } }`,
+      },
+      ['a'],
+    );
+    expect(tools[0]).toMatchObject({ effects: [], unknowns: [expect.stringContaining('list')] });
+  });
+});
+
+describe('what tools share', () => {
+  it('is not taken off tools whose handler is guessed to be the same function', async () => {
+    const { tools, shared } = await trace(
+      {
+        'index.js': `${HEAD}export function dispatch(kind, input) { const NAMES = ['a', 'b', 'c', 'd']; fs.writeFileSync('x', input[kind]); return NAMES; }`,
+      },
+      ['a', 'b', 'c', 'd'],
+    );
+    expect(tools.map(({ effects }) => effects.map(({ call }) => call))).toEqual(
+      Array.from({ length: 4 }, () => ['fs.writeFileSync']),
+    );
+    expect(shared).toEqual([]);
+  });
+
+  it('is what all of them do, not most', async () => {
+    const { tools } = await trace(
+      {
+        'index.js': `${HEAD}const around = (run) => async (args) => { fs.writeFileSync('x', ''); return run(args); };\n${['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, around(() => 1));`).join('')}server.registerTool('e', {}, () => 1);`,
+      },
+      ['a', 'b', 'c', 'd', 'e'],
+    );
+    expect(tools.map(({ effects }) => effects.length)).toEqual([1, 1, 1, 1, 0]);
+  });
+});
