@@ -13,9 +13,11 @@ interface Correction {
   readonly unsure: readonly string[];
 }
 
-/** Returns the corrected metadata of a tool that says too much, too little or nothing; `undefined` for one to which nothing is to be added. */
+/** Returns the corrected metadata of a tool that says too little or nothing; `undefined` for one to which nothing is to be added. Nothing is ever loosened. */
 export function correctionOf(audit: ToolAudit): Correction | undefined {
-  if (audit.verdict === 'agrees' || audit.verdict === 'unknown') return undefined;
+  const { verdict } = audit;
+  if (verdict !== 'lies' && (verdict !== 'undeclared' || audit.found.readOnly === true))
+    return undefined;
   const { declared, found, name } = audit;
   const { before, after, unsure } =
     declared.axes === undefined
@@ -48,20 +50,15 @@ function only(fields: Fields, names: readonly string[]): Fields {
 function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   const unsure: Hint[] = [];
   const after = HINTS.map(([hint, fact]) => {
+    const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
     // A tool that writes after all was not asked for the others before.
     const said =
-      fact === 'readOnly' ||
-      (declared.readOnly === true && found.readOnly !== true && fact !== 'openWorld')
-        ? undefined
-        : declared[fact];
-    return [
-      hint,
-      fact === 'openWorld'
-        ? (said ?? decided ?? ASSUMED[hint])
-        : (decided ?? said ?? ASSUMED[hint]),
-    ] as const;
+      declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
+        ? strict
+        : (declared[fact] ?? strict);
+    return [hint, decided === strict && fact !== 'openWorld' ? strict : said] as const;
   });
   return {
     before: Object.fromEntries(

@@ -109,7 +109,8 @@ function verdictOf(
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
 
-const DELETES = /\b(?:rm|rmdir|unlink|truncate)/i;
+const DELETES =
+  /\b(?:rm|rmdir|unlink|truncate|del|delete|drop|remove|destroy|purge|kill|stop|shutdown|terminate|uninstall|clear|erase|reset|reboot)/i;
 const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
 
 /** The words for facts: of annotations, and of this package's own metadata. */
@@ -175,22 +176,21 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
   } else if (found.readOnly === true && !runsPrograms)
     yield finding('over-cautious', words.readOnly, 'and only reads');
   if (readOnly !== true) {
-    const readsFiles = axes === undefined && found.effects.some(({ kind }) => kind === 'fs-read');
-    // A file that is read and written again may have only become longer: tools keep lists so.
     if (destructive === false)
       for (const effect of writes)
         if (effect.destructive === true)
-          yield readsFiles && effect.kind === 'fs-write' && !DELETES.test(effect.call)
+          // Readers of code differ on what overwrites, and agree on what deletes or stops.
+          yield !DELETES.test(effect.call)
             ? finding(
                 'note',
                 words.destructive,
-                `and ${doingOf(effect)}, which overwrites something, perhaps with all that was in it`,
+                `and ${doingOf(effect)}, which may overwrite something`,
                 effect,
               )
             : finding(
                 'lies',
                 words.destructive,
-                `and ${doingOf(effect)}, which overwrites, deletes or stops something`,
+                `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
     // A service may know a request again, by its key or by the name of what it makes.

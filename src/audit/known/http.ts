@@ -13,6 +13,9 @@ const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 /** The last word of an address at which a POST changes what is there. */
 const CHANGES =
   /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
+/** The last word of an address at which a POST makes or sends something. */
+const MAKES =
+  /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?|(?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|webhook|hook|deployment|release|pull|merge_request|job|run|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?)(?:\/x)?\/?(?:$|[?#])/i;
 /** Words of an address at which a POST asks a question. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
@@ -30,7 +33,7 @@ function documentIn(body: KnownValue): string | undefined {
 }
 
 /**
- * Returns the effect of a request. A POST that may only ask, by its address or its GraphQL document, is undecided.
+ * Returns the effect of a request. A POST is undecided, unless its address or its GraphQL document says what it does.
  *
  * @param method undefined when it is not known.
  * @param url as far as it is known.
@@ -60,6 +63,13 @@ export function httpEffects(
     )
       return [undecided('net-write', call)];
   }
+  // An address of which nothing is known may ask as well.
+  if (
+    verb === 'POST' &&
+    !CHANGES.test(url ?? '') &&
+    !MAKES.test((url ?? '').replace(/^\w+:\/\/[^/]*/, ''))
+  )
+    return [undecided('net-write', call)];
   const [destructive, idempotent] = METHODS[verb] ?? [null, null];
   return [
     writes(

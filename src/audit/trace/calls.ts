@@ -555,6 +555,14 @@ export class Calls {
       `${pkg}: ${calls.join('.')}`,
       place,
     );
+    // A verb in a name is a reason to fear something, and none to trust.
+    if (
+      found !== undefined &&
+      found.length > 0 &&
+      found.every(({ access }) => access === 'read') &&
+      !isKnownPackage(pkg)
+    )
+      m.unknownCall(`${pkg}: ${calls.join('.')} is known by its name only`, place);
     return args.some(isCallable) && got.t !== 'unknown' ? join(got, result) : result;
   }
 
@@ -627,7 +635,12 @@ export class Calls {
             this.known,
           ) ?? []);
     if (browsers.length > 0) {
-      this.#effects(browsers, key, place);
+      // The package is not named: nobody says that it is this one.
+      this.#effects(
+        browsers.map((effect) => ({ ...effect, call: `${thing}.${key}`.replace(/^\./u, '') })),
+        key,
+        place,
+      );
       runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
       return UNKNOWN;
     }

@@ -639,7 +639,7 @@ export class Interpreter {
         return this.#nested(n['handler'].body, inner);
       });
     }
-    const last = n['finalizer'] ? this.#nested(n['finalizer'], s) : undefined;
+    const last = n['finalizer'] ? m.leave(() => this.#nested(n['finalizer'], s)) : undefined;
     if (last !== undefined) return last;
     if (!n['handler']) return body;
     return body !== undefined && caught !== undefined

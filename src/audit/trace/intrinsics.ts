@@ -98,7 +98,7 @@ export function promiseMethod(
       m.under(caught, () => run(first, [DATA])),
     );
   if (key !== 'finally') return undefined;
-  run(first, []);
+  m.leave(() => run(first, []));
   return value;
 }
 

@@ -45,6 +45,8 @@ export interface Entry {
   readonly conditions: readonly Condition[];
   readonly via: readonly Place[];
   readonly names: readonly string[];
+  /** The function in which it was met. */
+  readonly by: Node | undefined;
   /** For a temporary path: the path, so that a file that is removed again is not counted. */
   readonly temporary?: string;
   /** For a change of memory: what is changed. */
@@ -65,7 +67,12 @@ export class Machine {
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
   entries: Entry[] = [];
-  reads = new Set<string>();
+  /** The memory that was read, each with the functions that read it. */
+  reads = new Map<string, Set<Node | undefined>>();
+  /** Memory that is set back in a `finally`. */
+  readonly released = new Set<string>();
+  /** Above 0 while a `finally` runs. */
+  leaving = 0;
   unknowns = new Set<string>();
   /** Memory that is set because it was asked before: caches, and what is made when it is needed first. */
   readonly once = new Set<string>();
@@ -312,7 +319,7 @@ export class Machine {
                 from.length > 60
               )
                 return one;
-              if (this.quiet === 0 && this.epoch > 0) this.reads.add(`${from.slice(6)}.${key}`);
+              if (this.quiet === 0 && this.epoch > 0) this.#noteRead(`${from.slice(6)}.${key}`);
               return withTags(one, [`${from}.${key}`]);
             }
             case 'const':
@@ -460,7 +467,7 @@ export class Machine {
             ...[...value.props.keys()].slice(0, 50).map((key) => `o${value.id}.${key}`),
           ]
         : [];
-    for (const place of places) this.reads.add(place);
+    for (const place of places) this.#noteRead(place);
     return mergeTags(
       places.map((place) => `state:${place}`),
       ...contents(value)
@@ -469,8 +476,23 @@ export class Machine {
     );
   }
 
+  #noteRead(place: string): void {
+    const readers = this.reads.get(place) ?? new Set();
+    this.reads.set(place, readers.add(this.stack.at(-1)?.node));
+  }
+
+  /** Runs a `finally`: what it sets is put back. */
+  leave<T>(run: () => T): T {
+    this.leaving++;
+    try {
+      return run();
+    } finally {
+      this.leaving--;
+    }
+  }
+
   #fromState(value: Value, place: string): Value {
-    if (this.quiet === 0) this.reads.add(place);
+    if (this.quiet === 0) this.#noteRead(place);
     return withTags(value, [`state:${place}`]);
   }
 
@@ -487,6 +509,7 @@ export class Machine {
       conditions: [...this.conditions],
       via: [...this.via],
       names: this.stack.map(({ name }) => name),
+      by: this.stack.at(-1)?.node,
       ...more,
     });
   }
@@ -528,6 +551,7 @@ export class Machine {
     },
   ): void {
     if (this.epoch === 0) return;
+    if (this.leaving > 0) this.released.add(state);
     const object = /^o\d+/u.exec(state)?.[0];
     // A change that is made because the same memory was asked before is a cache, or something made when it is needed first.
     const cached = this.conditions.some(({ tags }) =>
@@ -578,7 +602,7 @@ export class Machine {
     [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
       epoch + 1,
       [],
-      new Set(),
+      new Map(),
       new Set(),
       [],
     ];

@@ -104,8 +104,19 @@ export class Program {
   ) {}
 
   static async open(root: string): Promise<Program> {
-    const { parseSync } = await import('oxc-parser').catch(missingPackage('oxc-parser'));
-    const { ResolverFactory } = await import('oxc-resolver').catch(missingPackage('oxc-resolver'));
+    const [parsing, resolving] = await Promise.allSettled([
+      import('oxc-parser'),
+      import('oxc-resolver'),
+    ]);
+    if (parsing.status === 'rejected' || resolving.status === 'rejected') {
+      const missing = [
+        ...(parsing.status === 'rejected' ? ['oxc-parser'] : []),
+        ...(resolving.status === 'rejected' ? ['oxc-resolver'] : []),
+      ].join(' ');
+      return missingPackage(missing)(parsing.status === 'rejected' ? parsing.reason : undefined);
+    }
+    const { parseSync } = parsing.value;
+    const { ResolverFactory } = resolving.value;
     const factory = new ResolverFactory({
       conditionNames: ['node', 'import', 'require', 'default'],
       extensions: EXTENSIONS,

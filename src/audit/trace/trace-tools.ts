@@ -4,6 +4,7 @@ import type { AuditKnowledge } from '../known/known-value.js';
 import { Handlers, type Candidate } from './handlers.js';
 import { Interpreter } from './interpret.js';
 import { EXHAUSTED, Machine, OUT_OF_TIME, certaintyOf, type Entry } from './machine.js';
+import { operationsIn } from './openapi-documents.js';
 import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } from './program.js';
 import { deepTags, mergeTags, options, type Tags, type Value } from './values.js';
 
@@ -35,7 +36,7 @@ interface Traced {
   readonly name: string;
   readonly handler: string | undefined;
   readonly entries: readonly Entry[];
-  readonly reads: ReadonlySet<string>;
+  readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
   /** The function that was guessed to handle it, perhaps for other tools too. */
@@ -93,7 +94,20 @@ export async function traceTools(
     const traced = tools.map(({ name }) =>
       traceOne(machine, interpreter, handlers, name, deadline - now()),
     );
-    return finish(machine, traced, program.skipped);
+    const { tools: found, ...rest } = finish(machine, traced, program.skipped);
+    // A server that makes its tools of a document does what the document says, as far as its code does not show it.
+    const operation = found.every(({ handler }) => handler !== undefined)
+      ? () => undefined
+      : operationsIn(program);
+    return {
+      ...rest,
+      tools: found.map((tool) => {
+        const told = tool.handler === undefined ? operation(tool.name) : undefined;
+        return told === undefined
+          ? tool
+          : { name: tool.name, handler: told.at, effects: told.effects, unknowns: [] };
+      }),
+    };
   }
 }
 
@@ -143,7 +157,7 @@ function traceOne(
       name,
       handler: undefined,
       entries: [],
-      reads: new Set(),
+      reads: new Map(),
       returned: [],
       unknowns: ['there was no time left'],
     };
@@ -163,7 +177,7 @@ function traceOne(
       name,
       handler: undefined,
       entries: [],
-      reads: new Set(),
+      reads: new Map(),
       returned: [],
       unknowns: ['its handler was not found'],
     };
@@ -313,6 +327,7 @@ function effectsOf(
     if (
       entry.state !== undefined &&
       ((!entry.state.includes('[]') && machine.once.has(entry.state)) ||
+        machine.released.has(entry.state) ||
         !isSeen(entry.state, traced, handled))
     )
       continue;
@@ -365,11 +380,21 @@ function rootsOf(machine: Machine, entry: Entry): readonly string[] {
 const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
-/** Returns true when what was changed reaches an answer of this tool, or is read by another one. */
+/**
+ * Returns true when what was changed reaches an answer, or is read by another tool elsewhere than in the functions that change it:
+ * a lock, a rate limit and a count of what runs are read by nobody else.
+ */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;
-  return (
-    traced.returned.includes(tag) ||
-    handled.some((other) => other.name !== traced.name && other.reads.has(state))
+  const keepers = new Set(
+    handled.flatMap(({ entries }) =>
+      entries.filter((entry) => entry.state === state).map(({ by }) => by),
+    ),
+  );
+  return handled.some(
+    (other) =>
+      other.returned.includes(tag) ||
+      (other.name !== traced.name &&
+        [...(other.reads.get(state) ?? [])].some((reader) => !keepers.has(reader))),
   );
 }

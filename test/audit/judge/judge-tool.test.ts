@@ -101,6 +101,12 @@ describe('the verdict on an MCP tool', () => {
       'that says it only adds, and overwrites',
       { ...WRITER, destructiveHint: false },
       [write()],
+      'agrees',
+    ],
+    [
+      'that says it only adds, and deletes',
+      { ...WRITER, destructiveHint: false },
+      [write({ call: 'fs.unlink' })],
       'lies',
     ],
     [
@@ -155,9 +161,9 @@ describe('the verdict on an MCP tool', () => {
     ['that says nothing, and reads', undefined, [reads], 'undeclared'],
     ['whose hint is no boolean', { readOnlyHint: 'true' }, [reads], 'undeclared'],
     [
-      'that only says that it does not destroy, and overwrites',
+      'that only says that it does not destroy, and deletes',
       { destructiveHint: false },
-      [write()],
+      [write({ call: 'fs.rm' })],
       'lies',
     ],
   ] as const)('%s, is the right one', (_, annotations, effects, verdict) => {
@@ -361,9 +367,9 @@ describe('the verdict on a tool of this package', () => {
       ['executionCategory'],
     ],
     [
-      'write of danger low, that overwrites',
+      'write of danger low, that deletes',
       { accessMode: 'write', dangerLevel: 'low' },
-      [write()],
+      [write({ call: 'fs.rm' })],
       'lies',
       ['dangerLevel'],
     ],
@@ -420,25 +426,25 @@ describe('the verdict on a tool of this package', () => {
 describe('the correction', () => {
   const fix = (annotations: object, ...effects: readonly Effect[]) =>
     correctionOf(said(annotations, ...effects));
-  const ALL = {
+  const STRICTEST = {
     readOnlyHint: false,
     destructiveHint: true,
-    idempotentHint: true,
-    openWorldHint: false,
+    idempotentHint: false,
+    openWorldHint: true,
   };
 
   it('has all four hints, of a tool that lies or declares nothing', () => {
-    expect(fix(READER, write())?.after).toEqual(ALL);
-    expect(fix({}, write())?.after).toEqual(ALL);
-    expect(fix({}, reads)).toMatchObject({
-      after: {
-        readOnlyHint: true,
-        destructiveHint: false,
-        idempotentHint: true,
-        openWorldHint: false,
-      },
-      unsure: [],
-    });
+    expect(fix(READER, write())?.after).toEqual(STRICTEST);
+    expect(fix({}, write())?.after).toEqual(STRICTEST);
+  });
+
+  it('loosens nothing, whatever the code shows', () => {
+    expect(fix({}, reads)).toBeUndefined();
+    expect(fix(WRITER, reads)).toBeUndefined();
+    expect(
+      correctionOf(judgeTool(declared({ accessMode: 'write' }), traced(reads))),
+    ).toBeUndefined();
+    expect(correctionOf(judgeTool(declared({}), traced(reads)))).toBeUndefined();
   });
 
   it('keeps what a tool declares and nothing contradicts, and else takes the strictest of what is not known', () => {
@@ -487,8 +493,6 @@ describe('the correction', () => {
         { accessMode: 'readonly', executionCategory: 'compute' },
         effect('process-spawn', { access: 'write', destructive: true }),
       ],
-      [{ accessMode: 'write' }, reads],
-      [{}, reads, effect('net-read')],
       [
         { accessMode: 'write', idempotencyKey: true, dangerLevel: 'low' },
         write({ idempotent: false }),

@@ -221,14 +221,14 @@ describe('a call is followed', () => {
     [
       'into the only method of a name, in an object that nobody hands over',
       `await args.platform.pauseProject(args.id);`,
-      `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'POST' }) } }; export default platform;`,
-      ['POST https://api.example/x'],
+      `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'DELETE' }) } }; export default platform;`,
+      ['DELETE https://api.example/x'],
     ],
     [
       'to actions on what a page gives',
       `const element = await page.getByRole('button').first(); await page.locator(args.what).fill('x'); await element.hover();`,
       `const page = globalThis.somewhere;`,
-      ['playwright: locator.fill', 'playwright: element.hover'],
+      ['locator.fill', 'element.hover'],
     ],
     [
       'to a text for a shell that the caller gives',

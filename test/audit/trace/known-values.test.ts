@@ -130,3 +130,70 @@ describe('what tools share', () => {
     expect(tools.map(({ effects }) => effects.length)).toEqual([1, 1, 1, 1, 0]);
   });
 });
+
+describe('memory that is no state', () => {
+  it.each([
+    [
+      'a lock',
+      `let last = Promise.resolve(); const around = (run) => { const next = last.then(run, run); last = next.catch(() => undefined); return next; };`,
+    ],
+    [
+      'a rate limit',
+      `let at = 0; let calls = 0; const around = (run) => { if (Date.now() - at > 1000) { at = Date.now(); calls = 0; } calls += 1; if (calls > 10) throw new Error('too many'); return run(); };`,
+    ],
+    [
+      'a note of what runs, which is taken back',
+      `const running = new Map(); const around = async (run) => { running.set('x', 1); try { return await run(); } finally { running.delete('x'); } };`,
+    ],
+    [
+      'a retry with a count of its own',
+      `const around = async (run) => { for (let tries = 0; ; tries++) { try { return await run(); } catch (error) { if (tries > 2) throw error; } } };`,
+    ],
+  ])('%s', async (_, before) => {
+    const { tools } = await trace(
+      {
+        'index.js': `${HEAD}${before}\nserver.registerTool('a', {}, () => around(() => fs.readFileSync('x'))); server.registerTool('b', {}, () => around(() => 1));`,
+      },
+      ['a', 'b'],
+    );
+    expect(
+      tools.map(({ effects, unknowns }) => [
+        effects.filter(({ access }) => access !== 'read'),
+        unknowns,
+      ]),
+    ).toEqual([
+      [[], []],
+      [[], []],
+    ]);
+  });
+});
+
+it('a server whose tools come from an OpenAPI document in its package does what the document says', async () => {
+  const document = {
+    openapi: '3.1.0',
+    paths: {
+      '/users/{id}': { get: { operationId: 'get-user' }, delete: { operationId: 'deleteUser' } },
+    },
+  };
+  const { tools } = await trace(
+    {
+      'index.js': `${HEAD}for (const tool of JSON.parse(fs.readFileSync(process.argv[2]))) server.registerTool(tool.name, {}, () => 1);`,
+      'api/openapi.json': JSON.stringify(document, null, 1),
+    },
+    ['API-get-user', 'delete_user', 'other'],
+  );
+  expect(tools).toMatchObject([
+    { handler: 'api/openapi.json:6', effects: [{ call: 'GET /users/x' }], unknowns: [] },
+    { handler: 'api/openapi.json:9', effects: [{ call: 'DELETE /users/x', certainty: 'does' }] },
+    { handler: undefined },
+  ]);
+});
+
+it('what tooldex exports for answers is known', async () => {
+  expect(
+    await followed(
+      `if (args.text === '') return fail('empty'); return args.text === 'x' ? askUser('which?') : ok([text('a'), file('b')]);`,
+      `import { askUser, fail, file, ok, text } from 'tooldex';`,
+    ),
+  ).toEqual({ whole: true, changes: [] });
+});

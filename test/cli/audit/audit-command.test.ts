@@ -100,11 +100,6 @@ describe('tooldex audit of own tools', () => {
         "+   accessMode: 'write',",
         "+   dangerLevel: 'medium',",
         "+   sideEffects: ['write', 'filesystem'],",
-        "@@ shy src/tools.ts:16",
-        "-   accessMode: 'write',",
-        "+   accessMode: 'readonly',",
-        "+   dangerLevel: 'low',",
-        "+   sideEffects: ['none'],",
       ]
     `);
   });
