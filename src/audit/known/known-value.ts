@@ -62,6 +62,12 @@ export function fieldOf(value: KnownValue, key: string): KnownValue {
     : undefined;
 }
 
+/** Returns a field that is a text. */
+export const textIn = (value: KnownValue, key: string): string | undefined => {
+  const text = fieldOf(value, key);
+  return typeof text === 'string' ? text : undefined;
+};
+
 /** Returns a test of package names against a list of names, `name*` for all that begin so. A path inside a package belongs to it. */
 export function packagesIn(list: string): (name: string) => boolean {
   const exact = new Set(wordsIn(list));

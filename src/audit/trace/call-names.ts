@@ -164,18 +164,6 @@ const nameIn = (node: Node): string =>
   String(
     (node.type === 'MemberExpression' ? (node['property'] as Node)['name'] : node['name']) ?? '',
   );
-/** Returns true for a verb that things of a program have as services do, on a package that is not plainly a service's client. */
-export const isVague = (pkg: string, path: readonly string[]): boolean => {
-  const verb = path.at(-1) ?? '';
-  return (
-    /^[a-z]+$/u.test(verb) &&
-    !/(?:^|[-/])(?:client|sdk|api|octokit)(?:-|$)|client$/u.test(pkg) &&
-    (path.length < 3 ||
-      /^(?:destroy|close|clear|reset|release|dispose|end|add|set|remove|stop|start|abort)$/u.test(
-        verb,
-      ))
-  );
-};
 export const readable = (text: string): string | undefined =>
   text.includes(HOLE) ? undefined : text;
 /** Returns the name of a program of which only the folder is not known. */

@@ -1,8 +1,10 @@
 import type { CallEffect } from '../effect.js';
 import { builtinEffects } from '../known/builtins.js';
-import { clientEffects, isKnownPackage } from '../known/clients.js';
+import { browserEffects } from '../known/browsers.js';
+import { clientEffects, toldOf } from '../known/clients.js';
+import { isKnownPackage } from '../known/packages.js';
 import { httpEffects } from '../known/http.js';
-import type { AuditKnowledge } from '../known/known-value.js';
+import { reads, writes, type AuditKnowledge } from '../known/known-value.js';
 import { sqlEffects } from '../known/sql.js';
 import {
   COMMON,
@@ -24,7 +26,6 @@ import {
   VALIDATORS,
   argumentsOf,
   browserThing,
-  isVague,
 } from './call-names.js';
 import {
   PURE,
@@ -544,17 +545,7 @@ export class Calls {
     const plain: readonly Plain[] = args.map((arg) => toPlain(arg));
     const calls = path.filter((part) => part !== '()' && part !== 'default');
     const found = clientEffects(pkg, calls, plain, this.known);
-    this.#effects(
-      isVague(pkg, calls)
-        ? found?.map((effect) =>
-            effect.kind === 'net-write' && effect.access === 'write'
-              ? { ...effect, access: 'unknown' }
-              : effect,
-          )
-        : found,
-      `${pkg}: ${calls.join('.')}`,
-      place,
-    );
+    this.#effects(found, `${pkg}: ${calls.join('.')}`, place);
     // A verb in a name is a reason to fear something, and none to trust.
     if (
       found !== undefined &&
@@ -628,19 +619,13 @@ export class Calls {
     const browsers =
       thing === undefined
         ? []
-        : (clientEffects(
-            'playwright',
-            [thing, key],
+        : (browserEffects(
+            key,
+            `${thing}.${key}`.replace(/^\./u, ''),
             args.map((arg) => toPlain(arg)),
-            this.known,
           ) ?? []);
     if (browsers.length > 0) {
-      // The package is not named: nobody says that it is this one.
-      this.#effects(
-        browsers.map((effect) => ({ ...effect, call: `${thing}.${key}`.replace(/^\./u, '') })),
-        key,
-        place,
-      );
+      this.#effects(browsers, key, place);
       runCallbacks(m, key, args, [UNKNOWN, UNKNOWN], place);
       return UNKNOWN;
     }
@@ -649,9 +634,10 @@ export class Calls {
       return unknown(tags);
     }
     if (this.#sql(key, args, place)) return UNKNOWN;
-    const given = this.known?.calls?.[key];
-    if (given !== undefined) {
-      this.#effects(clientEffects(undefined, [key], [], this.known), '', place);
+    const told = bare ? undefined : toldOf(this.known, '', key);
+    if (told !== undefined) {
+      if (told !== 'none')
+        m.record(told === 'read' ? reads('net-read', key) : writes('net-write', key), place);
       return UNKNOWN;
     }
     if (!tagsOf(object).some((tag) => tag.startsWith('unread:')))

@@ -602,7 +602,7 @@ export class Machine {
     [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
       epoch + 1,
       [],
-      new Map(),
+      new Map<string, Set<Node | undefined>>(),
       new Set(),
       [],
     ];

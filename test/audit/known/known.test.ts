@@ -418,14 +418,11 @@ describe('a client of a package', () => {
     ['@aws-sdk/client-dynamodb', ['TransactWriteItemsCommand'], 'write'],
     ['@aws-sdk/client-s3', ['S3', '()', 'deleteObject'], 'write'],
     ['@aws-sdk/client-lambda', ['InvokeCommand'], 'unknown'],
-    ['dockerode', ['default', '()', 'pruneContainers'], 'write'],
     ['googleapis', ['google', 'auth', 'OAuth2', '()', 'setCredentials'], 'none'],
     ['googleapis', ['google', 'calendar', '()', 'events', 'insert'], 'write'],
     ['@slack/web-api', ['WebClient', '()', 'conversations', 'history'], 'read'],
     ['@elastic/elasticsearch', ['Client', '()', 'index'], 'write'],
     ['@pinecone-database/pinecone', ['Pinecone', '()', 'index'], '?'],
-    ['simple-git', ['simpleGit', '()', 'getRemotes'], 'read'],
-    ['simple-git', ['simpleGit', '()', 'deleteLocalBranch'], 'write'],
     ['openai', ['OpenAI', '()', 'files', 'create'], 'write'],
     ['redis', ['createClient', '()', 'configGet'], 'read'],
     ['redis', ['createClient', '()', 'flushAll'], 'write'],
@@ -438,16 +435,9 @@ describe('a client of a package', () => {
     ['sharp', ['default', '()', 'toFile'], 'write'],
     ['ms-teams', ['Client', '()', 'sendMessage'], 'write'],
     ['ms', ['default'], 'none'],
-    [undefined, ['findOneAndDelete'], 'write'],
-    [undefined, ['registerTool'], '?'],
     ['axios', ['post'], 'unknown'],
     ['posthog-node', ['PostHog', '()', 'capture'], 'none'],
     ['openai', ['OpenAI', '()', 'chat', 'completions', 'create'], 'read'],
-    [undefined, ['createIssue'], 'write'],
-    [undefined, ['delete'], '?'],
-    [undefined, ['createElement'], '?'],
-    [undefined, ['addEventListener'], '?'],
-    [undefined, ['frobnicate'], '?'],
   ] as const)('%s %j: %s', (pkg, path, access) =>
     expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access),
   );
@@ -499,21 +489,18 @@ describe('a client of a package', () => {
   it('takes any names', () => {
     fc.assert(
       fc.property(
-        fc.option(
-          fc.oneof(
-            fc.string(),
-            fc.constantFrom(
-              'pg',
-              'redis',
-              'axios',
-              'playwright',
-              'simple-git',
-              'openai',
-              'tar',
-              '__proto__',
-            ),
+        fc.oneof(
+          fc.string(),
+          fc.constantFrom(
+            'pg',
+            'redis',
+            'axios',
+            'playwright',
+            'simple-git',
+            'openai',
+            'tar',
+            '__proto__',
           ),
-          { nil: undefined },
         ),
         fc.array(
           fc.oneof(fc.string(), fc.constantFrom('()', 'default', '__proto__', 'query', 'create')),
