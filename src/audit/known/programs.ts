@@ -1,249 +1,9 @@
 import type { CallEffect } from '../effect.js';
 import { httpEffects } from './http.js';
 import { reads, undecided, wordsIn, writes, type AuditKnowledge } from './known-value.js';
+import { PROGRAM_TABLE, type Program } from './program-table.js';
 import { shellCommands } from './shell-text.js';
 import { sqlEffects } from './sql.js';
-
-/** What the documentation of a program says of its subcommands: lists of them with commas, `*` for all others, `(none)` for the program alone. */
-interface Program {
-  readonly reads?: string;
-  /** Those that only add. */
-  readonly adds?: string;
-  readonly changes?: string;
-  /** Options with a value that may stand before the subcommand. */
-  readonly values?: string;
-  /** Options with which it writes whatever the subcommand, and those with which it only reads. */
-  readonly writing?: RegExp;
-  readonly reading?: RegExp;
-}
-
-const PACKAGES: Program = {
-  reads:
-    'list, ls, view, info, search, outdated, why, audit, config get, config list, root, bin, prefix, ping, whoami, explain, show, freeze, check, index, help, doctor, licenses, version, pkg get, dist-tag ls, cache dir, cache list',
-  reading: /^--dry-run$/,
-  writing: /^--fix$/,
-  adds: 'pack',
-  changes:
-    'audit fix, version *, deprecate, pkg *, dist-tag *, config *, cache *, set, install, i, ci, add, remove, uninstall, un, rm, update, upgrade, up, link, unlink, dedupe, prune, publish, unpublish, init, rebuild, download, wheel',
-  values: '--prefix -C --dir --cwd --registry -w --workspace --index-url',
-};
-const COMPOSE_VALUES = '-f --file -p --project-name --profile --env-file --project-directory';
-const COMPOSE = {
-  reads: 'ps, logs, config, images, ls, port, top, version, events',
-  changes:
-    'up, down, start, stop, restart, rm, kill, pause, unpause, build, pull, push, create, scale, cp',
-  values: COMPOSE_VALUES,
-};
-const within = (
-  name: string,
-  { reads: read, changes }: { readonly reads: string; readonly changes: string },
-) => ({
-  reads: read.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
-  changes: changes.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
-});
-const SYSTEM_PACKAGES: Program = {
-  reads:
-    'list, search, show, info, policy, depends, rdepends, outdated, config, deps, uses, desc, home, doctor, services list, services info, --prefix',
-  changes:
-    'install, remove, purge, update, upgrade, autoremove, uninstall, reinstall, add, del, tap, untap, link, unlink, cleanup, services',
-};
-
-const PROGRAMS: Readonly<Record<string, Program>> = {
-  git: {
-    values: '-C -c --git-dir --work-tree --namespace --exec-path',
-    reading: /^--dry-run$/,
-    writing: /^--(?:output(?:=|$)|lost-found$)/,
-    reads:
-      'log, status, diff, show, blame, annotate, shortlog, describe, rev-parse, rev-list, ls-files, ls-tree, ls-remote, cat-file, name-rev, merge-base, grep, reflog, reflog show, for-each-ref, show-ref, show-branch, whatchanged, count-objects, check-ignore, check-attr, diff-tree, diff-index, diff-files, var, version, help, remote show, remote get-url, remote, stash list, stash show, worktree list, submodule status, submodule summary, notes list, notes show, tag, branch, config get, config list, bisect log, bisect view, bundle verify, merge-tree, lfs ls-files, verify-commit, verify-tag, range-diff, cherry, fsck, archive, hash-object, symbolic-ref',
-    adds: 'clone, init, add, commit, fetch, stash create, remote add, worktree add, submodule add, stash push, stash save, stash, notes add, tag *, branch *, bundle, bundle create, format-patch, revert, bisect start, lfs track',
-    changes:
-      'push, pull, merge, rebase, reset, checkout, switch, restore, clean, rm, mv, cherry-pick, apply, am, gc, prune, stash pop, stash apply, stash drop, stash clear, remote *, worktree *, submodule *, notes *, stash *, submodule update, notes remove, update-index, update-ref, filter-branch, filter-repo, replace, reflog expire, reflog delete, write-tree, commit-tree, config *, config set, config unset, bisect *, lfs *, sparse-checkout, maintenance',
-  },
-  kubectl: {
-    values:
-      '-n --namespace --context --kubeconfig --cluster --user -s --server --token --as -o --output --request-timeout -v',
-    reads:
-      'get, describe, logs, top, explain, api-resources, api-versions, version, cluster-info, diff, events, auth can-i, auth whoami, config view, config get-contexts, config current-context, config get-clusters, config get-users, rollout status, rollout history, wait, plugin list, kustomize, options',
-    adds: 'create, expose, run, autoscale, debug',
-    changes:
-      'apply, delete, edit, patch, replace, scale, set, label, annotate, rollout *, drain, cordon, uncordon, taint, cp, certificate, config *, config use-context, config set-context, config set, config unset, config delete-context, rollout restart, rollout undo, rollout pause, rollout resume, port-forward, proxy, attach',
-    reading: /^--dry-run(?:=client|=server)?$/,
-    writing: /^--output-directory/,
-  },
-  helm: {
-    values: '-n --namespace --kube-context --kubeconfig',
-    reads:
-      'list, ls, status, get, history, show, inspect, search, template, lint, version, env, repo list, dependency list, verify, plugin list, search repo, search hub',
-    writing: /^--output-dir/,
-    adds: 'install, create, repo add, package, pull, fetch',
-    changes:
-      'upgrade, uninstall, delete, rollback, repo update, repo remove, push, dependency update, dependency build, plugin *, test, registry',
-    reading: /^--dry-run/,
-  },
-  docker: {
-    values: `-H --host --context -l --log-level --config ${COMPOSE_VALUES}`,
-    reads: `ls, list, manifest inspect, buildx ls, buildx inspect, secret ls, plugin ls, service ls, service ps, service logs, stack ls, stack ps, node ls, ps, images, inspect, logs, info, version, stats, top, port, diff, history, search, events, network ls, network inspect, volume ls, volume inspect, system df, system info, context ls, context show, context inspect, ${within('compose', COMPOSE).reads}`,
-    adds: 'build, create, run, pull, volume create, network create, context create, buildx build, tag, save, export',
-    changes: `rm, rmi, kill, stop, start, restart, pause, unpause, rename, update, commit, push, load, import, cp, prune, system prune, builder prune, network connect, network disconnect, network prune, volume rm, network rm, volume prune, secret *, plugin *, config *, login, logout, context use, swarm *, service *, stack *, ${within('compose', COMPOSE).changes}`,
-  },
-  'docker-compose': COMPOSE,
-  npm: PACKAGES,
-  pnpm: PACKAGES,
-  yarn: { ...PACKAGES, changes: `${PACKAGES.changes!}, (none)` },
-  pip: PACKAGES,
-  pip3: PACKAGES,
-  brew: SYSTEM_PACKAGES,
-  apt: SYSTEM_PACKAGES,
-  'apt-get': SYSTEM_PACKAGES,
-  'apt-cache': { reads: '*' },
-  apk: SYSTEM_PACKAGES,
-  dnf: SYSTEM_PACKAGES,
-  yum: SYSTEM_PACKAGES,
-  gh: {
-    values: '-R --repo',
-    reads:
-      [
-        'pr',
-        'issue',
-        'repo',
-        'release',
-        'run',
-        'workflow',
-        'gist',
-        'label',
-        'secret',
-        'variable',
-        'cache',
-        'ruleset',
-        'project',
-        'ssh-key',
-        'gpg-key',
-        'alias',
-        'extension',
-        'codespace',
-        'org',
-      ]
-        .map((noun) =>
-          ['list', 'view', 'status', 'diff', 'checks', 'get', 'item-list', 'field-list']
-            .map((verb) => `${noun} ${verb}`)
-            .join(', '),
-        )
-        .join(', ') +
-      ', search, status, browse -n, auth status, auth token, config get, config list, run watch',
-    adds: 'pr create, issue create, repo create, release create, gist create, label create, pr comment, issue comment, repo fork, repo clone',
-    changes:
-      'pr *, issue *, repo *, release *, run *, workflow *, gist *, label *, secret *, variable *, auth *, cache *, project *, config *, ssh-key *, gpg-key *, alias *, extension *, codespace *',
-  },
-  terraform: {
-    values: '-chdir',
-    reads:
-      'plan, show, output, validate, state list, state show, version, providers, graph, workspace list, workspace show, console',
-    reading: /^-check$/,
-    writing: /^-out(?:=|$)/,
-    changes:
-      'providers *, ' +
-      'apply, destroy, init, import, taint, untaint, state *, workspace *, fmt, refresh, force-unlock, get',
-  },
-  systemctl: {
-    reads:
-      'status, show, list-units, list-unit-files, list-timers, list-sockets, list-dependencies, is-active, is-enabled, is-failed, cat, get-default, help, (none)',
-    changes:
-      'start, stop, restart, reload, try-restart, reload-or-restart, kill, enable, disable, reenable, mask, unmask, link, edit, set-property, set-default, isolate, daemon-reload, daemon-reexec, reset-failed, poweroff, reboot, halt, suspend, hibernate, set-environment, unset-environment, revert, preset',
-    values: '-H -M -n -o -p -t',
-  },
-  service: { reads: 'status', reading: /^--status-all$/, changes: '*' },
-  launchctl: { reads: 'list, print, blame, help, version', changes: '*' },
-  defaults: { reads: 'read, read-type, domains, find, help', changes: '*' },
-  crontab: { reading: /^-l$/, changes: '*, (none)' },
-  reg: { reads: 'query, compare', changes: '*' },
-  sc: { reads: 'query, queryex, qc', changes: '*' },
-  simctl: {
-    reads:
-      'list, getenv, get_app_container, listapps, appinfo, help, pbpaste, runtime list, bootstatus, io enumerate, ui appearance, ui increase_contrast, ui content_size, ui, status_bar list, location list',
-    writing: /^-b$/,
-    adds: 'io screenshot, io recordVideo, create, clone, diagnose, addmedia',
-    changes:
-      'boot, shutdown, erase, delete, install, uninstall, launch, terminate, openurl, io *, ui *, ui appearance *, ui increase_contrast *, ui content_size *, status_bar *, location *, privacy, push, pbcopy, pbsync, keychain, logverbose, rename, upgrade, pair, unpair, pair_activate, icloud_sync, install_app_data, runtime *',
-  },
-  xctrace: { reads: 'list, version, help', adds: 'record, export', changes: 'import, symbolicate' },
-  xcresulttool: {
-    reads: 'get, graph, metadata, version, formatDescription',
-    adds: 'export',
-    changes: 'merge',
-  },
-  devicectl: { reads: 'list, device info', changes: 'device *, manage', writing: /^--json-output/ },
-  swift: {
-    reads: 'package describe, package dump-package, package show-dependencies, help',
-    changes: 'package *, build, run, test, format',
-    values: '--package-path -c --configuration --target --product --arch',
-  },
-  xcodebuild: {
-    reading:
-      /^-(?:list|showsdks|showBuildSettings|version|showdestinations|showTestPlans|checkFirstLaunchStatus)$/,
-    changes: '*, (none)',
-  },
-  idb: {
-    values: '--udid --companion',
-    reads:
-      'list-targets, list-apps, describe, ui describe-all, ui describe-point, log, crash list, crash show, file ls, file read',
-    adds: 'screenshot, video, record',
-    changes:
-      'ui *, connect, disconnect, boot, shutdown, install, uninstall, launch, terminate, open, focus, approve, revoke, set-location, add-media, clear-keychain, contacts, crash delete, file *, send-notification, simulate-memory-warning, set, xctest, kill',
-  },
-  ios: {
-    reads:
-      'list, info, apps, devicename, version, ps, syslog, lang, image list, diskspace, batterycheck',
-    adds: 'screenshot',
-    changes:
-      'install, uninstall, launch, kill, reboot, erase, setlocation, resetlocation, tunnel, forward, image *, profile, pair, activate',
-  },
-  adb: {
-    values: '-s -t -H -P -L',
-    reads:
-      'devices, get-state, get-serialno, get-devpath, version, logcat, help, features, host-features, jdwp, wait-for-device',
-    reading: /^--list$/,
-    adds: 'pull, bugreport',
-    changes:
-      'push, install, install-multiple, uninstall, reboot, connect, disconnect, kill-server, start-server, forward, reverse, root, unroot, remount, emu, tcpip, usb, sideload, pair, reconnect, sync',
-    writing: /^-c$/,
-  },
-  pm: { reads: 'list, path, dump, resolve-activity, query-activities', changes: '*' },
-  am: { reads: 'stack list, get-config, get-current-user', changes: '*' },
-  settings: { reads: 'get, list', changes: '*' },
-  wm: { reads: 'size, density', changes: 'size *, density *, user-rotation *' },
-  cmd: { reads: 'package list, package resolve-activity', changes: 'uimode night *' },
-  content: { reads: 'query, read', changes: 'insert, update, delete, write, call' },
-  ime: { reads: 'list', changes: 'enable, disable, set, reset' },
-  uiautomator: { reading: /^\/dev\/(?:tty|stdout)$/, changes: 'runtest' },
-  ip: {
-    reads:
-      'addr, address, link, route, neigh, a, r, -br, addr show, addr list, link show, route show, route list, route get',
-    changes: 'addr *, address *, a *, r *, neigh *, link *, route *',
-  },
-  sysctl: { reads: '*', writing: /^-w$|=/ },
-  cargo: {
-    reads:
-      'metadata, tree, search, version, --version, --list, info, locate-project, pkgid, check --no-run',
-    changes:
-      'build, run, test, install, uninstall, add, remove, update, publish, clean, new, init, fmt, fix, bench, check, clippy',
-  },
-  go: {
-    reads: 'version, env, list, doc, vet, help',
-    changes: 'build, install, get, mod, generate, clean, fmt, work',
-  },
-  dotnet: {
-    reads: '--info, --version, --list-sdks, list',
-    changes: 'build, add, remove, new, publish, restore, run, test, tool, nuget, clean',
-  },
-  make: { reading: /^-n$|^--dry-run$/ },
-  'redis-cli': {
-    values: '-h -p -a -n -u --user --pass',
-    reading: /^--(?:scan|bigkeys|memkeys|hotkeys|stat|latency)$/,
-    reads: `config get, client list, client info, client id, memory usage, memory stats, memory doctor, object encoding, object freq, slowlog get, xinfo stream, acl list, ${wordsIn('get mget hget hgetall hmget hkeys hvals hlen hexists keys scan hscan sscan zscan exists ttl pttl type strlen llen lrange lindex scard smembers sismember zcard zrange zrangebyscore zscore zrank xlen xrange xrevrange info ping dbsize echo time getrange bitcount pfcount sinter sunion sdiff ft.search ft.info ft._list json.get').join(', ')}`,
-    changes: '*',
-  },
-  wmic: { reads: '*', changes: 'process call', writing: /^(?:call|delete|create|set)$/i },
-};
 
 const READERS = new Set(
   wordsIn(
@@ -326,9 +86,6 @@ const CLOUD_READ =
   /^(?:list|ls|describe|get|show|view|status|info|read|head|search|logs|tail|whoami|version|inspect|ps|history|top|select|scan|query|batch-get|lookup|explain|wait|diff|plan|validate|test-iam-permissions|print|current|presign|simulate|preview|filter|estimate|help|members)(?:$|-)/;
 const CLOUD_WRITE =
   /^(?:get-credentials|create|delete|remove|rm|del|update|set|unset|add|put|deploy|undeploy|start|stop|restart|reboot|terminate|run-|batch-write|batch-delete|transact-write|apply|patch|enable|disable|attach|detach|modify|import|cp|mv|sync|mb|rb|publish|send|login|logout|push|pull|reset|rollback|scale|resize|destroy|move|copy|upload|associate|disassociate|register|deregister|authorize|revoke|grant|tag|untag|upgrade|replace|write|kill|cancel|promote|link|unlink|install|uninstall|init|reconcile|restore|purge|drain|join|leave|change|edit|rename|rotate|suspend|resume)(?:$|-|(?<=-))/;
-/** Options of curl that have a value, by letter. */
-const CURL_VALUES = new Set('XdFToHuAbcCDeEKmwxyYzrQPUt');
-
 const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
 /** Returns the words of a command that are no options, and no values of options before the subcommand. */
@@ -425,103 +182,63 @@ function wordsFor(
   return name === 'redis-cli' ? words.map((word) => word?.toLowerCase()) : words;
 }
 
-/** Subcommands of git that list without further words, and else change. */
+/** Options with which git's branch and tag list, where they have further words. */
+const LISTS =
+  /^(?:-l|--list|-a|--all|-r|--remotes|--contains|--merged|--no-merged|--points-at|--show-current|-v|-vv|--format|--sort|-n)/;
+/** Options with which a subcommand of git changes something that is there, and those with which it only looks. */
+const GIT_CHANGES =
+  /^(?:-[dDmMfcCu]|--delete|--move|--force|--copy|--set-upstream-to|--unset|--edit-description|--add|--replace-all|--edit|--(?:remove|rename)-section|--amend|-w|-o|--output)/;
+
+/** Subcommands of git whose options and number of words decide. */
 function gitEffect(
-  [subcommand, ...rest]: readonly (string | undefined)[],
+  [subcommand = '', ...rest]: readonly (string | undefined)[],
   args: readonly (string | undefined)[],
   call: string,
 ): CallEffect | undefined {
-  const options = args.filter(isOption).join(' ');
-  if (subcommand === 'branch' || subcommand === 'tag') {
-    if (
-      /(?:^|\s)(?:-d|-D|--delete|-m|-M|--move|-f|--force|-c|-C|--copy|-u|--set-upstream-to\S*|--unset-upstream|--edit-description)(?:\s|$)/.test(
-        options,
-      )
-    )
-      return writes('process-spawn', call, true);
-    const lists =
-      rest.length === 0 ||
-      /(?:^|\s)(?:-l|--list|-a|--all|-r|--remotes|--contains|--merged|--no-merged|--points-at|--show-current|-v|-vv|--format|--sort|-n)/.test(
-        options,
-      );
-    return lists ? reads('process-spawn', call) : writes('process-spawn', call, false, true);
-  }
-  if (subcommand === 'config' && rest[0] !== 'get' && rest[0] !== 'list') {
-    if (/--(?:unset|add|replace-all|edit|remove-section|rename-section)|(?:^|\s)-e\b/.test(options))
-      return writes('process-spawn', call, true, true);
-    if (/--(?:get|list|get-all|get-regexp|show-origin)\b|(?:^|\s)-l\b/.test(options))
-      return reads('process-spawn', call);
-    return rest.length < 2
-      ? rest[0] === undefined
-        ? undecided('process-spawn', call)
-        : reads('process-spawn', call)
-      : undefined;
-  }
-  if (subcommand === 'clean' && args.some((arg) => /^-[a-z]*n/.test(arg ?? '')))
-    return reads('process-spawn', call);
-  if (subcommand === 'commit' || subcommand === 'cherry-pick' || subcommand === 'revert')
-    return args.includes('--abort')
-      ? undefined
-      : writes('process-spawn', call, args.includes('--amend'), false);
-  if (subcommand === 'stash' && rest.length === 0) return writes('process-spawn', call, true);
-  if (subcommand === 'archive' && /(?:^|\s)(?:-o|--output)/.test(options))
-    return writes('process-spawn', call, true, true);
+  const has = (pattern: RegExp) => args.some((arg) => isOption(arg) && pattern.test(arg ?? ''));
   if (
-    (subcommand === 'symbolic-ref' &&
-      (rest.length > 1 || /(?:^|\s)(?:-d|--delete)\b/.test(options))) ||
-    (subcommand === 'hash-object' && /-w/.test(options))
+    /^(?:branch|tag|config|archive|hash-object|symbolic-ref)$/.test(subcommand) &&
+    has(GIT_CHANGES)
   )
     return writes('process-spawn', call, true, true);
-  return undefined;
-}
-
-/** The options of curl, `-sXPOST` taken apart, with their values. */
-function* curlOptions(
-  args: readonly (string | undefined)[],
-): Iterable<readonly [option: string, value: string | undefined]> {
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at] ?? '';
-    const long = /^(--[\w-]+)(?:=([^]*))?$/.exec(arg);
-    if (long !== null) yield [long[1]!, long[2] ?? args[at + 1]];
-    else if (arg.startsWith('-')) {
-      for (let letter = 1; letter < arg.length; letter += 1) {
-        const takes = CURL_VALUES.has(arg[letter]!);
-        yield [
-          `-${arg[letter]!}`,
-          takes ? (arg.length > letter + 1 ? arg.slice(letter + 1) : args[(at += 1)]) : undefined,
-        ];
-        if (takes) break;
-      }
-    }
+  switch (subcommand) {
+    case 'branch':
+    case 'tag':
+      return rest.length === 0 || has(LISTS)
+        ? reads('process-spawn', call)
+        : writes('process-spawn', call, false, true);
+    case 'config':
+      if (has(/^(?:--get|--list|-l|--show-origin)/)) return reads('process-spawn', call);
+      return rest.length === 1 && rest[0] !== undefined ? reads('process-spawn', call) : undefined;
+    case 'clean':
+      return has(/^-[a-z]*n/) ? reads('process-spawn', call) : undefined;
+    case 'commit':
+    case 'cherry-pick':
+    case 'revert':
+      return has(/^--abort/) ? undefined : writes('process-spawn', call, has(/^--amend/), false);
+    case 'symbolic-ref':
+      return rest.length > 1 ? writes('process-spawn', call, true, true) : undefined;
+    default:
+      return undefined;
   }
 }
 
+/** What curl does, by its method, its data and where it saves the answer. */
 function curlEffects(args: readonly (string | undefined)[]): readonly CallEffect[] {
-  const given = new Map(curlOptions(args));
-  const value = (...names: readonly string[]) =>
-    names.map((name) => given.get(name)).find((each) => each !== undefined);
-  const any = (pattern: RegExp) => [...given.keys()].find((name) => pattern.test(name));
-  if (any(/^(?:-K|--config)$/) !== undefined) return [undecided('net-write', 'curl --config')];
+  const text = args.map((arg) => arg ?? '…').join(' ');
+  if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];
   const sends =
-    any(/^(?:-d|--data.*|-F|--form|-T|--upload-file|--json)$/) !== undefined &&
-    any(/^(?:-G|--get)$/) === undefined;
-  const method =
-    any(/^(?:-X|--request)$/) === undefined
-      ? any(/^(?:-T|--upload-file)$/) === undefined
-        ? sends
-          ? 'POST'
-          : 'GET'
-        : 'PUT'
-      : value('-X', '--request');
+    /(?:^| )(?:-[a-zA-Z]*[dFT]|--data\S*|--form|--upload-file|--json)(?:[ =]|$)/.test(text) &&
+    !/(?:^| )(?:-G|--get)(?: |$)/.test(text);
+  const told = /(?:^| )(?:-[a-zA-Z]*X ?|--request[ =])(\S+)/.exec(text)?.[1];
   const saves =
-    any(/^(?:-O|-J|--remote-name|-c|--cookie-jar|-D|--dump-header)$/) !== undefined ||
-    (any(/^(?:-o|--output)$/) !== undefined &&
-      !/^(?:-|\/dev\/(?:null|stdout))$/.test(value('-o', '--output') ?? ''));
+    /(?:^| )(?:-[a-zA-Z]*[OJ]|--remote-name|-c|--cookie-jar|-D|--dump-header)(?: |$)/.test(text) ||
+    /(?:^| )(?:-[a-zA-Z]*o|--output)[ =]?(?![ =]|-(?: |$)|\/dev\/)/.test(text);
   return [
     ...httpEffects(
-      method,
+      told === '…' ? undefined : (told ?? (sends ? 'POST' : 'GET')),
       args.find((arg) => arg?.includes('://') === true),
-      value('-d', '--data', '--data-raw', '--json'),
+      args[args.findIndex((arg) => /^(?:-d|--data|--data-raw|--json)$/.test(arg ?? '')) + 1],
     ),
     ...(saves ? [writes('fs-write', 'curl --output', true, true)] : []),
   ];
@@ -594,16 +311,6 @@ export function programEffects(
       ]);
     if (name !== 'cmd') return [undecided('process-spawn', call)];
   }
-  if (name === 'eval' || name === 'trap')
-    return args[0] === undefined
-      ? [undecided('process-spawn', call)]
-      : programEffects(
-          'sh',
-          ['-c', name === 'trap' ? args[0] : args.map((arg) => arg ?? '$x').join(' ')],
-          known,
-          depth + 1,
-        );
-  if (name === 'command' && /^-[vV]$/.test(args[0] ?? '')) return [reads('process-spawn', call)];
   if (Object.hasOwn(WRAPPERS, name) && !(name === 'env' && args.length === 0)) {
     const values = new Set(wordsIn(WRAPPERS[name]!));
     let at = 0;
@@ -621,16 +328,6 @@ export function programEffects(
       : at < args.length
         ? inner(args.slice(at))
         : [reads('process-spawn', call)];
-  }
-  if (/^python[\d.]*$/.test(name) && args[0] === '-m') return inner(args.slice(1));
-  if (name === 'ssh') {
-    const [host, ...words] = plainWords(
-      args,
-      new Set(wordsIn('-p -i -o -l -F -J -L -R -D -b -c -E -W')),
-    );
-    return host === undefined || words.length === 0 || words.includes(undefined)
-      ? [undecided('process-spawn', call)]
-      : programEffects('sh', ['-c', words.join(' ')], known, depth + 1);
   }
   if (name === 'xcrun') {
     const words = plainWords(args, new Set(['--sdk', '-sdk', '--toolchain']));
@@ -673,8 +370,8 @@ export function programEffects(
   if (name === 'gh' && args[0] === 'api') return ghApiEffects(args);
   if (name === 'simctl' && args[0] === 'spawn') return inner(args.slice(2));
   if (name === 'podman' || name === 'nerdctl')
-    return [ofProgram('docker', PROGRAMS['docker']!, args)];
-  if (Object.hasOwn(PROGRAMS, name)) return [ofProgram(name, PROGRAMS[name]!, args)];
+    return [ofProgram('docker', PROGRAM_TABLE['docker']!, args)];
+  if (Object.hasOwn(PROGRAM_TABLE, name)) return [ofProgram(name, PROGRAM_TABLE[name]!, args)];
   if (CLOUDS.has(name)) {
     const words = plainWords(
       args,
@@ -691,22 +388,11 @@ export function programEffects(
     }
     return [undecided('net-write', call)];
   }
-  if (name === 'find' && args.some((arg) => /^-(?:exec|ok)/.test(arg ?? ''))) {
-    const starts = args.flatMap((arg, at) => (/^-(?:exec|ok)/.test(arg ?? '') ? [at + 1] : []));
-    const started = starts.flatMap((from) =>
-      inner(
-        args.slice(
-          from,
-          args.findIndex(
-            (arg, at) => at > from && (arg === ';' || arg === '+' || arg === '\\;'),
-          ) >>> 0,
-        ),
-      ),
-    );
-    return args.includes('-delete') ? [...started, writes('fs-write', call, true)] : started;
-  }
-  if (name === 'plutil' && args.some((arg, at) => arg === '-o' && args[at + 1] === '-'))
-    return [reads('process-spawn', call)];
+  if (name === 'find' && args.some((arg) => /^-(?:exec|ok)/.test(arg ?? '')))
+    return [
+      ...inner(args.slice(args.findIndex((arg) => /^-(?:exec|ok)/.test(arg ?? '')) + 1)),
+      ...(args.includes('-delete') ? [writes('fs-write', call, true)] : []),
+    ];
   if (/awk$/.test(name) && args.some((arg) => />\s*"|system\s*\(|\|\s*"/.test(arg ?? '')))
     return [undecided('process-spawn', call)];
   if (READERS.has(name)) {
@@ -723,33 +409,6 @@ export function programEffects(
       ),
     ];
   }
-  if (name === 'tar')
-    return [
-      /^-?-?[a-z]*t[a-z]*$|^--list$/.test(args[0] ?? '')
-        ? reads('fs-read', call)
-        : writes('fs-write', call, true),
-    ];
-  if (name === 'unzip' && /^-[lpv]$/.test(args[0] ?? '')) return [reads('fs-read', call)];
-  if (
-    (name === 'kill' && /^-[0lL]$/.test(args[0] ?? '')) ||
-    (name === 'rsync' && args.includes('--dry-run')) ||
-    (name === 'xcode-select' && args[0] === '-p') ||
-    (name === 'timedatectl' && args.length === 0)
-  )
-    return [reads('process-spawn', call)];
-  if (name === 'prettier' && !args.some((arg) => arg === '--write' || arg === '-w'))
-    return [reads('fs-read', call)];
-  if (name === 'eslint' || name === 'ruff' || name === 'tsc')
-    return [
-      args.some(
-        (arg) =>
-          /^--(?:fix|output-file)|^-o$/.test(arg ?? '') || (name === 'ruff' && arg === 'format'),
-      )
-        ? writes('fs-write', call, true, true)
-        : name !== 'tsc' || args.includes('--noEmit')
-          ? reads('process-spawn', call)
-          : writes('fs-write', call, true, true),
-    ];
   if (CHANGERS.has(name))
     return [
       writes(

@@ -116,11 +116,8 @@ export class Expressions {
         const test = this.test(n['test'], s);
         if (test.truth !== undefined)
           return this.evaluate(test.truth ? n['consequent'] : n['alternate'], s, named);
-        const start = m.entries.length;
         const yes = m.under(test.yes, () => this.evaluate(n['consequent'], s, named));
-        const middle = m.entries.length;
         const no = m.under(test.no, () => this.evaluate(n['alternate'], s, named));
-        m.settle(m.conditions.length, [start, middle]);
         return withTags(join(yes, no), test.yes.tags);
       }
       case 'CallExpression':

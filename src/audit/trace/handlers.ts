@@ -4,14 +4,7 @@ import { isNode } from './declarations.js';
 import { runsLater } from './intrinsics.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
-import {
-  codeFiles,
-  filesFor,
-  manifestTexts,
-  type Module,
-  type Node,
-  type Program,
-} from './program.js';
+import { codeFiles, type Module, type Node, type Program } from './program.js';
 import {
   UNKNOWN,
   constant,
@@ -307,27 +300,6 @@ export class Handlers {
                 { module, node: fn.node },
               ),
           );
-    }
-  }
-
-  /** Looks at the files that stand for the missing tools: what they export handles them. */
-  byFile(program: Program, folder: string): void {
-    const [code, manifests] = [codeFiles(folder), manifestTexts(folder)];
-    for (const name of this.missing()) {
-      for (const file of filesFor(code, manifests, name)) {
-        const module = program.module(file);
-        if (module === undefined) continue;
-        this.#attempt(() => {
-          const { exports, commonjs, isModule } = this.interpreter.modules.load(module);
-          const object = isModule ? exports : commonjs.props.get('exports');
-          const handler =
-            object?.t === 'obj'
-              ? (this.handlerIn(object) ?? this.handlerIn(object.props.get('default') ?? UNKNOWN))
-              : undefined;
-          if (handler !== undefined && object?.t === 'obj')
-            this.#add(name, { ...handler, rank: 6, how: 'named', shape: this.#shapeIn(object) });
-        });
-      }
     }
   }
 

@@ -455,16 +455,13 @@ export class Interpreter {
           ? this.#nested(n['alternate'], s)
           : undefined;
     const left: Condition[] = [];
-    const [depth, start] = [m.conditions.length, m.entries.length];
     const yes = m.under(test.yes, () => {
       const before = m.conditions.length;
       const completion = this.#nested(n['consequent'], s);
       left.push(...m.conditions.slice(before));
       return completion;
     });
-    const middle = m.entries.length;
     const no = n['alternate'] ? m.under(test.no, () => this.#nested(n['alternate'], s)) : undefined;
-    if (n['alternate']) m.settle(depth, [start, middle]);
     if (yes !== undefined && no !== undefined)
       return yes === no ? yes : yes === 'throw' ? no : no === 'throw' ? yes : 'return';
     // A branch that leaves in some cases, as with what a cache has, stands before what follows.

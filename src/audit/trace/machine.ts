@@ -91,7 +91,6 @@ export class Machine {
   /** Runs a function; set by the interpreter. */
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
   #trail: (() => void)[] = [];
-  readonly #choices = new WeakMap<Condition, string>();
   #ids = 0;
 
   constructor(
@@ -434,21 +433,8 @@ export class Machine {
     const { items, open } = array;
     this.#undoable(() => ([array.items, array.open] = [items, open]));
     array.open ||= this.conditions.length > array.depth;
-    const choice = this.conditions
-      .slice(array.depth)
-      .findLast(({ special, kind }) => special || kind !== 'test');
-    const more =
-      choice === undefined
-        ? values
-        : values.map((value) => withTags(value, [this.#choiceOf(choice)]));
-    array.items = call === 'unshift' ? [...more, ...items] : [...items, ...more].slice(0, 2_000);
-  }
-
-  /** Returns the tag of values that are added under a condition, the same for all under it. */
-  #choiceOf(condition: Condition): string {
-    let tag = this.#choices.get(condition);
-    if (tag === undefined) this.#choices.set(condition, (tag = `choice:${this.id()}`));
-    return tag;
+    array.items =
+      call === 'unshift' ? [...values, ...items] : [...items, ...values].slice(0, 2_000);
   }
 
   /** Marks the read of what an array, Map or Set holds. */
@@ -512,33 +498,6 @@ export class Machine {
       by: this.stack.at(-1)?.node,
       ...more,
     });
-  }
-
-  /**
-   * Takes the condition at a depth off one change, where each of several alternatives makes one: something is changed in any case.
-   *
-   * @param starts where the entries of each alternative begin.
-   */
-  settle(depth: number, starts: readonly number[]): void {
-    const changes = starts.map((from, index) => {
-      const end = starts[index + 1] ?? this.entries.length;
-      return this.entries.findIndex(
-        ({ effect, conditions, temporary }, at) =>
-          at >= from &&
-          at < end &&
-          effect.access === 'write' &&
-          effect.kind !== 'memory-state' &&
-          temporary === undefined &&
-          certaintyOf(conditions.slice(depth + 1)).certainty === 'does',
-      );
-    });
-    const [first = -1] = changes;
-    const entry = this.entries[first];
-    if (entry === undefined || changes.includes(-1)) return;
-    this.entries[first] = {
-      ...entry,
-      conditions: entry.conditions.filter((_, at) => at !== depth),
-    };
   }
 
   changed(

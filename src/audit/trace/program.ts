@@ -311,51 +311,6 @@ const CODE = /\.(?:[cm]?[jt]s|[jt]sx)$/u;
 const NO_CODE =
   /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
 
-/** Returns the files of code that stand for a tool: those that a manifest names beside it, or the one that is called like it. */
-export function filesFor(
-  code: readonly string[],
-  manifests: readonly string[],
-  name: string,
-): readonly string[] {
-  if (name === '') return [];
-  const bare = (file: string): string => file.replace(/\.[^./]+$/u, '');
-  const named = new Set<string>();
-  for (const text of manifests) {
-    for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-      const line = text
-        .slice(text.lastIndexOf('\n', at) + 1, (text.indexOf('\n', at) + 1 || text.length + 1) - 1)
-        .trim();
-      if (
-        !/^["']?(?:id|name|mcp|tool|toolName)["']?\s*:/u.test(line) ||
-        !/^[^:]*:\s*["']?([\w.-]+)["']?,?$/u.test(line) ||
-        !line.replace(/["',]/gu, '').endsWith(` ${name}`)
-      )
-        continue;
-      for (const [, target = ''] of text
-        .slice(Math.max(0, at - 600), at + 600)
-        .matchAll(/["'\s]((?:\.{0,2}\/)?[\w-]+(?:\/[\w.-]+)+)/gu))
-        named.add(bare(target.replace(/^[./]+/u, '')));
-    }
-  }
-  const plain = name.replace(/[-_]/gu, '').toLowerCase();
-  const listed = code.filter((file) =>
-    [...named].some((target) => bare(file).endsWith(`/${target}`)),
-  );
-  return listed.length > 0
-    ? listed.slice(0, 3)
-    : code
-        .filter((file) => bare(path.basename(file)).replace(/[-_]/gu, '').toLowerCase() === plain)
-        .slice(0, 3);
-}
-
-/** Returns the texts of the files below a folder that may be manifests, up to 50 MB. */
-export function manifestTexts(folder: string): readonly string[] {
-  let bytes = 0;
-  return codeFiles(folder, 2_000, /\.(?:ya?ml|json)$/u)
-    .filter((file) => statSync(file).size < 500_000 && (bytes += statSync(file).size) < 50_000_000)
-    .map((file) => readFileSync(file, 'utf8'));
-}
-
 /** Lists the files of code below a folder, without packages and tests. */
 export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly string[] {
   const files: string[] = [];

@@ -6,13 +6,11 @@ import type { Condition, Machine, Place } from './machine.js';
 import {
   HOLE,
   UNDEFINED,
-  constant,
   options,
   tagsOf,
   textOf,
   textsOf,
   truth,
-  type Const,
   type Obj,
   type Value,
 } from './values.js';
@@ -35,30 +33,10 @@ export function startProgram(
   const run = (one: Obj): void =>
     startProgram(m, known, name, [first, one, ...(third === undefined ? [] : [third])], place);
   if (lists.length > 1) {
-    const starts = lists.map((one) => [m.entries.length, m.under(LATER, () => run(one))] as const);
-    return m.settle(
-      m.conditions.length,
-      starts.map(([start]) => start),
-    );
+    for (const one of lists) m.under(LATER, () => run(one));
+    return;
   }
   const [list] = lists;
-  const usual = list === undefined ? undefined : withoutChoices(list.items);
-  if (list !== undefined && usual !== undefined) {
-    run({ ...list, items: usual });
-    return m.under(LATER, () =>
-      run({
-        ...list,
-        items: list.items.map((item) =>
-          isOption(item)
-            ? constant(
-                item.v,
-                item.tags.filter((tag) => !tag.startsWith('choice:')),
-              )
-            : item,
-        ),
-      }),
-    );
-  }
   const given = list === undefined ? second : (third ?? UNDEFINED);
   const shell = name.startsWith('exec') && !name.startsWith('execFile');
   const inShell =
@@ -105,10 +83,7 @@ export function startProgram(
     : !shell && rest.length > 0 && rest[0] === undefined
       ? tagsOf(list?.items[0] ?? UNDEFINED)
       : [];
-  const depth = m.conditions.length;
-  const starts: number[] = [];
   for (const program of programs) {
-    starts.push(m.entries.length);
     for (const effect of effects(program)) {
       const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
       // What a program does by a temporary file, as `kubectl delete -f`, is no change of that file.
@@ -123,23 +98,6 @@ export function startProgram(
         m.under(programs.length > 1 ? LATER : undefined, () => m.record(effect, place, more));
     }
   }
-  if (programs.length > 1) m.settle(depth, starts);
-}
-
-const isOption = (item: Value): item is Const =>
-  item.t === 'const' && String(item.v).startsWith('-');
-const choiceIn = (item: Value): string | undefined =>
-  tagsOf(item).find((tag) => tag.startsWith('choice:'));
-
-/**
- * Returns the words of a program without the options that are given sometimes, as for a dry run, and without what is given together
- * with them: what is left is asked for by whoever chooses nothing. Undefined where no option is a choice.
- */
-function withoutChoices(items: readonly Value[]): Value[] | undefined {
-  const choices = new Set(items.filter(isOption).flatMap((item) => choiceIn(item) ?? []));
-  return choices.size === 0
-    ? undefined
-    : items.filter((item) => !choices.has(choiceIn(item) ?? ''));
 }
 
 /** Records what the tool's argument itself decides, as the text of a command: it may be anything. */

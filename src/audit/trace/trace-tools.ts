@@ -134,7 +134,6 @@ function start(
   attempt(() => interpreter.modules.initialiseBundled());
   handlers.collect();
   if (handlers.missing().length > 0) attempt(() => handlers.search(program, program.root));
-  if (handlers.missing().length > 0) attempt(() => handlers.byFile(program, program.root));
   attempt(() => handlers.makers(program, program.root));
   for (const pkg of program.entered) {
     const folder = folderOf(program, files, pkg);

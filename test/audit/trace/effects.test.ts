@@ -112,11 +112,6 @@ describe('what stands before a change decides how certain it is', () => {
     ],
     ['a wait', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
     [
-      'an argument that chooses between two changes',
-      `if (args.how === 'all') fs.rmSync('all'); else fs.unlinkSync('one');`,
-      ['fs.rmSync', 'fs.unlinkSync'],
-    ],
-    [
       'a variable that chooses between a change and a look',
       `if (process.env.X) fs.rmSync('all'); else fs.readFileSync('one');`,
       ['fs.rmSync ?'],
@@ -165,22 +160,10 @@ describe('a call is followed', () => {
       [],
     ],
     [
-      'to a program with an option of which somebody may ask',
-      `const words = ['apply', '-f', args.file]; if (args.dryRun) words.push('--dry-run'); spawn('kubectl', words);`,
-      '',
-      ['kubectl apply …'],
-    ],
-    [
       'to a program that lists with an option, and with a value that is given beside it',
       `const words = ['tag']; if (args.pattern) { words.push('--list'); words.push(args.pattern); } else words.push('-l'); spawn('git', words);`,
       '',
       [],
-    ],
-    [
-      'to a program that is told to list, or what to make',
-      `const words = ['tag']; if (args.pattern) words.push('--list', args.pattern); if (args.name) words.push(args.name); spawn('git', words);`,
-      '',
-      ['git tag …'],
     ],
     [
       'to one of two lists of words that change something',
@@ -199,12 +182,6 @@ describe('a call is followed', () => {
       `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`,
       '',
       ['adb install a.apk'],
-    ],
-    [
-      'to one of two programs that change something',
-      `spawn(args.mac ? 'killall' : 'pkill', ['x']);`,
-      '',
-      ['killall x', 'pkill x ?'],
     ],
     [
       'to a program of which only the verb is known',

@@ -1,0 +1,189 @@
+import { wordsIn } from './known-value.js';
+
+/** What the documentation of a program says of its subcommands: lists of them with commas, `*` for all others, `(none)` for the program alone. */
+export interface Program {
+  readonly reads?: string;
+  /** Those that only add. */
+  readonly adds?: string;
+  readonly changes?: string;
+  /** Options with a value that may stand before the subcommand. */
+  readonly values?: string;
+  /** Options with which it writes whatever the subcommand, and those with which it only reads. */
+  readonly writing?: RegExp;
+  readonly reading?: RegExp;
+}
+
+const PACKAGES: Program = {
+  reads:
+    'list, ls, view, info, search, outdated, why, audit, config get, config list, root, bin, prefix, ping, whoami, explain, show, freeze, check, index, help, doctor, licenses, version, pkg get, dist-tag ls, cache dir, cache list',
+  reading: /^--dry-run$/,
+  writing: /^--fix$/,
+  adds: 'pack',
+  changes:
+    'audit fix, version *, deprecate, pkg *, dist-tag *, config *, cache *, set, install, i, ci, add, remove, uninstall, un, rm, update, upgrade, up, link, unlink, dedupe, prune, publish, unpublish, init, rebuild, download, wheel',
+  values: '--prefix -C --dir --cwd --registry -w --workspace --index-url',
+};
+const COMPOSE_VALUES = '-f --file -p --project-name --profile --env-file --project-directory';
+const COMPOSE = {
+  reads: 'ps, logs, config, images, ls, port, top, version, events',
+  changes:
+    'up, down, start, stop, restart, rm, kill, pause, unpause, build, pull, push, create, scale, cp',
+  values: COMPOSE_VALUES,
+};
+const within = (
+  name: string,
+  { reads: read, changes }: { readonly reads: string; readonly changes: string },
+) => ({
+  reads: read.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
+  changes: changes.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
+});
+const SYSTEM_PACKAGES: Program = {
+  reads:
+    'list, search, show, info, policy, depends, rdepends, outdated, config, deps, uses, desc, home, doctor, services list, services info, --prefix',
+  changes:
+    'install, remove, purge, update, upgrade, autoremove, uninstall, reinstall, add, del, tap, untap, link, unlink, cleanup, services',
+};
+
+export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
+  git: {
+    values: '-C -c --git-dir --work-tree --namespace --exec-path',
+    reading: /^--dry-run$/,
+    writing: /^--(?:output(?:=|$)|lost-found$)/,
+    reads:
+      'log, status, diff, show, blame, annotate, shortlog, describe, rev-parse, rev-list, ls-files, ls-tree, ls-remote, cat-file, name-rev, merge-base, grep, reflog, reflog show, for-each-ref, show-ref, show-branch, whatchanged, count-objects, check-ignore, check-attr, diff-tree, diff-index, diff-files, var, version, help, remote show, remote get-url, remote, stash list, stash show, worktree list, submodule status, submodule summary, notes list, notes show, tag, branch, config get, config list, bisect log, bisect view, bundle verify, merge-tree, lfs ls-files, verify-commit, verify-tag, range-diff, cherry, fsck, archive, hash-object, symbolic-ref',
+    adds: 'clone, init, add, commit, fetch, stash create, remote add, worktree add, submodule add, stash push, stash save, stash, notes add, tag *, branch *, bundle, bundle create, format-patch, revert, bisect start, lfs track',
+    changes:
+      'push, pull, merge, rebase, reset, checkout, switch, restore, clean, rm, mv, cherry-pick, apply, am, gc, prune, stash pop, stash apply, stash drop, stash clear, remote *, worktree *, submodule *, notes *, stash *, submodule update, notes remove, update-index, update-ref, filter-branch, filter-repo, replace, reflog expire, reflog delete, write-tree, commit-tree, config *, config set, config unset, bisect *, lfs *, sparse-checkout, maintenance',
+  },
+  kubectl: {
+    values:
+      '-n --namespace --context --kubeconfig --cluster --user -s --server --token --as -o --output --request-timeout -v',
+    reads:
+      'get, describe, logs, top, explain, api-resources, api-versions, version, cluster-info, diff, events, auth can-i, auth whoami, config view, config get-contexts, config current-context, config get-clusters, config get-users, rollout status, rollout history, wait, plugin list, kustomize, options',
+    adds: 'create, expose, run, autoscale, debug',
+    changes:
+      'apply, delete, edit, patch, replace, scale, set, label, annotate, rollout *, drain, cordon, uncordon, taint, cp, certificate, config *, config use-context, config set-context, config set, config unset, config delete-context, rollout restart, rollout undo, rollout pause, rollout resume, port-forward, proxy, attach',
+    reading: /^--dry-run(?:=client|=server)?$/,
+    writing: /^--output-directory/,
+  },
+  helm: {
+    values: '-n --namespace --kube-context --kubeconfig',
+    reads:
+      'list, ls, status, get, history, show, inspect, search, template, lint, version, env, repo list, dependency list, verify, plugin list, search repo, search hub',
+    writing: /^--output-dir/,
+    adds: 'install, create, repo add, package, pull, fetch',
+    changes:
+      'upgrade, uninstall, delete, rollback, repo update, repo remove, push, dependency update, dependency build, plugin *, test, registry',
+    reading: /^--dry-run/,
+  },
+  docker: {
+    values: `-H --host --context -l --log-level --config ${COMPOSE_VALUES}`,
+    reads: `ls, list, manifest inspect, buildx ls, buildx inspect, secret ls, plugin ls, service ls, service ps, service logs, stack ls, stack ps, node ls, ps, images, inspect, logs, info, version, stats, top, port, diff, history, search, events, network ls, network inspect, volume ls, volume inspect, system df, system info, context ls, context show, context inspect, ${within('compose', COMPOSE).reads}`,
+    adds: 'build, create, run, pull, volume create, network create, context create, buildx build, tag, save, export',
+    changes: `rm, rmi, kill, stop, start, restart, pause, unpause, rename, update, commit, push, load, import, cp, prune, system prune, builder prune, network connect, network disconnect, network prune, volume rm, network rm, volume prune, secret *, plugin *, config *, login, logout, context use, swarm *, service *, stack *, ${within('compose', COMPOSE).changes}`,
+  },
+  'docker-compose': COMPOSE,
+  npm: PACKAGES,
+  pnpm: PACKAGES,
+  yarn: { ...PACKAGES, changes: `${PACKAGES.changes!}, (none)` },
+  pip: PACKAGES,
+  pip3: PACKAGES,
+  brew: SYSTEM_PACKAGES,
+  apt: SYSTEM_PACKAGES,
+  'apt-get': SYSTEM_PACKAGES,
+  'apt-cache': { reads: '*' },
+  apk: SYSTEM_PACKAGES,
+  dnf: SYSTEM_PACKAGES,
+  yum: SYSTEM_PACKAGES,
+  gh: {
+    values: '-R --repo',
+    reads:
+      [
+        'pr',
+        'issue',
+        'repo',
+        'release',
+        'run',
+        'workflow',
+        'gist',
+        'label',
+        'secret',
+        'variable',
+        'cache',
+        'ruleset',
+        'project',
+        'ssh-key',
+        'gpg-key',
+        'alias',
+        'extension',
+        'codespace',
+        'org',
+      ]
+        .map((noun) =>
+          ['list', 'view', 'status', 'diff', 'checks', 'get', 'item-list', 'field-list']
+            .map((verb) => `${noun} ${verb}`)
+            .join(', '),
+        )
+        .join(', ') +
+      ', search, status, browse -n, auth status, auth token, config get, config list, run watch',
+    adds: 'pr create, issue create, repo create, release create, gist create, label create, pr comment, issue comment, repo fork, repo clone',
+    changes:
+      'pr *, issue *, repo *, release *, run *, workflow *, gist *, label *, secret *, variable *, auth *, cache *, project *, config *, ssh-key *, gpg-key *, alias *, extension *, codespace *',
+  },
+  terraform: {
+    values: '-chdir',
+    reads:
+      'plan, show, output, validate, state list, state show, version, providers, graph, workspace list, workspace show, console',
+    reading: /^-check$/,
+    writing: /^-out(?:=|$)/,
+    changes:
+      'providers *, ' +
+      'apply, destroy, init, import, taint, untaint, state *, workspace *, fmt, refresh, force-unlock, get',
+  },
+  systemctl: {
+    reads:
+      'status, show, list-units, list-unit-files, list-timers, list-sockets, list-dependencies, is-active, is-enabled, is-failed, cat, get-default, help, (none)',
+    changes:
+      'start, stop, restart, reload, try-restart, reload-or-restart, kill, enable, disable, reenable, mask, unmask, link, edit, set-property, set-default, isolate, daemon-reload, daemon-reexec, reset-failed, poweroff, reboot, halt, suspend, hibernate, set-environment, unset-environment, revert, preset',
+    values: '-H -M -n -o -p -t',
+  },
+  simctl: {
+    reads:
+      'list, getenv, get_app_container, listapps, appinfo, help, pbpaste, runtime list, bootstatus, io enumerate, ui appearance, ui increase_contrast, ui content_size, ui, status_bar list, location list',
+    writing: /^-b$/,
+    adds: 'io screenshot, io recordVideo, create, clone, diagnose, addmedia',
+    changes:
+      'boot, shutdown, erase, delete, install, uninstall, launch, terminate, openurl, io *, ui *, ui appearance *, ui increase_contrast *, ui content_size *, status_bar *, location *, privacy, push, pbcopy, pbsync, keychain, logverbose, rename, upgrade, pair, unpair, pair_activate, icloud_sync, install_app_data, runtime *',
+  },
+  xcodebuild: {
+    reading:
+      /^-(?:list|showsdks|showBuildSettings|version|showdestinations|showTestPlans|checkFirstLaunchStatus)$/,
+    changes: '*, (none)',
+  },
+  idb: {
+    values: '--udid --companion',
+    reads:
+      'list-targets, list-apps, describe, ui describe-all, ui describe-point, log, crash list, crash show, file ls, file read',
+    adds: 'screenshot, video, record',
+    changes:
+      'ui *, connect, disconnect, boot, shutdown, install, uninstall, launch, terminate, open, focus, approve, revoke, set-location, add-media, clear-keychain, contacts, crash delete, file *, send-notification, simulate-memory-warning, set, xctest, kill',
+  },
+  adb: {
+    values: '-s -t -H -P -L',
+    reads:
+      'devices, get-state, get-serialno, get-devpath, version, logcat, help, features, host-features, jdwp, wait-for-device',
+    reading: /^--list$/,
+    adds: 'pull, bugreport',
+    changes:
+      'push, install, install-multiple, uninstall, reboot, connect, disconnect, kill-server, start-server, forward, reverse, root, unroot, remount, emu, tcpip, usb, sideload, pair, reconnect, sync',
+    writing: /^-c$/,
+  },
+  pm: { reads: 'list, path, dump, resolve-activity, query-activities', changes: '*' },
+  am: { reads: 'stack list, get-config, get-current-user', changes: '*' },
+  'redis-cli': {
+    values: '-h -p -a -n -u --user --pass',
+    reading: /^--(?:scan|bigkeys|memkeys|hotkeys|stat|latency)$/,
+    reads: `config get, client list, client info, client id, memory usage, memory stats, memory doctor, object encoding, object freq, slowlog get, xinfo stream, acl list, ${wordsIn('get mget hget hgetall hmget hkeys hvals hlen hexists keys scan hscan sscan zscan exists ttl pttl type strlen llen lrange lindex scard smembers sismember zcard zrange zrangebyscore zscore zrank xlen xrange xrevrange info ping dbsize echo time getrange bitcount pfcount sinter sunion sdiff ft.search ft.info ft._list json.get').join(', ')}`,
+    changes: '*',
+  },
+};
