@@ -68,7 +68,6 @@ export const runChoice = z.strictObject({
   inputs: z.record(z.string(), z.array(z.unknown())).optional(),
   generate: z.boolean().optional(),
   unsafe: z.boolean().optional(),
-  allowSpawn: z.boolean().optional(),
   timeoutMs: milliseconds().optional(),
 } satisfies FieldsOf<RunChoice>);
 

@@ -309,7 +309,7 @@ const all = (args: readonly unknown[]) => args;
 const children = new Set<number | undefined>();
 
 function recordPrograms(): void {
-  const isStarted = confinement === undefined || confinement.spawn;
+  const isStarted = confinement === undefined;
   const text = (value: unknown) => (Array.isArray(value) ? value : []) as readonly unknown[];
   for (const [name, standIn] of Object.entries(SYNC_STAND_INS)) {
     const told = (args: readonly unknown[]) =>
@@ -512,7 +512,7 @@ function recordProcess(): void {
     const recorded = Reflect.get(process, name) as Work;
     Reflect.set(process, name, (...args: readonly unknown[]) => {
       if (!children.has(Math.abs(Number(args[0])))) return Reflect.apply(recorded, process, args);
-      return confinement?.spawn === false
+      return confinement !== undefined
         ? name === 'kill'
           ? true
           : 0

@@ -22,10 +22,8 @@ import {
   type SeenHost,
 } from './seen-effects.js';
 import {
-  findSandbox,
   GAPS_OF_A_PRELOAD,
   openSession,
-  type Hold,
   type RunAnswer,
   type RunSubject,
   type Session,
@@ -43,8 +41,6 @@ export interface RunOptions {
   readonly generate?: boolean | undefined;
   /** Runs tools too that need approval. @default false */
   readonly unsafe?: boolean | undefined;
-  /** Starts programs where the operating system holds them. @default false: they are recorded and not started */
-  readonly allowSpawn?: boolean | undefined;
   /** Milliseconds of one call. @default 10,000 */
   readonly timeoutMs?: number | undefined;
   /** Hears which tool is run. @default none */
@@ -54,7 +50,7 @@ export interface RunOptions {
 /** The choice to run tools as part of an audit. */
 export interface RunChoice extends Pick<
   RunOptions,
-  'inputs' | 'generate' | 'unsafe' | 'allowSpawn' | 'timeoutMs'
+  'inputs' | 'generate' | 'unsafe' | 'timeoutMs'
 > {
   /** The files, folders or globs that export the tools, relative to the root: each process loads them. */
   readonly files?: readonly string[] | undefined;
@@ -80,8 +76,6 @@ export interface RunReport {
   readonly ms: number;
   /** True when a second identical call changed anything more: it is not idempotent. Null when that is not known. */
   readonly secondChanged: boolean | null;
-  /** True when two calls at the same time ended otherwise than one after the other. Null when that is not known. */
-  readonly interfered: boolean | null;
   /** True when the record of what it did was changed or broken off: more may have been done. */
   readonly isRecordBroken: boolean;
 }
@@ -92,7 +86,6 @@ export interface RunResult {
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   readonly held: {
     readonly by: readonly string[];
-    readonly programs: 'started' | 'recorded';
     readonly gaps: readonly string[];
   };
 }
@@ -103,8 +96,7 @@ const MOST_INPUTS = 3;
 const MOST_AT_ONCE = 4;
 
 /**
- * Runs tools to see what they do: each in processes of its own and in a scratch copy of the root, twice one after the other and twice
- * at the same time, with the network and programs stood in for.
+ * Runs tools to see what they do: each in processes of its own and in a scratch copy of the root, twice one after the other, with the network and programs stood in for.
  *
  * @param tools those that are run; of a server all when missing.
  * @throws ToolError for a server that does not start, or starts without the recorder.
@@ -114,7 +106,6 @@ export async function runTools(
   subject: RunSubject,
   options: RunOptions,
 ): Promise<RunResult> {
-  const sandbox = options.allowSpawn === true ? findSandbox() : undefined;
   const skipped: { readonly name: string; readonly reason: string }[] = [];
   const notes = new Set<string>();
   const entries = tools ?? (await entriesOf(subject, options));
@@ -130,10 +121,7 @@ export async function runTools(
       const { entry, inputs } = next;
       options.onProgress?.(`running ${nameOf(entry)}`);
       try {
-        reports.set(
-          entry,
-          await runOne(entry, inputs, subject, options, { sandbox, permission: true }, notes),
-        );
+        reports.set(entry, await runOne(entry, inputs, subject, options, true, notes));
       } catch (error) {
         skipped.push({
           name: nameOf(entry),
@@ -143,22 +131,13 @@ export async function runTools(
     }
   };
   await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, availableParallelism()) }, work));
-  const by = [
-    ...(sandbox === undefined ? [] : [sandbox.name]),
-    ...(notes.size === 0 ? ['Node’s permission model'] : []),
-    'the recorder',
-  ];
-  const refused =
-    options.allowSpawn === true && sandbox === undefined
-      ? ['programs are not started: neither bwrap, unshare nor sandbox-exec works here']
-      : [];
+  const by = [...(notes.size === 0 ? ['Node’s permission model'] : []), 'the recorder'];
   return {
     tools: entries.flatMap((entry) => reports.get(entry) ?? []),
     skipped,
     held: {
       by,
-      programs: sandbox === undefined ? 'recorded' : 'started',
-      gaps: [...(sandbox?.gaps ?? GAPS_OF_A_PRELOAD), ...refused, ...notes],
+      gaps: [...GAPS_OF_A_PRELOAD, ...notes],
     },
   };
 }
@@ -169,11 +148,8 @@ const nameOf = ({ name, providers }: ToolEntry) =>
 
 /** Asks a server for its tools, held as when they are called. */
 async function entriesOf(subject: RunSubject, options: RunOptions): Promise<readonly ToolEntry[]> {
-  return inScratch(
-    subject,
-    options,
-    { sandbox: undefined, permission: false },
-    async ({ session: { entries = [] } }) => Promise.resolve(entries),
+  return inScratch(subject, options, false, async ({ session: { entries = [] } }) =>
+    Promise.resolve(entries),
   );
 }
 
@@ -200,7 +176,7 @@ function inputsOf(
 /** What was seen of two calls in one process. */
 interface Phase {
   readonly answers: readonly RunAnswer[];
-  /** What had changed after the first call, and after both; of calls at the same time only the latter. */
+  /** What had changed after the first call, and after both. */
   readonly first: readonly Change[];
   readonly both: readonly Change[];
   readonly records: readonly Seen[];
@@ -213,53 +189,41 @@ async function runOne(
   inputs: readonly unknown[],
   subject: RunSubject,
   options: RunOptions,
-  hold: Hold,
+  isPermitted: boolean,
   notes: Set<string>,
 ): Promise<RunReport> {
   const seen: Phase[] = [];
   const effects: Effect[] = [];
   let secondChanged: boolean | null = null;
-  let interfered: boolean | null = null;
   for (const [index, input] of inputs.entries()) {
-    const run = async (way: 'twice' | 'together'): Promise<Phase> => {
-      const phase = await runPhase(entry, input, way, subject, options, hold, notes);
+    const run = async (): Promise<Phase> => {
+      const phase = await runPhase(entry, input, subject, options, isPermitted, notes);
       seen.push(phase.plain);
       effects.push(...phase.effects);
       return phase.plain;
     };
-    const twice = await run('twice');
+    const twice = await run();
     if (!hasEnded(twice.answers)) continue;
     const more = stateOf(twice.first) !== stateOf(twice.both);
     if (more || secondChanged === null) secondChanged = more;
-    if (index > 0) continue;
     const [one, two] = twice.answers;
     const answersDiffer =
       one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
-    // What changes nothing cannot disturb itself.
-    const changes =
-      answersDiffer || twice.both.length > 0 || effects.some(({ access }) => access !== 'read');
-    const isOther = changes && endOf(await run('together')) !== endOf(twice);
-    if (!isOther && !answersDiffer) {
-      interfered = false;
-      continue;
-    }
-    // What differs by chance or by the clock differs in a third run, too.
-    const again = await run('twice');
-    const isSteady = endOf(again) === endOf(twice) && again.answers[0]!.digest === one!.digest;
-    interfered = isOther ? (isSteady ? true : null) : false;
-    if (answersDiffer && isSteady && !more && twice.both.length === 0) {
-      secondChanged = true;
-      effects.push({
-        kind: 'memory-state',
-        access: 'write',
-        destructive: null,
-        idempotent: false,
-        call: 'state in memory, since the same call again answers otherwise',
-        certainty: 'does',
-        at: '',
-        via: [],
-      });
-    }
+    if (index > 0 || !answersDiffer || twice.both.length > 0) continue;
+    // What differs by chance or by the clock differs in another process, too.
+    const again = await run();
+    if (again.answers.some(({ digest }, at) => digest !== twice.answers[at]!.digest)) continue;
+    secondChanged = true;
+    effects.push({
+      kind: 'memory-state',
+      access: 'write',
+      destructive: null,
+      idempotent: false,
+      call: 'state in memory, since the same call again answers otherwise',
+      certainty: 'does',
+      at: '',
+      via: [],
+    });
   }
   const { status, message } = seen[0]!.answers[0]!;
   const records = seen.flatMap((phase) => phase.records);
@@ -278,7 +242,7 @@ async function runOne(
       : [],
   );
   // What a refused write would have led to is not known.
-  if (refused.length > 0) [secondChanged, interfered] = [null, null];
+  if (refused.length > 0) secondChanged = null;
   const files = [
     ...changes.map(({ path, change }) => ({
       path,
@@ -310,20 +274,12 @@ async function runOne(
     env: [...new Set(env)].sort(),
     ms: seen[0]!.ms,
     secondChanged,
-    interfered,
     isRecordBroken: seen.some((phase) => phase.isRecordBroken),
   };
 }
 
 const stateOf = (changes: readonly Change[]) =>
   JSON.stringify(changes.map(({ path, content }) => [path, content]).sort());
-/** Returns the end of two calls as text, whichever of them ended first. */
-const endOf = ({ answers, both }: Phase) =>
-  JSON.stringify([
-    answers.map(({ digest, status }) => `${status} ${digest}`).sort(),
-    stateOf(both),
-  ]);
-
 interface Opened {
   readonly session: Session;
   readonly scratch: Scratch;
@@ -336,7 +292,7 @@ interface Opened {
 async function inScratch<T>(
   subject: RunSubject,
   { root }: RunOptions,
-  hold: Hold,
+  isPermitted: boolean,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const scratch = makeScratch(root);
@@ -354,7 +310,7 @@ async function inScratch<T>(
   await new Promise<void>((done) => sink.listen(scratch.sink, done));
   const key = randomBytes(32).toString('hex');
   try {
-    const session = await openSession(subject, scratch, root, key, hold);
+    const session = await openSession(subject, scratch, root, key, isPermitted);
     try {
       return await work({ session, scratch, key, asked });
     } finally {
@@ -371,10 +327,9 @@ async function inScratch<T>(
 async function runPhase(
   entry: ToolEntry,
   input: unknown,
-  way: 'twice' | 'together',
   subject: RunSubject,
   options: RunOptions,
-  hold: Hold,
+  isPermitted: boolean,
   notes: Set<string>,
 ): Promise<{ readonly plain: Phase; readonly effects: readonly Effect[] }> {
   const { timeoutMs = 10_000 } = options;
@@ -384,10 +339,10 @@ async function runPhase(
     const before = snapshotOf(scratch);
     const from = statSync(scratch.record).size;
     const startedAt = performance.now();
-    const answers = way === 'twice' ? [await call('1')] : await Promise.all([call('1'), call('2')]);
+    const answers = [await call('1')];
     const ms = Math.round(performance.now() - startedAt);
-    const first = way === 'twice' ? changesSince(scratch, before) : [];
-    if (way === 'twice' && hasEnded(answers)) answers.push(await call('2'));
+    const first = changesSince(scratch, before);
+    if (hasEnded(answers)) answers.push(await call('2'));
     await session.close();
     const both = changesSince(scratch, before);
     const { records, isBroken } = readRecord(scratch, key, from);
@@ -401,8 +356,8 @@ async function runPhase(
     };
     return { plain, effects: effectsIn(plain, scratch, options) };
   };
-  if (!hold.permission) return inScratch(subject, options, hold, work);
-  const held = await inScratch(subject, options, hold, work).catch((error: unknown) => {
+  if (!isPermitted) return inScratch(subject, options, false, work);
+  const held = await inScratch(subject, options, true, work).catch((error: unknown) => {
     if (!isToolError(error)) throw error;
   });
   if (
@@ -413,7 +368,7 @@ async function runPhase(
   notes.add(
     `Node’s permission model is off for ${nameOf(entry)}: it ${held === undefined ? 'does not start' : 'cannot do its work'} under it`,
   );
-  return inScratch(subject, options, { ...hold, permission: false }, work);
+  return inScratch(subject, options, false, work);
 }
 
 /** The words in which Node's permission model refuses, also what lies within its bounds, as to change the mode of an open file. */

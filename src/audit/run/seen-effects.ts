@@ -30,8 +30,6 @@ export interface Confinement {
   readonly hold: string;
   /** The socket of the sink that stands in for the network. */
   readonly sink: string;
-  /** True when programs are started, because the operating system holds them. */
-  readonly spawn: boolean;
   /** Arguments that preload the recorder into a worker. */
   readonly preload: readonly string[];
   /** The call of which a worker is part. */

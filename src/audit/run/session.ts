@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -48,13 +48,6 @@ export type RunSubject =
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** The way in which a process is held. */
-export interface Hold {
-  readonly sandbox: Sandbox | undefined;
-  /** True for Node's permission model. */
-  readonly permission: boolean;
-}
-
 /** The milliseconds in which tools are loaded, or a server is ready. */
 const START_MS = 60_000;
 /** The milliseconds after its time is up that a call may take to say so. */
@@ -86,13 +79,13 @@ export async function callOnce(
   };
 }
 
-/** Starts a process for tools in a scratch folder. @throws ToolError when it does not come up. */
+/** Starts a process for tools in a scratch folder, under Node's permission model if `isPermitted`. @throws ToolError when it does not come up. */
 export async function openSession(
   subject: RunSubject,
   scratch: Scratch,
   root: string | undefined,
   key: string,
-  hold: Hold,
+  isPermitted: boolean,
 ): Promise<Session> {
   const preload = preloadArguments();
   const confinement: Confinement = {
@@ -100,7 +93,6 @@ export async function openSession(
     key,
     hold: scratch.folder,
     sink: scratch.sink,
-    spawn: hold.sandbox !== undefined,
     preload,
     all: 'command' in subject,
   };
@@ -123,9 +115,7 @@ export async function openSession(
   };
   const isTypeScript =
     IS_SOURCE || ('files' in subject && subject.files.some((file) => !/\.[cm]?js$/.test(file)));
-  const flags = hold.permission
-    ? permissionFlags(scratch, { programs: isTypeScript || confinement.spawn })
-    : [];
+  const flags = isPermitted ? permissionFlags(scratch, { programs: isTypeScript }) : [];
   const node = [
     process.execPath,
     ...flags,
@@ -142,7 +132,7 @@ export async function openSession(
             root !== undefined && resolve(word) === root ? scratch.root : word,
           ),
         ];
-  const [command, ...args] = hold.sandbox === undefined ? line : hold.sandbox.wrap(scratch, line);
+  const [command, ...args] = line;
   return 'files' in subject
     ? openFiles(command!, args, scratch.root, env)
     : openServer(command!, args, scratch, env);
@@ -331,101 +321,7 @@ async function openServer(
   return { entries: discovery.definitions().map(entryOf), call, close };
 }
 
-/** A way in which the operating system holds a process and every program that it starts. */
-interface Sandbox {
-  readonly name: string;
-  /** Returns the command that runs another one inside. */
-  readonly wrap: (scratch: Scratch, command: readonly string[]) => readonly string[];
-  /** What it does not hold. */
-  readonly gaps: readonly string[];
-}
-
-/** Makes every mount read-only but the scratch folder, in a mount namespace of its own, and runs the rest of its arguments. */
-const READ_ONLY = `
-set -e
-mount --make-rprivate /
-mount --bind "$1" "$1"
-while read -r _ _ _ _ point _; do
-  point=$(printf '%b' "$point")
-  case "$point/" in "$1"/*|/proc/*|/sys/*) ;; *) mount -o remount,bind,ro "$point" 2>/dev/null || true ;; esac
-done < /proc/self/mountinfo
-test ! -w / || { echo "the root is still writable" >&2; exit 125; }
-shift
-cd "$PWD"
-exec "$@"`;
-
-const SANDBOXES: readonly (Sandbox & { readonly probe: readonly string[] })[] = [
-  {
-    name: 'bwrap',
-    probe: ['bwrap', '--ro-bind', '/', '/', '--unshare-net', '--unshare-pid', 'true'],
-    wrap: (scratch, command) => [
-      'bwrap',
-      '--ro-bind',
-      '/',
-      '/',
-      '--dev',
-      '/dev',
-      '--proc',
-      '/proc',
-      '--bind',
-      dirname(scratch.folder),
-      dirname(scratch.folder),
-      '--unshare-net',
-      '--unshare-pid',
-      '--die-with-parent',
-      ...command,
-    ],
-    gaps: [
-      'files of the user can be read',
-      'sockets in the file system, such as that of a Docker daemon, can be reached',
-    ],
-  },
-  {
-    name: 'unshare',
-    probe: ['unshare', '--map-root-user', '--mount', '--net', '--pid', '--fork', 'true'],
-    wrap: (scratch, command) => [
-      'unshare',
-      '--map-root-user',
-      '--mount',
-      '--net',
-      '--pid',
-      '--fork',
-      '--kill-child',
-      'sh',
-      '-c',
-      READ_ONLY,
-      'sh',
-      dirname(scratch.folder),
-      ...command,
-    ],
-    gaps: [
-      'files of the user can be read',
-      'sockets in the file system, such as that of a Docker daemon, can be reached',
-      'a mount that the system locks stays writable for those who may write it',
-    ],
-  },
-  {
-    name: 'sandbox-exec',
-    probe: ['sandbox-exec', '-p', '(version 1)(allow default)', '/usr/bin/true'],
-    wrap: (scratch, command) => [
-      'sandbox-exec',
-      '-p',
-      `(version 1)(allow default)(deny network*)(allow network* (local unix))(deny file-write*)(allow file-write* (subpath ${JSON.stringify(dirname(scratch.folder))}) (subpath "/dev"))`,
-      ...command,
-    ],
-    gaps: ['files of the user can be read', 'other processes of the user can be signalled'],
-  },
-];
-
-/** Returns a sandbox that works on this machine; undefined where there is none. */
-export function findSandbox(): Sandbox | undefined {
-  return SANDBOXES.find(
-    ({ probe: [command, ...args] }) =>
-      spawnSync(command!, args, { stdio: 'ignore', timeout: 5_000 }).status === 0,
-  );
-}
-
-/** What a preload alone does not hold; told with every audit that runs tools without a sandbox. */
+/** What a preload alone does not hold; told with every audit that runs tools. */
 export const GAPS_OF_A_PRELOAD: readonly string[] = [
   'native addons, where Node’s permission model is off: they call the operating system past the recorder',
   'reading: files of the user can be read, and are not copied',

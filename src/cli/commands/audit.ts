@@ -50,7 +50,6 @@ interface AuditCommandOptions extends CommandOptions {
   readonly run?: boolean;
   readonly generate?: boolean;
   readonly allowUnsafe?: boolean;
-  readonly allowSpawn?: boolean;
 }
 
 const AUDIT_EXIT_HELP = `
@@ -88,10 +87,6 @@ export const AUDIT_COMMANDS: CommandFamily = {
         )
         .option('--generate', 'with --run: call tools without examples on a minimal input')
         .option('--allow-unsafe', 'with --run: call tools that need approval, too')
-        .option(
-          '--allow-spawn',
-          'with --run: start programs, where the operating system can hold them',
-        )
         .option('--verbose', 'every tool, with all effects and the way to each')
         .addHelpText('after', AUDIT_EXIT_HELP),
       [
@@ -131,7 +126,6 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   for (const [name, value] of Object.entries({
     generate: options.generate,
     'allow-unsafe': options.allowUnsafe,
-    'allow-spawn': options.allowSpawn,
   })) {
     if (value !== undefined && options.run !== true)
       throw new ToolError(
@@ -188,8 +182,8 @@ const progressOf =
   (doing: string) =>
     terminal.err(paint(terminal, 'dim', plainLine(doing)));
 
-const choiceOf = ({ run, generate, allowUnsafe: unsafe, allowSpawn }: AuditCommandOptions) =>
-  run === true ? { run: { generate, unsafe, allowSpawn } } : {};
+const choiceOf = ({ run, generate, allowUnsafe: unsafe }: AuditCommandOptions) =>
+  run === true ? { run: { generate, unsafe } } : {};
 
 async function auditOwn(
   host: CommandHost,
@@ -410,7 +404,7 @@ function printRuns(
     paint(
       terminal,
       'bold',
-      `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were ${held.programs}`,
+      `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were recorded and not started`,
     ),
   );
   for (const {
@@ -423,7 +417,6 @@ function printRuns(
     hosts,
     env,
     secondChanged,
-    interfered,
     isRecordBroken,
   } of tools) {
     const seen = [
@@ -437,7 +430,6 @@ function printRuns(
       ),
       ...(env.length === 0 ? [] : [`read the environment: ${env.join(', ')}`]),
       ...(secondChanged === true ? ['the same call again changed more'] : []),
-      ...(interfered === true ? ['two calls at the same time interfered'] : []),
       ...(isRecordBroken ? ['its record is broken: it may have done more'] : []),
     ];
     if (seen.length === 0 && status === 'ok' && !all) continue;

@@ -178,7 +178,7 @@ export class MutantRuns {
       const { tools, ran } = await this.#auditTools(registry, {
         root: SCRATCH,
         entries: [],
-        run: { files: [`${tool}.mjs`], unsafe: true, allowSpawn: true, inputs, timeoutMs: 10_000 },
+        run: { files: [`${tool}.mjs`], unsafe: true, inputs, timeoutMs: 10_000 },
       });
       const honest = ran?.tools.find(({ name }) => name === `${tool}.0`);
       // What the tool itself cannot do here, its mutants do not come to.

@@ -43,7 +43,6 @@ describe('tooldex audit --run', () => {
   it.each([
     ['--generate', ['--tools', 'tools.mjs', '--generate']],
     ['--allow-unsafe', ['--tools', 'tools.mjs', '--allow-unsafe']],
-    ['--allow-spawn', ['--tools', 'tools.mjs', '--allow-spawn']],
     ['--run', ['--run']],
   ])('refuses %s alone, and runs nothing', async (option, args) => {
     const terminal = new FakeTerminal({ columns: 80 });
