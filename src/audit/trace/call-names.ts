@@ -1,4 +1,4 @@
-import { PURE } from './intrinsics.js';
+import { PURE } from './callbacks.js';
 import type { Machine } from './machine.js';
 import type { Node } from './program.js';
 import { HOLE, join, tagsOf, unknown, withTags, type Obj, type Value } from './values.js';

@@ -27,17 +27,9 @@ import {
   argumentsOf,
   browserThing,
 } from './call-names.js';
-import {
-  PURE,
-  arrayMethod,
-  globalCall,
-  mapMethod,
-  pathCall,
-  promiseMethod,
-  runCallbacks,
-  runsLater,
-  textMethod,
-} from './intrinsics.js';
+import { PURE, promiseMethod, runCallbacks, runsLater } from './callbacks.js';
+import { arrayMethod, mapMethod } from './collections.js';
+import { globalCall, pathCall, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
 import { LATER, chosen, startProgram } from './started-programs.js';

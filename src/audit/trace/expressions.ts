@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return -- the syntax tree is untyped */
 import type { Calls } from './calls.js';
-import { iterate } from './intrinsics.js';
+import { iterate } from './callbacks.js';
 import type { Condition, Machine, Place } from './machine.js';
 import { Patterns, WRAPPERS, isPositive, isPresence, lookup } from './patterns.js';
 import type { Node } from './program.js';

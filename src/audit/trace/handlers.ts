@@ -1,7 +1,7 @@
 import { argumentsOf } from './call-names.js';
 import { readFileSync } from 'node:fs';
 import { isNode } from './declarations.js';
-import { runsLater } from './intrinsics.js';
+import { runsLater } from './callbacks.js';
 import type { Interpreter } from './interpret.js';
 import { EXHAUSTED, type Machine, type Place } from './machine.js';
 import { codeFiles, type Module, type Node, type Program } from './program.js';

@@ -3,7 +3,7 @@ import type { AuditKnowledge } from '../known/known-value.js';
 import { Calls } from './calls.js';
 import { declaredNames, hoist } from './declarations.js';
 import { Expressions, isHook } from './expressions.js';
-import { iterate } from './intrinsics.js';
+import { iterate } from './callbacks.js';
 import { EXHAUSTED, type Condition, type Entry, type Machine, type Place } from './machine.js';
 import { Modules } from './modules.js';
 import { lookup } from './patterns.js';

@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-member-access -- the syntax tree is untyped */
 import type { Calls } from './calls.js';
-import { iterate } from './intrinsics.js';
+import { iterate } from './callbacks.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
 import {
