@@ -3,9 +3,7 @@ import { builtinEffects } from '../known/builtins.js';
 import { browserEffects } from '../known/browsers.js';
 import { clientEffects, toldOf } from '../known/clients.js';
 import { isKnownPackage } from '../known/packages.js';
-import { httpEffects } from '../known/http.js';
 import { reads, writes, type AuditKnowledge } from '../known/known-value.js';
-import { sqlEffects } from '../known/sql.js';
 import {
   COMMON,
   DATABASES,
@@ -19,12 +17,7 @@ import {
   METHODS,
   MUTATORS,
   SPAWNERS,
-  SQL,
-  SQL_CALLS,
   SQL_ONLY,
-  TELEMETRY,
-  VALIDATORS,
-  argumentsOf,
   browserThing,
 } from './call-names.js';
 import { PURE, promiseMethod, runCallbacks, runsLater } from './callbacks.js';
@@ -32,6 +25,7 @@ import { arrayMethod, mapMethod } from './collections.js';
 import { globalCall, pathCall, textMethod } from './intrinsics.js';
 import type { Machine, Place } from './machine.js';
 import type { Node } from './program.js';
+import { request, runSql, validated } from './requests.js';
 import { LATER, chosen, startProgram } from './started-programs.js';
 import {
   DATA,
@@ -49,7 +43,6 @@ import {
   options,
   tagsOf,
   textOf,
-  textsOf,
   toPlain,
   truth,
   unknown,
@@ -93,9 +86,6 @@ export class Calls {
     () => undefined;
   construct: (cls: ClassValue, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
 
-  /** True once the code opened a database for reading only. */
-  #readOnlyData = false;
-
   constructor(
     private readonly m: Machine,
     private readonly known: AuditKnowledge | undefined,
@@ -137,7 +127,7 @@ export class Calls {
   #callOne(callee: Value, self: Value, args: readonly Value[], place: Place, name: string): Value {
     switch (callee.t) {
       case 'fn':
-        return this.#validated(name, args) ?? this.m.invoke(callee, self, args, place);
+        return validated(this.m, name, args) ?? this.m.invoke(callee, self, args, place);
       case 'class':
         return this.construct(callee, args, place);
       case 'host':
@@ -179,9 +169,9 @@ export class Calls {
       const found = m.lookup(object, key);
       if (found !== undefined) {
         const value = m.read(object, key, place);
-        const validated =
-          object.t === 'obj' && !isCallable(value) ? undefined : this.#validated(key, args);
-        return validated ?? this.call(value, object, args, place, key);
+        const parsed =
+          object.t === 'obj' && !isCallable(value) ? undefined : validated(m, key, args);
+        return parsed ?? this.call(value, object, args, place, key);
       }
       if (object.t === 'fn') {
         if (key === 'call')
@@ -251,42 +241,6 @@ export class Calls {
     }
   }
 
-  /** A validator returns what it was given: the tool's arguments stay what they are. */
-  #validated(name: string, args: readonly Value[], shape?: Obj): Value | undefined {
-    const given = args.find(
-      (arg) => arg.t === 'unknown' && arg.tags.some((tag) => tag.startsWith('arg:')),
-    );
-    const object =
-      given ??
-      args.find(
-        (arg) =>
-          arg.t === 'obj' &&
-          arg.kind === 'object' &&
-          deepTags(arg).some((tag) => tag.startsWith('arg:')),
-      );
-    if (
-      object === undefined ||
-      !VALIDATORS.has(name) ||
-      (given === undefined && !name.toLowerCase().includes('parse'))
-    )
-      return undefined;
-    const isRoot = object.t === 'unknown' && object.tags.includes('arg:');
-    const parsed = shape !== undefined && isRoot ? argumentsOf(this.m, shape) : object;
-    return name.startsWith('safe')
-      ? this.m.object(
-          'object',
-          [],
-          [
-            ['success', DATA],
-            ['data', parsed],
-            ['error', DATA],
-          ],
-        )
-      : name.startsWith('parse') || name === 'cast' || name === 'decode'
-        ? parsed
-        : undefined;
-  }
-
   #effects(
     effects: readonly CallEffect[] | undefined,
     what: string,
@@ -304,7 +258,9 @@ export class Calls {
     const name = path.at(-1) ?? '';
     if (module === 'global') {
       if (name === 'fetch')
-        return this.#http(
+        return request(
+          m,
+
           textOf(args[0] ?? UNDEFINED),
           args[1] ?? UNDEFINED,
           'fetch',
@@ -352,7 +308,9 @@ export class Calls {
       startProgram(m, this.known, name, args, place);
     else if ((module === 'http' || module === 'https') && (name === 'request' || name === 'get')) {
       const given = args.find((arg) => arg.t === 'obj');
-      this.#http(
+      request(
+        m,
+
         args[0]?.t === 'const' ? textOf(args[0]) : HOLE,
         name === 'get' || given === undefined ? UNDEFINED : given,
         `${module}.${name}`,
@@ -397,64 +355,6 @@ export class Calls {
     return key === 'getStore' ? UNKNOWN : PURE.has(key) || !runsLater(key) ? DATA : object;
   }
 
-  #http(url: string, given: Value, call: string, place: Place, fallback: string): Value {
-    const { m } = this;
-    if (TELEMETRY.test(url)) return DATA;
-    const settings = options(given).filter((one): one is Obj => one.t === 'obj');
-    const methodValue =
-      settings.length === 0
-        ? given.t === 'unknown'
-          ? UNKNOWN
-          : constant(fallback)
-        : join(
-            ...settings.map(
-              (one) =>
-                one.props.get('method') ??
-                (one.rest === undefined && one.proto === undefined ? constant(fallback) : UNKNOWN),
-            ),
-          );
-    const body =
-      settings[0]?.props.get('body') ??
-      settings[0]?.props.get('data') ??
-      settings[0]?.props.get('json');
-    const target =
-      url === 'undefined' || url === ''
-        ? undefined
-        : url.includes(HOLE) && url.replaceAll(HOLE, '').length === 0
-          ? undefined
-          : url.replaceAll(HOLE, 'x');
-    const address =
-      target ??
-      (settings[0]?.props.get('url') === undefined
-        ? undefined
-        : textOf(settings[0].props.get('url') as Value).replaceAll(HOLE, 'x'));
-    const methods = options(methodValue);
-    for (const one of methods) {
-      const method =
-        one.t === 'const' && typeof one.v === 'string' && !isPartial(one)
-          ? one.v.toUpperCase()
-          : one.t === 'const' && one.v === undefined
-            ? fallback
-            : undefined;
-      const tags = tagsOf(methodValue).filter((tag) => tag.startsWith('arg:'));
-      m.under(
-        methods.length > 1
-          ? { tags, special: true, kind: tags.length > 0 ? 'test' : 'later' }
-          : undefined,
-        () => {
-          this.#effects(
-            httpEffects(method, address, body === undefined ? undefined : toPlain(body)).map(
-              (effect) => ({ ...effect, call: effect.call === '' ? call : effect.call }),
-            ),
-            call,
-            place,
-          );
-        },
-      );
-    }
-    return DATA;
-  }
-
   #external(external: External, args: readonly Value[], place: Place): Value {
     const { m } = this;
     const { pkg, path } = external;
@@ -482,8 +382,8 @@ export class Calls {
       runCallbacks(m, name, args, [external, DATA], place);
       return join(external, unknown(mergeTags(...args.map(tagsOf))));
     }
-    const validated = this.#validated(name, args, external.shape);
-    if (validated !== undefined) return validated;
+    const parsed = validated(m, name, args, external.shape);
+    if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
     // What works on lists gives back what is in them, anything else its own things.
     const given =
@@ -499,12 +399,12 @@ export class Calls {
           [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true),
       )
     )
-      this.#readOnlyData = true;
+      m.readOnlyData = true;
     // What a prepared statement is run with is no SQL.
     const takesSql =
       !path.slice(0, -1).includes('prepare') &&
       (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
-    if (this.#sql(name, args, place, takesSql && DATABASES.test(pkg))) return result;
+    if (runSql(m, name, args, place, takesSql && DATABASES.test(pkg))) return result;
     if (HTTP_PACKAGES.has(pkg)) {
       const verb = METHODS.has(name) ? name : undefined;
       if (verb !== undefined || path.length <= 1 || name === 'request' || name === 'fetch') {
@@ -522,7 +422,9 @@ export class Calls {
                       : [['body', args[1]] as const]),
                   ],
                 );
-          this.#http(
+          request(
+            m,
+
             args[0]?.t === 'obj' ? HOLE : textOf(args[0] ?? UNDEFINED),
             settings,
             `${pkg}.${name}`,
@@ -549,26 +451,6 @@ export class Calls {
     return args.some(isCallable) && got.t !== 'unknown' ? join(got, result) : result;
   }
 
-  #sql(name: string, args: readonly Value[], place: Place, database = false): boolean {
-    if (!SQL_CALLS.has(name)) return false;
-    const first =
-      args[0]?.t === 'obj'
-        ? (args[0].props.get('text') ??
-          args[0].props.get('sql') ??
-          args[0].props.get('query') ??
-          args[0])
-        : args[0];
-    const texts = first === undefined ? [] : textsOf(first).filter((text) => SQL.test(text));
-    for (const text of texts)
-      for (const effect of sqlEffects(text.replaceAll(HOLE, '?')))
-        this.m.under(texts.length > 1 ? LATER : undefined, () => this.m.record(effect, place));
-    if (texts.some((text) => /read\s+only|query_only/iu.test(text))) this.#readOnlyData = true;
-    if (texts.length === 0 && database && first !== undefined && !this.#readOnlyData)
-      for (const effect of sqlEffects(undefined))
-        if (!chosen(this.m, effect, tagsOf(first), place)) this.m.record(effect, place);
-    return texts.length > 0 || database;
-  }
-
   #unknownMember(
     object: Value,
     key: string,
@@ -582,8 +464,8 @@ export class Calls {
     const state = tagsOf(object)
       .filter((tag) => tag.startsWith('state:'))
       .at(-1);
-    const validated = this.#validated(key, args);
-    if (validated !== undefined) return validated;
+    const parsed = validated(m, key, args);
+    if (parsed !== undefined) return parsed;
     if (state !== undefined && MUTATORS.has(key) && !bare && m.epoch > 0)
       m.changed(`${state.slice(6)}[]`, place, {
         call: key,
@@ -625,7 +507,7 @@ export class Calls {
       runCallbacks(m, key, args, [unknown(tagsOf(object)), DATA], place);
       return unknown(tags);
     }
-    if (this.#sql(key, args, place)) return UNKNOWN;
+    if (runSql(m, key, args, place)) return UNKNOWN;
     const told = bare ? undefined : toldOf(this.known, '', key);
     if (told !== undefined) {
       if (told !== 'none')

@@ -79,6 +79,8 @@ export class Machine {
   /** The arguments that the tool's schema requires. */
   required = new Set<string>();
   quiet = 0;
+  /** True once the code opened a database for reading only. */
+  readOnlyData = false;
   /** The tool that is traced: texts equal to it count its uses as a key. */
   toolName: string | undefined;
   toolHits = 0;
@@ -594,20 +596,4 @@ export class Machine {
   at(place: Place): string {
     return placeOf(place.module, place.node.start);
   }
-}
-
-/** Returns what conditions make of an effect: an argument that decides is named. */
-export function certaintyOf(conditions: readonly Condition[]): {
-  readonly certainty: 'does' | 'may';
-  readonly argument?: string;
-} {
-  let argument: string | undefined;
-  for (const { kind, tags, special } of conditions) {
-    if (kind !== 'test') return { certainty: 'may' };
-    if (!special) continue;
-    const named = tags.find((tag) => tag.startsWith('arg:') && tag.length > 4);
-    if (named !== undefined) argument ??= named.slice(4);
-    else if (tags.some((tag) => tag.startsWith('env:'))) return { certainty: 'may' };
-  }
-  return argument === undefined ? { certainty: 'does' } : { certainty: 'may', argument };
 }

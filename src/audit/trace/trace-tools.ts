@@ -3,7 +3,7 @@ import type { Effect, TracedTool } from '../effect.js';
 import type { AuditKnowledge } from '../known/known-value.js';
 import { Handlers, type Candidate } from './handlers.js';
 import { Interpreter } from './interpret.js';
-import { EXHAUSTED, Machine, OUT_OF_TIME, certaintyOf, type Entry } from './machine.js';
+import { EXHAUSTED, Machine, OUT_OF_TIME, type Condition, type Entry } from './machine.js';
 import { operationsIn } from './openapi-documents.js';
 import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } from './program.js';
 import { deepTags, mergeTags, options, type Tags, type Value } from './values.js';
@@ -251,6 +251,22 @@ function runOne(
   });
   machine.toolName = undefined;
   return seen as unknown as { traced: Traced; visited: ReadonlySet<Node>; hits: number };
+}
+
+/** Returns what conditions make of an effect: an argument that decides is named. */
+function certaintyOf(conditions: readonly Condition[]): {
+  readonly certainty: 'does' | 'may';
+  readonly argument?: string;
+} {
+  let argument: string | undefined;
+  for (const { kind, tags, special } of conditions) {
+    if (kind !== 'test') return { certainty: 'may' };
+    if (!special) continue;
+    const named = tags.find((tag) => tag.startsWith('arg:') && tag.length > 4);
+    if (named !== undefined) argument ??= named.slice(4);
+    else if (tags.some((tag) => tag.startsWith('env:'))) return { certainty: 'may' };
+  }
+  return argument === undefined ? { certainty: 'does' } : { certainty: 'may', argument };
 }
 
 // ── what was met, as effects ──
