@@ -2,12 +2,14 @@
 import type { AuditKnowledge } from '../known/known-value.js';
 import { Calls } from './calls.js';
 import { declaredNames, hoist } from './declarations.js';
+import { decorate } from './decorators.js';
 import { Expressions, isHook } from './expressions.js';
 import { iterate } from './callbacks.js';
 import { EXHAUSTED, type Condition, type Entry, type Machine, type Place } from './machine.js';
 import { Modules } from './modules.js';
 import { lookup } from './patterns.js';
 import type { Node } from './program.js';
+import { idOf, signatureOf } from './signature.js';
 import {
   DATA,
   UNDEFINED,
@@ -49,7 +51,6 @@ export class Interpreter {
   readonly expressions: Expressions;
   readonly modules: Modules;
   #memo = new Map<string, Memo>();
-  readonly #ids = new WeakMap<object, number>();
 
   constructor(
     private readonly m: Machine,
@@ -97,7 +98,7 @@ export class Interpreter {
       return UNKNOWN;
     }
     const arrow = fn.node.type === 'ArrowFunctionExpression';
-    const key = `${this.#idOf(fn.node)}/${this.#idOf(fn.scope)}/${arrow ? '' : this.#signature(self)}/${args.map((arg) => this.#signature(arg)).join()}`;
+    const key = `${idOf(fn.node)}/${idOf(fn.scope)}/${arrow ? '' : signatureOf(self)}/${args.map((arg) => signatureOf(arg)).join()}`;
     const known = this.#memo.get(key);
     // A list that was made in this call may have grown since; what else is handed over is the same.
     if (
@@ -147,32 +148,6 @@ export class Interpreter {
       });
     else [known.result, known.entries, known.base] = [result, m.entries.slice(from), conditions];
     return result;
-  }
-
-  #idOf(object: object): number {
-    let id = this.#ids.get(object);
-    if (id === undefined) this.#ids.set(object, (id = this.m.id()));
-    return id;
-  }
-
-  #signature(value: Value): string {
-    switch (value.t) {
-      case 'const':
-        return `${typeof value.v}:${String(value.v).slice(0, 300)}`;
-      case 'unknown':
-        return `?${value.tags.join()}`;
-      case 'union':
-        return value.of.map((one) => this.#signature(one)).join('|');
-      case 'native':
-      case 'external':
-        return `${value.t === 'native' ? value.module : value.pkg}.${value.path.join('.')}`;
-      case 'fn':
-        return `f${this.#idOf(value.node)}.${this.#idOf(value.scope)}`;
-      case 'obj':
-        return `o${value.id}`;
-      default:
-        return `#${this.#idOf(value)}`;
-    }
   }
 
   #run(fn: Fn, arrow: boolean, self: Value, args: readonly Value[]): Value {
@@ -332,7 +307,7 @@ export class Interpreter {
       case 'ClassDeclaration': {
         const cls = expressions.classOf(n, s);
         if (n['id'] !== null) this.#initialiseBinding(s, n['id'].name, cls);
-        this.#decorate(n, cls, s);
+        decorate(this.m, this.calls, this.expressions, n, cls, s);
         return undefined;
       }
       case 'ExportNamedDeclaration':
@@ -349,7 +324,7 @@ export class Interpreter {
         m.declare(s, '*default*', value, true);
         if (declaration.type === 'ClassDeclaration') {
           if (declaration['id'] !== null) this.#initialiseBinding(s, declaration['id'].name, value);
-          this.#decorate(declaration, value as ClassValue, s);
+          decorate(this.m, this.calls, this.expressions, declaration, value as ClassValue, s);
         }
         return undefined;
       }
@@ -394,36 +369,6 @@ export class Interpreter {
     const binding = s.vars.get(name);
     if (binding === undefined) this.m.declare(s, name, value);
     else binding.value = value;
-  }
-
-  /** Evaluates the decorators of a class and its members; what registers tools by them sees the class or the method. */
-  #decorate(node: Node, cls: ClassValue, s: Scope): void {
-    const run = (decorator: Node, target: Value): void => {
-      const expression: Node = decorator['expression'];
-      const place: Place = { module: s.module, node: expression };
-      if (expression.type !== 'CallExpression') return;
-      const args = this.expressions.args(expression['arguments'], s);
-      const name = expression['callee'].name ?? expression['callee'].property?.name ?? '';
-      this.calls.onCall?.(
-        { name: `@${String(name)}`, own: false },
-        [...args, target],
-        place,
-        undefined,
-      );
-    };
-    for (const decorator of (node['decorators'] ?? []) as Node[]) run(decorator, cls);
-    for (const member of node['body'].body as Node[]) {
-      const decorators = (member['decorators'] ?? []) as Node[];
-      if (decorators.length === 0) continue;
-      const key = this.expressions.key(member, s);
-      const method = key === undefined ? undefined : (cls.methods.get(key) ?? cls.props.get(key));
-      if (method?.t === 'fn')
-        for (const decorator of decorators)
-          run(decorator, {
-            ...method,
-            bound: { self: this.calls.instanceOf(cls), args: [] },
-          });
-    }
   }
 
   #declare(n: Node, s: Scope): void {

@@ -5,7 +5,7 @@ import { httpEffects } from '../known/http.js';
 import { codeFiles, type Program } from './program.js';
 
 /** What one operation of an OpenAPI document does, and where it stands. */
-export interface Operation {
+interface Operation {
   readonly at: string;
   readonly effects: readonly Effect[];
 }

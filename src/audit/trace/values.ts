@@ -7,7 +7,7 @@ type Primitive = string | number | boolean | bigint | null | undefined;
 /** The unknown part of a text that is known otherwise, as in `https://host/<hole>/items`. */
 export const HOLE = '\u0000';
 
-export interface Const {
+interface Const {
   readonly t: 'const';
   readonly v: Primitive;
   readonly tags: Tags;
