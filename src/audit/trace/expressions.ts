@@ -2,6 +2,7 @@
 import type { Calls } from './calls.js';
 import { iterate } from './callbacks.js';
 import type { Condition, Machine, Place } from './machine.js';
+import { classOf, fieldsOf, objectOf } from './objects.js';
 import { Patterns, WRAPPERS, isPositive, isPresence, lookup } from './patterns.js';
 import type { Node } from './program.js';
 import {
@@ -25,7 +26,6 @@ import {
   textOf,
   truth,
   unknown,
-  unknownLike,
   unread,
   withTags,
   type ClassValue,
@@ -47,10 +47,6 @@ const GLOBALS_UNKNOWN = new Set(['arguments']);
 /** Returns true where `?.` ends the chain: there is certainly nothing to go on with. */
 const isSkipped = (n: Node, value: Value): boolean =>
   n['optional'] === true && options(value).every((one) => isFixed(one) && isNothing(one));
-
-/** Methods that the language calls by itself, as to make a text of an object; whether it does is not followed. */
-export const isHook = (key: string | undefined): boolean =>
-  key !== undefined && /^(?:toString|valueOf|toJSON|then|next|@@\w+)$/u.test(key);
 
 /** Reads expressions: each gives the value, or the values, that it may have. */
 export class Expressions {
@@ -82,7 +78,7 @@ export class Expressions {
       case 'ArrayExpression':
         return m.object('array', this.args(n['elements'], s));
       case 'ObjectExpression':
-        return this.#object(n, s);
+        return objectOf(this.m, this.calls, this, n, s);
       case 'FunctionExpression':
       case 'ArrowFunctionExpression':
         return this.fn(n, s, named);
@@ -267,74 +263,6 @@ export class Expressions {
         : String(node['value']);
   }
 
-  #object(n: Node, s: Scope): Value {
-    const { m } = this;
-    const object = m.object();
-    for (const property of n['properties'] as Node[]) {
-      const place: Place = { module: s.module, node: property };
-      if (property.type === 'SpreadElement') {
-        const source = this.evaluate(property['argument'], s);
-        const all = options(source);
-        for (const one of all) {
-          if (one.t === 'obj') {
-            for (const key of one.props.keys()) {
-              const value = m.read(one, key, place);
-              const old = object.props.get(key);
-              m.write(
-                object,
-                key,
-                all.length > 1 && old !== undefined ? join(old, value) : value,
-                place,
-                { making: true },
-              );
-            }
-            if (one.cls !== undefined) object.cls = one.cls;
-          } else if (one.t === 'native') object.proto = one;
-          const rest =
-            one.t === 'obj'
-              ? one.rest
-              : one.t === 'unknown' || one.t === 'external'
-                ? unknownLike(one)
-                : undefined;
-          if (rest !== undefined)
-            object.rest = object.rest === undefined ? rest : join(object.rest, rest);
-        }
-        continue;
-      }
-      const key = this.key(property, s);
-      if (property['kind'] === 'get' || property['kind'] === 'set') {
-        if (key === undefined) continue;
-        const old = object.props.get(key);
-        const fn = this.fn(property['value'], s, key);
-        object.props.set(key, {
-          t: 'accessor',
-          get: property['kind'] === 'get' ? fn : old?.t === 'accessor' ? old.get : undefined,
-          set: property['kind'] === 'set' ? fn : old?.t === 'accessor' ? old.set : undefined,
-        });
-        continue;
-      }
-      const value = this.evaluate(property['value'], s, key ?? '');
-      if (
-        m.epoch === 0 &&
-        value.t === 'fn' &&
-        key !== undefined &&
-        value.node === property['value']
-      )
-        this.calls.methodsOfObjects.set(
-          key,
-          (this.calls.methodsOfObjects.get(key) ?? new Map<Node, Fn>()).set(value.node, {
-            ...value,
-            bound: { self: object, args: [] },
-          }),
-        );
-      if (key === undefined)
-        object.rest = object.rest === undefined ? value : join(object.rest, value);
-      else if (key !== '__proto__') m.write(object, key, value, place, { making: true });
-      if (value.t === 'fn' && isHook(key)) this.calls.askedLater(value, object, place);
-    }
-    return object;
-  }
-
   fn(node: Node, s: Scope, name = '', home?: ClassValue): Fn {
     return {
       t: 'fn',
@@ -350,110 +278,11 @@ export class Expressions {
   }
 
   classOf(node: Node, s: Scope, name = ''): ClassValue {
-    const { m } = this;
-    const scope = m.scope(s, s.frame, s.module);
-    const parent =
-      node['superClass'] === null || node['superClass'] === undefined
-        ? undefined
-        : this.evaluate(node['superClass'], s);
-    const cls: ClassValue = {
-      t: 'class',
-      id: m.id(),
-      node,
-      scope,
-      module: s.module,
-      parent:
-        parent === undefined
-          ? undefined
-          : (options(parent).find((one) => one.t === 'class') ?? parent),
-      props: new Map(),
-      methods: new Map(),
-    };
-    const own = (node['id']?.name as string | undefined) ?? name;
-    if (own !== '') m.declare(scope, own, cls, true);
-    for (const member of node['body'].body as Node[]) {
-      const place: Place = { module: s.module, node: member };
-      if (member.type === 'StaticBlock') {
-        m.invoke(
-          this.fn(
-            {
-              ...member,
-              type: 'FunctionExpression',
-              params: [],
-              body: {
-                type: 'BlockStatement',
-                body: member['body'],
-                start: member.start,
-                end: member.end,
-              },
-            },
-            scope,
-            'static',
-            cls,
-          ),
-          cls,
-          [],
-          place,
-        );
-        continue;
-      }
-      const target = member['static'] === true ? cls.props : cls.methods;
-      if (member.type === 'MethodDefinition' && member['kind'] !== 'constructor') {
-        const key = this.key(member, scope);
-        if (key === undefined) continue;
-        const fn = this.fn(member['value'], scope, key, cls);
-        const old = target.get(key);
-        if (member['kind'] === 'method') target.set(key, fn);
-        else
-          target.set(key, {
-            t: 'accessor',
-            get: member['kind'] === 'get' ? fn : old?.t === 'accessor' ? old.get : undefined,
-            set: member['kind'] === 'set' ? fn : old?.t === 'accessor' ? old.set : undefined,
-          });
-        if (member['kind'] === 'method' && member['static'] !== true) {
-          const known = this.calls.methods.get(key) ?? new Set<ClassValue>();
-          if (![...known].some((other) => other.node === node))
-            this.calls.methods.set(key, known.add(cls));
-        }
-      } else if (
-        /PropertyDefinition$|AccessorProperty$/u.test(member.type) &&
-        member['static'] === true &&
-        member['value'] !== null
-      ) {
-        const key = this.key(member, scope);
-        const value = this.evaluate(member['value'], this.#fieldScope(cls, cls), key ?? '');
-        if (key !== undefined) m.write(cls, key, value, place, { making: true });
-      }
-    }
-    return cls;
+    return classOf(this.m, this.calls, this, node, s, name);
   }
 
-  #fieldScope(cls: ClassValue, self: Value): Scope {
-    return this.m.scope(
-      cls.scope,
-      { self, home: cls, args: [], returns: [], yields: [] },
-      cls.module,
-    );
-  }
-
-  /** Sets the fields that a class declares on a new instance. */
   fields(cls: ClassValue, instance: Obj): void {
-    for (const member of cls.node['body'].body as Node[]) {
-      if (
-        !/PropertyDefinition$|AccessorProperty$/u.test(member.type) ||
-        member['static'] === true ||
-        member['declare'] === true
-      )
-        continue;
-      const scope = this.#fieldScope(cls, instance);
-      const key = this.key(member, scope);
-      const value =
-        member['value'] === null || member['value'] === undefined
-          ? UNDEFINED
-          : this.evaluate(member['value'], scope, key ?? '');
-      if (key !== undefined)
-        this.m.write(instance, key, value, { module: cls.module, node: member }, { making: true });
-    }
+    fieldsOf(this.m, this, cls, instance);
   }
 
   #unary(n: Node, s: Scope): Value {
