@@ -123,6 +123,8 @@ export function clientEffects(
     return told === 'none'
       ? []
       : [told === 'read' ? reads('net-read', call) : writes('net-write', call)];
+  // A file of nobody's package, as behind a link out of the root.
+  if (pkg === '') return undefined;
   if (Object.hasOwn(FILE_WRITES, pkg))
     return [
       FILE_WRITES[pkg]!.test(name.replace(/Sync$/, '') || 'default')
