@@ -1,6 +1,5 @@
 import { concurrencyOf } from '../core/enum-order.js';
 import { ExecutionCategory } from '../core/enums.js';
-import { isToolError, ToolError } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolCall } from '../safety/calls.js';
@@ -81,22 +80,27 @@ export function planExecution(
     );
   if (typeof (registry as Partial<typeof registry> | undefined | null)?.get !== 'function')
     throw invalidArgument('a registry of tools', registry);
-  const checked = checkCalls(calls);
+  if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
+  const checked = Array.from(calls as readonly unknown[], checkCall);
 
-  const index = new ConflictIndex();
+  /** The call in the latest batch, and of several in it the first, that left each mark. */
+  const left = new Map<string, PlacedCall>();
   const batches: number[][] = [];
   const planned = checked.map(({ id, name, input }, position): PlannedCall => {
     const call = profileCall(position, name, input, registry.get(name));
-    const waitsFor = index.latestConflict(call);
-    const batch = waitsFor === undefined ? 0 : waitsFor.batch + 1;
-    index.add({ call, batch });
+    const { leaves, waitsFor } = marksOf(call);
+    const earlier = waitsFor.reduce<PlacedCall | undefined>(
+      (found, mark) => later(found, left.get(mark)),
+      undefined,
+    );
+    const batch = earlier === undefined ? 0 : earlier.batch + 1;
+    for (const mark of leaves) left.set(mark, later(left.get(mark), { call, batch })!);
     (batches[batch] ??= []).push(position);
     const { toolName } = call;
-    if (waitsFor === undefined) return Object.freeze({ position, id, toolName, batch });
-    // Written out: a spread of the common fields takes half the time of planning.
+    if (earlier === undefined) return Object.freeze({ position, id, toolName, batch });
     const after = Object.freeze({
-      position: waitsFor.call.position,
-      reason: explainWait(waitsFor.call, call),
+      position: earlier.call.position,
+      reason: explainWait(earlier.call, call),
     });
     return Object.freeze({ position, id, toolName, batch, after });
   });
@@ -104,24 +108,6 @@ export function planExecution(
     batches: Object.freeze(batches.map((batch) => Object.freeze(batch))),
     calls: Object.freeze(planned),
   });
-}
-
-/** Reads every field once and before any tool is asked: a list that changed meanwhile would be planned in parts. */
-function checkCalls(calls: unknown): readonly Required<PlannableCall>[] {
-  try {
-    if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
-    const checked: Required<PlannableCall>[] = [];
-    for (let position = 0; position < calls.length; position++)
-      checked.push(checkCall(calls[position], position));
-    return checked;
-  } catch (error) {
-    if (isToolError(error)) throw error;
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      'Expected a list of calls as {name, input}, got one that fails when it is read.',
-      { cause: error },
-    );
-  }
 }
 
 function checkCall(call: unknown, position: number): Required<PlannableCall> {
@@ -166,17 +152,15 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} does not say`} what it touches`;
 }
 
-/** The first key of the later call that an earlier one meets: of the two the narrower. */
+/** Returns the first key of the later call that an earlier one meets: of the two the narrower. */
 function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
   if (earlier === 'anything' || later === 'anything') return undefined;
-  if (earlier[0] === later[0]) return later[0]; // Mostly it is one file, and the tree is not needed.
-  const keys = new KeyTree<string>((before, now) => before ?? now);
-  for (const key of earlier) keys.add(key, key);
-  for (const key of later) {
-    const met = keys.meeting(key);
-    if (met !== undefined) return met.length > key.length ? met : key;
-  }
-  return undefined;
+  const left = new Set(earlier.flatMap((key) => leftBy(key)));
+  const key = later.find((each) => metBy(each).some((mark) => left.has(mark)));
+  if (key === undefined || left.has(`at ${spotsOf(key).at(-1)!}`)) return key;
+  const met = new Set(metBy(key));
+  const other = earlier.find((each) => leftBy(each).some((mark) => met.has(mark)))!;
+  return other.length > key.length ? other : key;
 }
 
 /** A line end or an escape in a name would forge lines where plans are logged. */
@@ -266,123 +250,70 @@ interface PlacedCall {
 }
 
 /**
- * The calls planned so far, of which it finds the one that a further call must wait for.
- *
- * It remembers, for each thing that calls can conflict over, only the call in the latest batch: so a look-up takes as
- * long as the call's keys are, however many calls there are.
+ * Returns what a call leaves for later ones to find, and what it must wait for: a later call conflicts with an earlier one when it
+ * waits for a mark that the other left.
  */
-class ConflictIndex {
-  #all: PlacedCall | undefined;
-  #alone: PlacedCall | undefined;
-  readonly #readers = new Lane();
-  readonly #writers = new Lane();
-  /** Calls of tools that do not run beside themselves, by the names of the tools. */
-  readonly #serial = new Map<string, PlacedCall>();
-
-  /** The call in the latest batch that conflicts with this one; of several in that batch one, always the same. */
-  latestConflict(call: CallProfile): PlacedCall | undefined {
-    if (call.role === 'alone') return this.#all;
-    const general = later(this.#alone, call.serial ? this.#serial.get(call.toolName) : undefined);
-    const { reads, writes } = call;
-    const writer = later(
-      later(general, this.#writers.latestMeeting(writes)),
-      reads === writes ? undefined : this.#writers.latestMeeting(reads),
-    );
-    return later(writer, this.#readers.latestMeeting(writes));
+function marksOf({ role, serial, toolName, ...keys }: CallProfile): {
+  readonly leaves: readonly string[];
+  readonly waitsFor: readonly string[];
+} {
+  if (role === 'alone')
+    return { leaves: ['any call', 'alone', `tool ${toolName}`], waitsFor: ['any call'] };
+  const own = serial ? [`tool ${toolName}`] : [];
+  const leaves = ['any call', ...own];
+  const waitsFor = ['alone', ...own];
+  for (const kind of ['reads', 'writes'] as const) {
+    const touched = keys[kind];
+    if (touched.length === 0) continue;
+    const isAny = touched === 'anything';
+    const left = isAny ? ['anything'] : touched.flatMap((key) => leftBy(key));
+    const met = isAny ? [''] : ['anything', ...touched.flatMap((key) => metBy(key))];
+    leaves.push(...['', ...left].map((mark) => `${kind} ${mark}`));
+    for (const other of kind === 'reads' ? ['writes'] : ['writes', 'reads'])
+      waitsFor.push(...met.map((mark) => `${other} ${mark}`));
   }
-
-  add(placed: PlacedCall): void {
-    const { role, serial, toolName, reads, writes } = placed.call;
-    this.#all = later(this.#all, placed);
-    if (serial) this.#serial.set(toolName, placed); // Always later than the one before it.
-    if (role === 'alone') {
-      this.#alone = placed; // Later than everything before it.
-      return;
-    }
-    this.#writers.add(placed, writes);
-    // Whoever looks for readers looks for writers too.
-    if (reads !== writes) this.#readers.add(placed, reads);
-  }
+  return { leaves, waitsFor };
 }
 
-/** The latest of the calls that read or of those that write: of all, of those that may touch anything, and by keys. */
-class Lane {
-  #all: PlacedCall | undefined;
-  #anything: PlacedCall | undefined;
-  readonly #keys = new KeyTree<PlacedCall>(later);
+/** Returns the marks of a key: at its own spot, over what it covers, and below all that is above it. */
+function leftBy(key: string): readonly string[] {
+  const spots = spotsOf(key);
+  const own = spots.at(-1)!;
+  const below = spots.map((spot) => `below ${spot}`);
+  return [`at ${own}`, ...(covers(key) ? [`over ${own}`] : []), ...below];
+}
 
-  latestMeeting(keys: TouchedKeys): PlacedCall | undefined {
-    if (keys === 'anything') return this.#all;
-    if (keys.length === 0) return undefined;
-    let latest = this.#anything;
-    for (const key of keys) latest = later(latest, this.#keys.meeting(key));
-    return latest;
-  }
+/** Returns the marks of the keys that a key meets: those at its spot, that cover it, or that it covers. */
+function metBy(key: string): readonly string[] {
+  const spots = spotsOf(key);
+  const own = spots.at(-1)!;
+  return [covers(key) ? `below ${own}` : `at ${own}`, ...spots.map((spot) => `over ${spot}`)];
+}
 
-  add(placed: PlacedCall, keys: TouchedKeys): void {
-    if (keys.length === 0) return;
-    this.#all = later(this.#all, placed);
-    if (keys === 'anything') this.#anything = later(this.#anything, placed);
-    else for (const key of keys) this.#keys.add(key, placed);
-  }
+/** A trailing `/`, or nothing after the kind, means that a key covers what is below. */
+function covers(key: string): boolean {
+  return key.endsWith('/') || (key !== '' && kindOfKey(key) === key);
+}
+
+/** Returns the spots on the way to a key, its own last: of `file:a/b` these are `file:`, `file:a` and `file:a/b`. */
+function spotsOf(key: string): readonly string[] {
+  const kind = kindOfKey(key);
+  if (kind !== '' && kind === key) return [kind];
+  const path = key.endsWith('/') ? key.slice(0, -1) : key;
+  const spots = kind === '' ? [] : [kind];
+  for (let at = path.indexOf('/', kind.length); at !== -1; at = path.indexOf('/', at + 1))
+    spots.push(path.slice(0, at));
+  return [...spots, path];
+}
+
+/** A call and the batch it is in. */
+interface PlacedCall {
+  readonly call: CallProfile;
+  readonly batch: number;
 }
 
 /** Returns the call in the later batch; of two in one batch the first. */
 function later(a: PlacedCall | undefined, b: PlacedCall | undefined): PlacedCall | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return b.batch > a.batch ? b : a;
-}
-
-interface KeyNode<T> {
-  /** Values of the keys that end here, of those of them that cover what is below, and of all from here down. */
-  here?: T | undefined;
-  covering?: T | undefined;
-  below?: T | undefined;
-  readonly children: Map<string, KeyNode<T>>;
-}
-
-/** Values by keys: which one is at a key, at a key that covers it, or at a key that it covers. Of several, `pick` keeps one. */
-class KeyTree<T> {
-  readonly #root: KeyNode<T> = { children: new Map() };
-  readonly #pick: (before: T | undefined, now: T | undefined) => T | undefined;
-
-  constructor(pick: (before: T | undefined, now: T | undefined) => T | undefined) {
-    this.#pick = pick;
-  }
-
-  add(key: string, value: T): void {
-    const { parts, covers } = partsOf(key);
-    let node = this.#root;
-    for (const part of parts) {
-      node.below = this.#pick(node.below, value);
-      let child = node.children.get(part);
-      if (child === undefined) node.children.set(part, (child = { children: new Map() }));
-      node = child;
-    }
-    node.below = this.#pick(node.below, value);
-    node.here = this.#pick(node.here, value);
-    if (covers) node.covering = this.#pick(node.covering, value);
-  }
-
-  meeting(key: string): T | undefined {
-    const { parts, covers } = partsOf(key);
-    let node = this.#root;
-    let found: T | undefined;
-    for (const part of parts) {
-      found = this.#pick(found, node.covering);
-      const child = node.children.get(part);
-      if (child === undefined) return found;
-      node = child;
-    }
-    return this.#pick(found, covers ? node.below : node.here);
-  }
-}
-
-/** A key from its kind down; a trailing `/`, or nothing after the kind, means that it covers what is below. */
-function partsOf(key: string): { readonly parts: readonly string[]; readonly covers: boolean } {
-  const kind = kindOfKey(key);
-  if (kind !== '' && kind.length === key.length) return { parts: [kind], covers: true };
-  const covers = key.endsWith('/');
-  const parts = key.slice(kind.length, covers ? -1 : undefined).split('/');
-  return { parts: kind === '' ? parts : [kind, ...parts], covers };
 }
