@@ -82,7 +82,7 @@ export type { Grant } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';
 export type { ToolEvent } from './core/tool-event.js';
-export type { DecidedCall } from './execution/decide-call.js';
+export type { DecidedCall } from './execution/call-judge.js';
 export type { Clock } from './core/clock.js';
 export { planExecution, type ExecutionPlan } from './execution/plan-execution.js';
 export type { Around, AroundCall } from './execution/around.js';

@@ -10,7 +10,6 @@ import type {
 } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
 import type { PendingCalls } from '../safety/pending-calls.js';
-import type { ApprovalCounter } from './approval-metrics.js';
 import type { ExecutorFrame } from './executor-options.js';
 import { failure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
@@ -32,23 +31,25 @@ interface Asking {
   readonly preview: () => Promise<Shown>;
 }
 
+/** The counts of questions to users, of their answers, and of calls that a grant spared the question. */
+export interface ApprovalMetrics {
+  readonly asked: number;
+  readonly granted: number;
+  readonly denied: number;
+  readonly coveredByGrants: number;
+}
+
 /** Keeps calls pending until they are approved, asks where there is a user to ask, and tells all of it as events. */
 export class ApprovalDesk {
+  readonly metrics = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
   readonly #frame: ExecutorFrame;
   readonly #pending: PendingCalls;
   readonly #grants: Grants;
-  readonly #counter: ApprovalCounter;
 
-  constructor(
-    frame: ExecutorFrame,
-    pending: PendingCalls,
-    grants: Grants,
-    counter: ApprovalCounter,
-  ) {
+  constructor(frame: ExecutorFrame, pending: PendingCalls, grants: Grants) {
     this.#frame = frame;
     this.#pending = pending;
     this.#grants = grants;
-    this.#counter = counter;
   }
 
   /** Finds the stored question about a call, or asks a new one; the user is asked if there is a function to ask. */
@@ -84,7 +85,7 @@ export class ApprovalDesk {
   ): Promise<PendingApproval> {
     admit();
     const pending = await this.#pending.ask(call, decision, await preview());
-    this.#counter.add('asked', run.toolName, run.options.conversationId);
+    this.metrics.asked++;
     run.tell({ type: 'approval', state: 'requested', pendingId: pending.id });
     return pending;
   }
@@ -184,7 +185,7 @@ export class ApprovalDesk {
   /** Uses a grant up for one call. @returns false when it was revoked or used up by others. */
   async useGrant(run: RunningCall, grant: Grant): Promise<boolean> {
     if (!(await this.#grants.use(grant))) return false;
-    this.#counter.add('coveredByGrants', run.toolName, run.options.conversationId);
+    this.metrics.coveredByGrants++;
     run.tell({ type: 'approval', state: 'covered', pendingId: grant.id });
     return true;
   }
@@ -197,7 +198,7 @@ export class ApprovalDesk {
   #tell(pending: PendingApproval, state: 'granted' | 'denied'): void {
     const { listeners, clock } = this.#frame;
     const { callId, toolName, principal, conversationId, id: pendingId } = pending;
-    this.#counter.add(state, toolName, conversationId);
+    this.metrics[state]++;
     listeners.tell({
       type: 'approval',
       state,
@@ -223,16 +224,17 @@ export class ApprovalDesk {
     }
   }
 
-  async #orTellRefused<T>(
-    run: RunningCall,
-    { pendingId }: Approval,
-    use: () => Promise<T>,
-  ): Promise<T> {
+  async #orTellRefused<T>(run: RunningCall, approval: Approval, use: () => Promise<T>): Promise<T> {
     try {
       return await use();
     } catch (error) {
       const { message: reason } = failure(error);
-      run.tell({ type: 'approval', state: 'refused', pendingId: String(pendingId), reason });
+      run.tell({
+        type: 'approval',
+        state: 'refused',
+        pendingId: String((approval as Approval | null)?.pendingId),
+        reason,
+      });
       throw error;
     }
   }

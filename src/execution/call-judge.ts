@@ -9,12 +9,16 @@ import type { Json } from '../core/plain-data.js';
 import { missingCredentials } from '../safety/built-in-checks.js';
 import type { CallContext, Decision, Policy, ToolCall } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
+import { unavailableReason } from '../registry/tool-filter.js';
 import { checkInput, type InputCheck } from '../tool/check-input.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ConversationLabels } from './conversation-labels.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
-import type { RunningCall } from './running-call.js';
-import { aborted, withDeadline } from './with-deadline.js';
+import type { PlannableCall } from './plan-execution.js';
+import { assertCall, readCall, readOptions } from './read-call.js';
+import { failure } from './read-result.js';
+import { RunningCall } from './running-call.js';
+import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
 /** A policy may ask elsewhere, but a call does not wait for it for ever. */
 const POLICY_TIMEOUT_MS = 5_000;
@@ -231,4 +235,83 @@ function readDecision(value: unknown): Decision {
     DANGER_LEVELS.includes(danger as DangerLevel)
     ? (value as Decision)
     : refusal('policy-error', 'the policy gave no decision');
+}
+
+/** The decision over a call that is not made; `refused` says why its input is refused, or why it cannot be run. */
+export type DecidedCall = Decision & {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly refused?: string;
+};
+
+/** Decides over a call without any effect; `call` is missing when its input is refused. @throws ToolError `ABORTED`. */
+export async function decideCall(
+  frame: ExecutorFrame,
+  judge: CallJudge,
+  given: PlannableCall,
+  options: ExecuteOptions,
+  flow?: Flow,
+): Promise<{ run: RunningCall; call?: AcceptedCall; decided: DecidedCall }> {
+  const own = readCall(given);
+  let run = new RunningCall(own, {}, frame);
+  const end = (of: Decision, refused?: string): DecidedCall => {
+    const decided = { callId: own.id, toolName: run.toolName, ...of };
+    return Object.freeze(refused === undefined ? decided : { ...decided, refused });
+  };
+  try {
+    run = new RunningCall(own, readOptions(options), frame);
+    run.flow = flow;
+    assertCall(given);
+  } catch (error) {
+    const { message } = failure(error);
+    return { run, decided: end(refusal('invalid-options', message), message) };
+  }
+  let refused: string | undefined;
+  let call: AcceptedCall;
+  try {
+    call = await judge.accept(run, () => undefined);
+  } catch (error) {
+    refused = failure(error).message;
+    const entry = frame.registry.get(own.name);
+    if (entry === undefined) return { run, decided: end(refusal('unknown-tool', refused)) };
+    // What the policy would say all the same.
+    call = { entry, raw: null, input: own.input };
+  }
+  const { decision } = await judge.decide(run, call);
+  const decided = end(decision, refused);
+  return refused === undefined ? { run, call, decided } : { run, decided };
+}
+
+/** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
+export function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
+  assertWanted(options.signal, entry.name);
+  const reason = entry.available === undefined ? undefined : unavailableReason(entry);
+  if (reason !== undefined) throw new ToolError('TOOL_UNAVAILABLE', reason);
+}
+
+/** @throws ToolError `TOOL_CHANGED` when the tool was replaced or removed since the call was judged, `ABORTED`. */
+export function assertSame({ registry }: ExecutorFrame, run: RunningCall, entry: ToolEntry): void {
+  assertWanted(run.options.signal, entry.name);
+  if (registry.get(run.call.name) !== entry)
+    throw new ToolError(
+      'TOOL_CHANGED',
+      `${entry.name} was replaced or removed after this call was judged. Nothing was run; call it again.`,
+    );
+}
+
+/** Tells the caller that the tool is about to start. @throws what `onStart` throws, ToolError `TIMEOUT` or `ABORTED`. */
+export async function announceStart(
+  { clock, timeoutMs: defaultMs }: ExecutorFrame,
+  { call, options: { onStart, signal } }: RunningCall,
+  { name, timeoutMs = defaultMs }: ToolEntry,
+): Promise<void> {
+  const told = await withDeadline(() => onStart?.(call), { clock, timeoutMs, signal });
+  if (told.kind === 'threw') throw told.error;
+  if (told.kind === 'aborted') throw aborted(name);
+  if (told.kind === 'timeout')
+    throw new ToolError(
+      'TIMEOUT',
+      `onStart of ${name} did not end within ${timeoutMs} ms. The tool was not started.`,
+      { details: { timeoutMs } },
+    );
 }

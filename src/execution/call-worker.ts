@@ -153,12 +153,11 @@ export class CallWorker {
     const { entry } = call;
     const { clock } = this.#frame;
     const { timeoutMs = this.#frame.timeoutMs } = entry;
-    const leftMs = Math.max(1, timeoutMs - run.watchedMs);
     const settled = await withDeadline<unknown>(
-      (stop) => this.#start(run, call, work, stop, leftMs),
+      (stop) => this.#start(run, call, work, stop, timeoutMs),
       {
         clock,
-        timeoutMs: leftMs,
+        timeoutMs,
         signal: run.options.signal,
       },
     );

@@ -33,8 +33,6 @@ type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 export class RunningCall {
   toolName: string;
   attempts = 0;
-  /** Milliseconds of the time of the call that telemetry took before it began. */
-  watchedMs = 0;
   cached = false;
   provider: string | undefined;
   /** Bytes of the result that models read, where it is said. */

@@ -1,50 +1,29 @@
 import type * as OpenTelemetryApi from '@opentelemetry/api';
 import { systemClock, type Clock } from '../core/clock.js';
 import { missingPackage } from '../core/issues.js';
-import type { ToolOutcome } from '../safety/calls.js';
+import type { ToolCall, ToolOutcome } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import type { ExecutorFrame, Telemetry } from './executor-options.js';
-import type { RunningCall } from './running-call.js';
-import { withDeadline } from './with-deadline.js';
-
-/** Milliseconds that telemetry may take before the call begins and after it has ended, within the time of the call. */
-const WATCHER_MS = 250;
-/** The part of the time of a call that it may take before: the rest is the tool's. */
-const WATCHER_SHARE = 0.1;
+import type { Telemetry } from './executor-options.js';
 
 /**
  * Carries a call out with telemetry around it, once.
  *
- * Telemetry must not be able to lose the outcome of a call, or the caller would make the call again: telemetry that throws,
- * does not begin the call or does not end is left alone.
+ * Telemetry that throws, doesn't begin the call or gives another outcome doesn't lose the call's: the caller would make the call again.
  */
 export async function observeCall(
-  { clock, timeoutMs: defaultMs }: ExecutorFrame,
   telemetry: Telemetry,
-  run: RunningCall,
+  call: ToolCall,
   entry: ToolEntry | undefined,
   settle: () => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
-  const timeoutMs = entry?.timeoutMs ?? defaultMs;
-  const startedAt = clock.elapsed();
-  const passedMs = () => clock.elapsed() - startedAt;
   let settled: Promise<ToolOutcome> | undefined;
-  let tellBegun!: () => void;
-  const begun = new Promise<void>((resolve) => (tellBegun = resolve));
-  const begin = () => {
-    tellBegun();
-    if (settled === undefined) run.watchedMs = passedMs();
-    return (settled ??= settle());
-  };
-  const wait = (until: Promise<unknown>, mostMs: number) =>
-    withDeadline(() => until, { clock, timeoutMs: Math.min(WATCHER_MS, mostMs) });
-  const around = Promise.resolve()
-    .then(() => telemetry.around(run.call, entry, begin))
-    .catch(() => undefined);
-  await wait(Promise.race([begun, around]), timeoutMs * WATCHER_SHARE);
-  const outcome = await begin();
-  await wait(around, Math.max(0, timeoutMs - passedMs()));
-  return outcome;
+  const begin = () => (settled ??= settle());
+  try {
+    await telemetry.around(call, entry, begin);
+  } catch {
+    // Its own failure.
+  }
+  return begin();
 }
 
 /** The name under which spans and metrics are recorded. */

@@ -30,15 +30,21 @@ import type { StateStore } from '../state/state-store.js';
 import { checkAhead } from '../tool/check-input.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
-import { ApprovalDesk, type Answered } from './approval-desk.js';
-import { ApprovalCounter, type ApprovalMetrics } from './approval-metrics.js';
+import { ApprovalDesk, type Answered, type ApprovalMetrics } from './approval-desk.js';
 import { Arounds, type Around } from './around.js';
 import { Budgets } from './budgets.js';
-import { CallJudge, refusal, type AcceptedCall } from './call-judge.js';
+import {
+  announceStart,
+  assertSame,
+  assertUsable,
+  CallJudge,
+  decideCall,
+  refusal,
+  type AcceptedCall,
+  type DecidedCall,
+} from './call-judge.js';
 import { CallWorker } from './call-worker.js';
-import { announceStart, assertSame, assertUsable } from './call-guards.js';
 import { ConversationLabels } from './conversation-labels.js';
-import { decideCall, type DecidedCall } from './decide-call.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -50,7 +56,7 @@ import {
 import { Places, type AbandonedCall, type Place } from './places.js';
 import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
-import { assertCall, readAllOptions, readCall, readCalls, readOptions } from './read-call.js';
+import { assertCall, readCall, readCalls, readOptions } from './read-call.js';
 import { failure } from './read-result.js';
 import { runBatches } from './run-batches.js';
 import { RepeatGuard } from './repeat-guard.js';
@@ -121,15 +127,10 @@ export class ToolExecutor {
     const listeners = new Listeners<ToolEvent>();
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     const state = (this.#state = store ?? new MemoryStateStore({ clock }));
-    const counter = new ApprovalCounter();
-    this.metrics = Object.freeze({
-      get approvals() {
-        return counter.read();
-      },
-    });
     this.pendingCalls = new PendingCalls({ store: state, clock, ttlMs, key });
     this.#grants = new Grants(state, new Signer(key));
-    this.#desk = new ApprovalDesk(frame, this.pendingCalls, this.#grants, counter);
+    this.#desk = new ApprovalDesk(frame, this.pendingCalls, this.#grants);
+    this.metrics = Object.freeze({ approvals: this.#desk.metrics });
     this.#labels = new ConversationLabels(state, frame);
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#cache = new ResultCache(frame);
@@ -165,13 +166,11 @@ export class ToolExecutor {
       run.tellDecision(refusal('invalid-options', 'the call or its options are refused'));
       return run.settle(failure(error));
     }
-    this.#together.get(call)?.(run);
+    if (this.#together.has(call)) this.#together.get(call)!(run);
     const { telemetry } = this.#frame;
     return telemetry === undefined
       ? this.#settle(run)
-      : observeCall(this.#frame, telemetry, run, this.registry.get(own.name), () =>
-          this.#settle(run),
-        );
+      : observeCall(telemetry, run.call, this.registry.get(own.name), () => this.#settle(run));
   }
 
   /**
@@ -216,8 +215,9 @@ export class ToolExecutor {
     assertUsable(run, entry);
 
     const approval =
-      run.options.approval &&
-      (await this.#desk.verify(run, run.options.approval, run.asked(entry, raw)));
+      run.options.approval === undefined
+        ? undefined
+        : await this.#desk.verify(run, run.options.approval, run.asked(entry, raw));
     if (decision.verdict === 'confirm' && !approval && !entry.manual) {
       const answer = await this.#ask(run, call, decision);
       return 'outcome' in answer
@@ -311,9 +311,9 @@ export class ToolExecutor {
    */
   async executeAll(
     calls: readonly PlannableCall[],
-    all: ExecuteAllOptions = {},
+    { approvals = [], onOutcome, ...given }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
-    const { approvals, onOutcome, options } = readAllOptions(all);
+    const options = readOptions(given);
     const own = await this.#plannable(readCalls(calls));
     if (new Set(own.map(({ call }) => call.id)).size < own.length)
       throw new ToolError(

@@ -143,7 +143,7 @@ describe('a preview that hangs', () => {
         writer('put', () => 'put', {
           allowParallel: true,
           preview: () => ((live += 1), never()),
-        } as never),
+        }),
       ],
       { maxConcurrent: 4 },
     );
@@ -165,7 +165,7 @@ describe('a preview that hangs', () => {
   it('asks once when it changes with every look and the user always says yes at once', async () => {
     let asked = 0;
     const { executor } = setup(
-      [writer('put', () => 'put', { preview: () => `${Math.random()}` } as never)],
+      [writer('put', () => 'put', { preview: () => `${Math.random()}` })],
       { confirm: () => (asked++, true) },
     );
     const outcome = await executor.execute({ id: '1', name: 'put' });

@@ -182,23 +182,9 @@ describe('a write', () => {
   });
 
   it.each(
-    [
-      null,
-      5,
-      'yes',
-      true,
-      {},
-      [],
-      { signature: 'x' },
-      new Proxy(
-        {},
-        {
-          get() {
-            throw new Error('trap');
-          },
-        },
-      ),
-    ].map((approval, index) => [index, approval] as const),
+    [null, 5, 'yes', true, {}, [], { signature: 'x' }].map(
+      (approval, index) => [index, approval] as const,
+    ),
   )('does not run by an approval that is none (%i)', async (_, approval) => {
     const { executor, written, events } = writing();
     expect(brief(await executor.execute(call, { approval: approval as unknown as Approval }))).toBe(

@@ -13,7 +13,6 @@ import {
   type AroundCall,
   type ToolOutcome,
 } from '../../src/index.js';
-import { MemoryStateStore } from '../../src/state.js';
 import { FakeProvider } from '../../src/testing.js';
 import {
   allowAll,

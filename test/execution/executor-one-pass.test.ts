@@ -232,12 +232,4 @@ describe('a policy of the call', () => {
       );
     },
   );
-
-  it('must be one', async () => {
-    const { executor } = counting();
-    expect(await executor.execute(call, { policy: {} as never })).toMatchObject({
-      status: 'error',
-      code: 'INVALID_ARGUMENT',
-    });
-  });
 });
