@@ -10,8 +10,7 @@ import {
   ToolMetadataRegistry,
   type ToolOptions,
 } from '../../src/index.js';
-import { brief, Gate, settled, setup, writer } from './fixtures/executor-setup.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
+import { brief, Gate, setup } from './fixtures/executor-setup.js';
 
 /** A tool whose schema counts how often it is asked, and a policy that does. */
 function counting(
