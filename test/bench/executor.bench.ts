@@ -63,12 +63,19 @@ function executing(
   tool: ToolDefinition,
   options: Partial<ToolExecutorOptions> = {},
   listeners = 0,
+  conversationId?: string,
 ): () => Promise<unknown> {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
   const executor = new ToolExecutor({ registry, ...options });
   for (let count = 0; count < listeners; count++) executor.on(() => undefined);
-  return () => executor.execute({ id: 'call', name: 'read', input });
+  if (conversationId === undefined)
+    return () => executor.execute({ id: 'call', name: 'read', input });
+  let calls = 0;
+  return () => {
+    if (calls++ % 3 === 0) executor.resetRepeats(conversationId);
+    return executor.execute({ id: 'call', name: 'read', input }, { conversationId });
+  };
 }
 
 async function overhead(): Promise<void> {
@@ -84,8 +91,15 @@ async function overhead(): Promise<void> {
       ? peer.execute!(result.data, { toolCallId: 'call', messages: [] })
       : undefined;
   });
+  const written = JSON.stringify(input);
+  const base = await timeAwaited(() => [
+    zodSchema.parse(input),
+    JSON.parse(written) as unknown,
+    structuredClone(input),
+  ]);
   const cases: readonly (readonly [string, () => unknown])[] = [
     ['execute, zod schema', executing(readTool(zodSchema))],
+    ['execute, zod schema, in a conversation', executing(readTool(zodSchema), {}, 0, 'talk')],
     ['execute, JSON Schema', executing(readTool(jsonSchema))],
     ['execute, zod schema, one attempt', executing(readTool(zodSchema), { maxAttempts: 1 })],
     [
@@ -99,22 +113,36 @@ async function overhead(): Promise<void> {
     ['execute, zod schema, three listeners', executing(readTool(zodSchema), {}, 3)],
   ];
   const rows: (string | number)[][] = [
-    ['the function itself', fixed(direct), '', ''],
-    ['zod `safeParse` and the function', fixed(parsed), fixed(parsed - direct), '1.0'],
+    ['the function itself', fixed(direct), '', '', fixed(direct / base, 1)],
+    ['zod `parse`, `JSON.parse` and `structuredClone` of the input', fixed(base), '', '', '1.0'],
+    [
+      'zod `safeParse` and the function',
+      fixed(parsed),
+      fixed(parsed - direct),
+      '1.0',
+      fixed(parsed / base, 1),
+    ],
     [
       '`ai`: its tool, validated by `safeParse` and executed',
       fixed(viaPeer),
       fixed(viaPeer - direct),
       fixed(viaPeer / parsed, 1),
+      fixed(viaPeer / base, 1),
     ],
   ];
   for (const [name, call] of cases) {
     const time = await timeAwaited(call);
-    rows.push([name, fixed(time), fixed(time - direct), fixed(time / parsed, 1)]);
+    rows.push([
+      name,
+      fixed(time),
+      fixed(time - direct),
+      fixed(time / parsed, 1),
+      fixed(time / base, 1),
+    ]);
   }
   writeSection(
     'Execution',
-    `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function'], rows)}`,
+    `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function', 'ratio to `parse`, `JSON.parse` and `structuredClone`'], rows)}`,
   );
 }
 
