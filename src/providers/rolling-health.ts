@@ -145,17 +145,17 @@ export class RollingHealth implements HealthLog {
     const at = clock.now();
     const key = healthKey(kind, name);
     const before = this.own.get(key) ?? NO_CALLS;
-    // Kept in one list: copying it for every call took a quarter of the time of a simple execute.
-    const samples = before === NO_CALLS ? [] : (before.samples as Sample[]);
-    samples.push(
-      Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) }),
-    );
-    if (samples.length > size) samples.shift();
+    const sample = Object.freeze({
+      success,
+      latencyMs,
+      at,
+      ...(abandoned === true && { abandoned }),
+    });
     this.own.delete(key);
     this.own.set(key, {
       total: before.total + 1,
       success: before.success + (success ? 1 : 0),
-      samples,
+      samples: [...before.samples, sample].slice(-size),
       provider: success && provider !== undefined ? [provider, at] : before.provider,
     });
     if (this.own.size > maxKeys) this.own.delete(this.own.keys().next().value!);
