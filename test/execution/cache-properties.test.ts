@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolDefinition, ToolExecutor, ToolOutcome } from '../../src/index.js';
-import { MemoryStateStore } from '../../src/state.js';
+import type { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { allowAll, anyTool, reader, setup, writer } from './fixtures/executor-setup.js';
-import { FailingStore } from './fixtures/failing-store.js';
+import type { FailingStore } from './fixtures/failing-store.js';
 
 /** What the tools read and write: a version for each thing, which every write raises. */
 class World {

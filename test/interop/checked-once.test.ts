@@ -8,7 +8,8 @@ import {
   type ModelResponse,
 } from '@openai/agents';
 import { generateText, stepCountIs, streamText, type ModelMessage } from 'ai';
-import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
+import type { MockLanguageModelV3 } from 'ai/test';
+import { convertArrayToReadableStream } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {

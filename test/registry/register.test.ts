@@ -89,7 +89,7 @@ describe('ToolMetadataRegistry', () => {
       const registry = registryOf({ name: 'a' });
       const state = stateOf(registry);
       const error = refusal(() =>
-        registry.registerAll([sample({ name: 'b' }), make() as unknown as ToolSource]),
+        registry.registerAll([sample({ name: 'b' }), make()]),
       );
       expect(error).toMatchObject({
         code: 'INVALID_ARGUMENT',
