@@ -40,6 +40,7 @@ const ENTRIES = {
   http: 'src/http.ts',
   mcp: 'src/mcp.ts',
   interop: 'src/interop.ts',
+  nestjs: 'src/nestjs.ts',
   chat: 'src/chat.ts',
   load: 'src/load.ts',
   audit: 'src/audit.ts',

@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/registry'],
   ['src/selection', 'src/safety'],
   ['src/execution', 'src/capability', 'src/interop', 'src/load'],
-  ['src/mcp', 'src/chat', 'src/http', 'src/testing', 'tools'],
+  ['src/mcp', 'src/chat', 'src/http', 'src/nestjs', 'src/testing', 'tools'],
   ['src/audit'],
   ['src/cli'],
 ];

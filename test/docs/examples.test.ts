@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { Consumer } from '../package/consumer.js';
 
 const root = resolve(import.meta.dirname, '../..');
-const consumer = new Consumer('ai', 'jose');
+const consumer = new Consumer('@nestjs', 'ai', 'jose');
 afterAll(() => consumer.remove());
 
 interface Example {

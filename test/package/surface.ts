@@ -335,6 +335,10 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ToolAnnotations',
     ],
   },
+  'tooldex/nestjs': {
+    values: ['ToolModule'],
+    types: ['ToolModuleAsyncOptions', 'ToolModuleOptions'],
+  },
   'tooldex/chat': {
     values: ['Session', 'SessionStore', 'chat', 'encodeValue', 'scriptedModel', 'streamChat'],
     types: [

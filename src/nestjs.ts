@@ -1,0 +1,5 @@
+export {
+  ToolModule,
+  type ToolModuleAsyncOptions,
+  type ToolModuleOptions,
+} from './nestjs/tool-module.js';

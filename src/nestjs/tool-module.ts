@@ -1,0 +1,137 @@
+import {
+  Scope,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, ModuleRef } from '@nestjs/core';
+import type { ToolExecutorOptions } from '../execution/executor-options.js';
+import { ToolExecutor } from '../execution/tool-executor.js';
+import { ToolMetadataRegistry, type RegistryOptions } from '../registry/tool-metadata-registry.js';
+import type { Policy } from '../safety/calls.js';
+import { metadataOf } from '../tool/find-definitions.js';
+
+/** The options of the registry and of the executor that the module provides. */
+export interface ToolModuleOptions
+  extends Omit<RegistryOptions, 'resolve'>, Omit<ToolExecutorOptions, 'registry' | 'policy'> {
+  /** The policy that is asked before every call, or a function that makes it for the registry. @default new SafetyPolicy({ registry }) */
+  readonly policy?: Policy | ((registry: ToolMetadataRegistry) => Policy);
+}
+
+/** The modules whose tools are registered. */
+interface Included {
+  /** The classes of the modules whose providers are registered as tools. @default all modules */
+  readonly include?: readonly Type<unknown>[];
+}
+
+/** Options that a factory of the application makes, as in other modules of Nest. */
+export type ToolModuleAsyncOptions = Included &
+  Pick<ModuleMetadata, 'imports'> &
+  Pick<FactoryProvider<ToolModuleOptions>, 'inject' | 'useFactory'>;
+
+/** The token of the options. */
+const OPTIONS = Symbol('options of ToolModule');
+
+/**
+ * A global module of NestJS with a `ToolMetadataRegistry` and a `ToolExecutor`, to be imported once.
+ *
+ * The registry holds the tools of every provider whose class is decorated, before anything gets it. Nest makes the
+ * instance that a call runs on: one for all calls, or a new one for each call where the provider, or something that it
+ * injects, has request or transient scope. The executor is closed when the application has shut down.
+ *
+ * ```ts
+ * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })
+ * class AppModule {}
+ * ```
+ */
+export class ToolModule {
+  /** Returns the module with these options. The application does not start with wrong ones, nor with two tools of one name. */
+  static forRoot({ include, ...options }: ToolModuleOptions & Included = {}): DynamicModule {
+    return moduleWith({ provide: OPTIONS, useValue: options }, [], include);
+  }
+
+  /** Returns the module with options that `useFactory` makes of what `inject` names, at once or later. */
+  static forRootAsync(options: ToolModuleAsyncOptions): DynamicModule {
+    const { imports = [], inject = [], useFactory, include } = options;
+    return moduleWith({ provide: OPTIONS, inject, useFactory }, imports, include);
+  }
+}
+
+function moduleWith(
+  options: Provider,
+  imports: NonNullable<ModuleMetadata['imports']>,
+  include: Included['include'],
+): DynamicModule {
+  return {
+    module: ToolModule,
+    global: true,
+    imports: [DiscoveryModule, ...imports],
+    providers: [
+      options,
+      {
+        provide: ToolMetadataRegistry,
+        inject: [OPTIONS, DiscoveryService, ModuleRef],
+        useFactory: (
+          { now, relatedWords }: ToolModuleOptions,
+          discovery: DiscoveryService,
+          moduleRef: ModuleRef,
+        ) => {
+          const tokens = toolProviders(discovery, include);
+          const registry = new ToolMetadataRegistry({
+            ...(now && { now }),
+            ...(relatedWords && { relatedWords }),
+            resolve: (Class) => instanceFor(moduleRef, tokens.get(Class) ?? Class),
+          });
+          registry.registerAll(tokens.keys());
+          return registry;
+        },
+      },
+      {
+        provide: ToolExecutor,
+        inject: [OPTIONS, ToolMetadataRegistry],
+        useFactory: (
+          { now: _now, relatedWords: _words, policy, ...rest }: ToolModuleOptions,
+          registry: ToolMetadataRegistry,
+        ) =>
+          new ToolExecutor({
+            ...rest,
+            registry,
+            ...(policy && { policy: typeof policy === 'function' ? policy(registry) : policy }),
+          }),
+      },
+      {
+        provide: Symbol('end of ToolModule'),
+        inject: [ToolExecutor],
+        // Not earlier: until here the application answers requests, which may call tools.
+        useFactory: (executor: ToolExecutor) => ({
+          onApplicationShutdown: () => executor.close(),
+        }),
+      },
+    ],
+    exports: [ToolMetadataRegistry, ToolExecutor],
+  };
+}
+
+/** Returns the classes of tools among the providers, each with the token by which Nest knows it. */
+function toolProviders(
+  discovery: DiscoveryService,
+  include: Included['include'],
+): ReadonlyMap<Type<object>, Type<object>> {
+  const wrappers = discovery.getProviders(include && { include: [...include] });
+  const tokens = new Map<Type<object>, Type<object>>();
+  for (const { token, metatype } of wrappers) {
+    // The class that Nest constructs, or the token where a factory or a value stands for the class.
+    const Class = [metatype, token].find((each) => metadataOf(each).length > 0);
+    if (Class) tokens.set(Class as Type<object>, token as Type<object>);
+  }
+  return tokens;
+}
+
+/** Returns the one instance of a provider, or a promise of a new one where its scope is narrower than the application. */
+function instanceFor(moduleRef: ModuleRef, token: Type<object>): unknown {
+  return moduleRef.introspect(token).scope === Scope.DEFAULT
+    ? moduleRef.get(token, { strict: false })
+    : moduleRef.resolve(token, undefined, { strict: false });
+}

@@ -1,0 +1,204 @@
+import { Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import {
+  SafetyPolicy,
+  tool,
+  ToolExecutor,
+  toolkit,
+  ToolMetadataRegistry,
+} from '../../src/index.js';
+import { ToolModule, type ToolModuleOptions } from '../../src/nestjs.js';
+
+const Nothing = z.object({});
+const readonly = { inputSchema: Nothing, accessMode: 'readonly' } as const;
+
+class Greetings {
+  readonly word: string = 'Hello';
+}
+
+@toolkit({ category: 'greetings' })
+class Greeter {
+  #greeted = 0;
+  constructor(private readonly greetings: Greetings) {}
+
+  @tool({ name: 'greet', description: 'Greets', ...readonly })
+  greet() {
+    this.#greeted += 1;
+    return `${this.greetings.word} ${this.#greeted}`;
+  }
+}
+// What `@Inject()` does before a parameter, which only legacy decorators can decorate.
+Inject(Greetings)(Greeter, undefined, 0);
+
+@Module({ providers: [Greetings, Greeter], exports: [Greetings] })
+class GreetingModule {}
+
+let visits = 0;
+
+@Injectable({ scope: Scope.REQUEST })
+@tool({ name: 'visit', description: 'Counts instances and calls', ...readonly })
+class Visit {
+  readonly #visit = (visits += 1);
+  #calls = 0;
+  execute() {
+    this.#calls += 1;
+    return [this.#visit, this.#calls];
+  }
+}
+
+/** A singleton as declared, whose dependency makes it one for each call. */
+@tool({ name: 'revisit', description: 'Uses a visit', ...readonly })
+class Revisit {
+  constructor(private readonly visit: Visit) {}
+  execute() {
+    return this.visit.execute();
+  }
+}
+Inject(Visit)(Revisit, undefined, 0);
+
+@Injectable({ scope: Scope.TRANSIENT })
+@tool({ name: 'pass', description: 'Counts calls', ...readonly })
+class Pass {
+  #calls = 0;
+  execute() {
+    return (this.#calls += 1);
+  }
+}
+
+class NoTool {}
+
+@Module({ providers: [Visit, Revisit, Pass, NoTool] })
+class VisitModule {}
+
+async function start(root: Type<unknown>) {
+  const app = await NestFactory.createApplicationContext(root, {
+    logger: false,
+    abortOnError: false,
+  });
+  onTestFinished(() => app.close());
+  const executor = app.get(ToolExecutor);
+  const run = async (name: string) => {
+    const outcome = await executor.execute({ id: crypto.randomUUID(), name, input: {} });
+    return outcome.status === 'ok' ? outcome.value : outcome;
+  };
+  return { app, registry: app.get(ToolMetadataRegistry), executor, run };
+}
+
+function application(options?: Parameters<typeof ToolModule.forRoot>[0]): Type<unknown> {
+  @Module({ imports: [ToolModule.forRoot(options), GreetingModule, VisitModule] })
+  class Application {}
+  return Application;
+}
+
+describe('ToolModule', () => {
+  it('registers the tools of all providers and of nothing else', async () => {
+    const { registry } = await start(application());
+    expect([...registry].map(({ name }) => name).sort()).toEqual([
+      'greet',
+      'pass',
+      'revisit',
+      'visit',
+    ]);
+    expect(registry.require('greet').category).toBe('greetings');
+  });
+
+  it('runs a singleton on the one instance, with the service that Nest injects', async () => {
+    const { run } = await start(application());
+    expect([await run('greet'), await run('greet')]).toEqual(['Hello 1', 'Hello 2']);
+  });
+
+  it('runs each call on a new instance in request and transient scope, also where only a dependency has it', async () => {
+    const { run } = await start(application());
+    const [first, second, third] = [await run('visit'), await run('visit'), await run('revisit')];
+    expect([first, second, third]).toEqual([
+      [visits - 2, 1],
+      [visits - 1, 1],
+      [visits, 1],
+    ]);
+    expect([await run('pass'), await run('pass')]).toEqual([1, 1]);
+  });
+
+  it('registers only the tools of included modules', async () => {
+    const { registry } = await start(application({ include: [GreetingModule] }));
+    expect([...registry].map(({ name }) => name)).toEqual(['greet']);
+  });
+
+  it('hands its options to the executor and the registry, and makes a policy for the registry', async () => {
+    const { registry, run } = await start(
+      application({
+        relatedWords: { synonyms: [['greets', 'ahoy']] },
+        policy: (registry) =>
+          new SafetyPolicy({ registry, rules: [{ tools: 'greet', verdict: 'deny' }] }),
+      }),
+    );
+    expect(registry.search('ahoy').map(({ toolName }) => toolName)).toEqual(['greet']);
+    expect(await run('greet')).toMatchObject({ status: 'denied' });
+    await expect(start(application({ timeoutMs: -1 }))).rejects.toThrow('timeoutMs');
+  });
+
+  it('takes options from a factory, with what it injects', async () => {
+    const asked: unknown[] = [];
+    @Module({
+      imports: [
+        ToolModule.forRootAsync({
+          imports: [GreetingModule],
+          inject: [Greetings],
+          include: [GreetingModule],
+          useFactory: async (greetings: Greetings): Promise<ToolModuleOptions> => {
+            asked.push(greetings.word);
+            return { policy: { decide: () => Promise.reject(new Error('closed')) } };
+          },
+        }),
+        VisitModule,
+      ],
+    })
+    class Application {}
+    const { registry, run } = await start(Application);
+    expect(asked).toEqual(['Hello']);
+    expect([...registry].map(({ name }) => name)).toEqual(['greet']);
+    expect(await run('greet')).toMatchObject({ status: 'denied' });
+  });
+
+  it('gives the filled registry and the executor to other modules', async () => {
+    const seen: number[] = [];
+    @Module({
+      imports: [ToolModule.forRoot(), GreetingModule],
+      providers: [
+        {
+          provide: 'size',
+          inject: [ToolMetadataRegistry, ToolExecutor],
+          useFactory: (registry: ToolMetadataRegistry) => seen.push(registry.size),
+        },
+      ],
+    })
+    class Application {}
+    await start(Application);
+    expect(seen).toEqual([1]);
+  });
+
+  it('finds a class that a factory, a value or another token provides, and an alias once', async () => {
+    @Module({
+      imports: [ToolModule.forRoot()],
+      providers: [
+        { provide: Greeter, useFactory: () => new Greeter({ word: 'Moin' }) },
+        { provide: 'pass', useClass: Pass },
+        { provide: 'alias', useExisting: Greeter },
+      ],
+    })
+    class Application {}
+    const { registry, run } = await start(Application);
+    expect(registry.size).toBe(2);
+    expect([await run('greet'), await run('pass'), await run('pass')]).toEqual(['Moin 1', 1, 1]);
+  });
+
+  it('closes the executor with the application', async () => {
+    const { app, executor } = await start(application());
+    let closed = 0;
+    const close = executor.close.bind(executor);
+    executor.close = () => ((closed += 1), close());
+    await app.close();
+    expect(closed).toBe(1);
+  });
+});
