@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEADLINE_MS, NODE_22, NODE_24 } from '../programs.js';
@@ -50,7 +51,9 @@ const PROGRAM = `
   }));`;
 
 beforeAll(() => {
-  install(folder);
+  install(folder, {
+    '@nestjs': fileURLToPath(new URL('../../node_modules/@nestjs', import.meta.url)),
+  });
   mkdirSync(work);
   writeFileSync(join(folder, 'program.mjs'), PROGRAM);
 });
