@@ -22,7 +22,7 @@ const found = async (
   capabilities: CapabilityRegistry,
   text: string,
   options: Parameters<CapabilityRegistry['search']>[1] = {},
-) => owned((await capabilities.search(text, options)).hits.map(({ tool }) => tool));
+) => owned(capabilities.search(text, options).hits.map(({ tool }) => tool));
 
 describe('CapabilityRegistry.search', () => {
   it('finds the tools of all personas by what they are, and says whose each is', async () => {
@@ -32,7 +32,7 @@ describe('CapabilityRegistry.search', () => {
     expect(new Set(await found(capabilities, 'rain_radar'))).toEqual(
       new Set(['rain_radar@shared', 'rain_radar@Atlas']),
     );
-    const { hits } = await capabilities.search('shine');
+    const { hits } = capabilities.search('shine');
     expect(hits[0]).toMatchObject({
       toolName: 'glow',
       matches: [{ word: 'shine', fields: ['description'] }],
@@ -42,7 +42,7 @@ describe('CapabilityRegistry.search', () => {
 
   it('finds only what is accepted, as much as is wanted, and tells everything that has a word of the request', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
-    const { hits, having } = await capabilities.search('weather glow', {
+    const { hits, having } = capabilities.search('weather glow', {
       limit: 1,
       accepts: ({ owner }) => owner === 'Atlas',
     });
@@ -114,7 +114,7 @@ describe('CapabilityRegistry.search', () => {
       const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
       const missed: string[] = [];
       for (const tool of capabilities.tools()) {
-        const best = (await capabilities.search(tool.name, { limit: 25 })).hits;
+        const best = capabilities.search(tool.name, { limit: 25 }).hits;
         const place = best.findIndex((hit) => hit.tool === tool);
         if (place === -1 || best.slice(0, place).some(({ toolName }) => toolName !== tool.name))
           missed.push(`${tool.name}@${tool.owner}: ${best.map(({ toolName }) => toolName).join()}`);

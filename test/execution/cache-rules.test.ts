@@ -10,8 +10,6 @@ import {
   type ToolDefinition,
   type ToolExecutorOptions,
 } from '../../src/index.js';
-import { MemoryStateStore } from '../../src/state.js';
-import { ManualClock } from '../../src/testing/manual-clock.js';
 import {
   allowAll,
   anyTool,
@@ -22,8 +20,6 @@ import {
   settled,
   writer,
 } from './fixtures/executor-setup.js';
-import { FailingStore } from './fixtures/failing-store.js';
-import { RestartingStore } from './fixtures/restarting-store.js';
 
 const TENANT = Symbol('tenant');
 

@@ -1,15 +1,5 @@
-import {
-  Agent,
-  Runner,
-  RunState,
-  setTracingDisabled,
-  type FunctionTool,
-  type Model,
-  type ModelResponse,
-} from '@openai/agents';
-import { generateText, stepCountIs, streamText, type ModelMessage } from 'ai';
+import { type ModelMessage } from 'ai';
 import type { MockLanguageModelV3 } from 'ai/test';
-import { convertArrayToReadableStream } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
@@ -21,29 +11,8 @@ import {
   type Policy,
 } from '../../src/index.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
-import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
-import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { WAYS } from '../mcp/server-clients.js';
-
-type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-const calling = (name: string): Step => ({
-  content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{"text":"hello"}' }],
-  finishReason: { unified: 'tool-calls', raw: undefined },
-  usage,
-  warnings: [],
-});
-const saying: Step = {
-  content: [{ type: 'text', text: 'done' }],
-  finishReason: { unified: 'stop', raw: undefined },
-  usage,
-  warnings: [],
-};
-const ask = { role: 'user', content: 'please' } satisfies ModelMessage;
 
 /** Counts what a call costs: how often its schema is asked, the executor's policy, the policy of the bridge, and the tool. */
 function counted() {
@@ -79,38 +48,6 @@ function counted() {
   };
   return { registry, executor, bridgePolicy: counting('bridge'), taken };
 }
-
-const modelCalling = (name: string): Model => {
-  const outputs = [
-    [
-      {
-        type: 'function_call',
-        callId: 'c1',
-        name,
-        arguments: '{"text":"hello"}',
-        status: 'completed',
-      },
-    ],
-    [
-      {
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'done' }],
-      },
-    ],
-  ];
-  return {
-    getResponse: async () =>
-      ({
-        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-        output: outputs.shift(),
-      }) as unknown as ModelResponse,
-    getStreamedResponse: () => {
-      throw new Error('not streamed here');
-    },
-  };
-};
 
 describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => {
   it('when it needs no approval, and once more in the request that brings one', async () => {

@@ -10,7 +10,6 @@ import {
   defineTool,
   ToolExecutor,
   ToolMetadataRegistry,
-  type CallContext,
   type ToolContext,
   type ToolEvent,
 } from '../../src/index.js';

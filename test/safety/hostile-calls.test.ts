@@ -33,15 +33,6 @@ const policy = policyOver(
 );
 const decide = (call: unknown, context?: unknown) => policy.decide(call as never, context as never);
 
-/** A value that is `first` when it is read for the first time, and `then` afterwards. */
-function changing(
-  first: unknown,
-  then: unknown,
-): { readonly enumerable: true; readonly get: () => unknown } {
-  let reads = 0;
-  return { enumerable: true, get: () => (reads++ === 0 ? first : then) };
-}
-
 describe('a hostile call', () => {
   it('that is no call at all is refused', () => {
     for (const call of [

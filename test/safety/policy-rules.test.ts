@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PolicyRule } from '../../src/safety/policy-rule.js';
 import { SafetyPolicy } from '../../src/safety/safety-policy.js';
-import type { ToolCall } from '../../src/safety/calls.js';
 import { matchesPattern } from '../../src/safety/name-pattern.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 import { decisionOn, policyOver } from './policies.js';

@@ -44,7 +44,7 @@ export async function withExecutor<T>(
           terminal,
           turns,
           async (call) => (await executor.dryRun([call]))[0]!,
-          async (pending) => (grants ? executor.grantChoices(pending) : []),
+          (pending) => Promise.resolve(grants ? executor.grantChoices(pending) : []),
         ),
       }),
   });

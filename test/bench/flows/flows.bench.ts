@@ -50,12 +50,6 @@ function unmasked({ text, calls, ...task }: Task): Task {
   };
 }
 
-const isGiven = (value: unknown) =>
-  value !== undefined &&
-  value !== null &&
-  value !== '' &&
-  !(Array.isArray(value) && value.length === 0);
-
 function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   for (const [name, { accessMode, dangerLevel, reads, sends }] of Object.entries(tools)) {
