@@ -1,5 +1,4 @@
 import { type ModelMessage } from 'ai';
-import type { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
