@@ -1,7 +1,7 @@
 import { randomUUID } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
-import { isShownByJson } from '../core/plain-data.js';
+import { AWAIT, expectedGot, invalidArgument, unknownOption } from '../core/issues.js';
+import { describeValue, isShownByJson } from '../core/plain-data.js';
 import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
@@ -63,6 +63,22 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   onStart: 'function',
 };
 
+/** @throws ToolError `INVALID_APPROVAL` for a promise, `true`, and anything else that is no object. */
+function assertApproval(approval: unknown): void {
+  if (approval === undefined || (typeof approval === 'object' && !(approval instanceof Promise)))
+    return;
+  throw new ToolError(
+    'INVALID_APPROVAL',
+    expectedGot(
+      'the approval that executor.approve(pending) resolves to',
+      describeValue(approval),
+      approval instanceof Promise
+        ? AWAIT
+        : 'Give what await executor.approve(outcome.pending) returns.',
+    ),
+  );
+}
+
 /**
  * Returns the options of a call as they are now; a context that is plain data is copied.
  *
@@ -75,6 +91,7 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
     if (kind === undefined)
       throw new ToolError('INVALID_ARGUMENT', unknownOption(option, Object.keys(OPTIONS)));
     const value = read[option];
+    if (option === 'approval') assertApproval(value);
     if (value !== undefined && kind !== 'any' && (typeof value !== kind || value === null))
       throw invalidArgument(`${option} as ${kind === 'object' ? 'an' : 'a'} ${kind}`, value);
   }
@@ -82,13 +99,35 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
   return { ...read, context: copyOf(read.context) };
 }
 
-/** Names that the formats of model APIs give the input. */
-const MISNOMERS = ['arguments', 'args', 'parameters'];
+/** Names that the formats of model APIs give the input, and the tool. */
+const MISNOMERS = {
+  input: ['arguments', 'args', 'parameters'],
+  name: ['toolName', 'tool', 'function'],
+};
 
-/** @throws ToolError `INVALID_INPUT` for a call whose input has another name: it would run with no arguments at all. */
-export function assertCall(call: object | null | undefined): void {
-  if (typeof call !== 'object' || call === null || 'input' in call) return;
-  const misnomer = MISNOMERS.find((name) => name in call);
+/** @throws ToolError `TOOL_NOT_FOUND` for what is no call; `INVALID_INPUT` for one whose input has another name: it would run with no arguments at all. */
+export function assertCall(call: unknown): void {
+  if (typeof call !== 'object' || call === null || Array.isArray(call) || call instanceof Promise)
+    throw new ToolError(
+      'TOOL_NOT_FOUND',
+      Array.isArray(call)
+        ? expectedGot('one call', 'a list', 'Make several with executeAll(calls).')
+        : expectedGot(
+            'a call as { id, name, input }',
+            describeValue(call),
+            call instanceof Promise
+              ? AWAIT
+              : "Write execute({ id: '1', name: 'the_tool', input: { … } }).",
+          ),
+    );
+  if ('input' in call && 'name' in call) return;
+  const misnamed = misnomerIn(call, 'name');
+  if (misnamed !== undefined)
+    throw new ToolError(
+      'TOOL_NOT_FOUND',
+      expectedGot('the tool of a call as its name', misnamed, 'Give { id, name, input }.'),
+    );
+  const misnomer = misnomerIn(call, 'input');
   if (misnomer !== undefined)
     throw new ToolError(
       'INVALID_INPUT',
@@ -98,4 +137,9 @@ export function assertCall(call: object | null | undefined): void {
         'Give { id, name, input }, with input as an object and not as text.',
       ),
     );
+}
+
+function misnomerIn(call: object, field: keyof typeof MISNOMERS): string | undefined {
+  if (field in call) return undefined;
+  return MISNOMERS[field].find((misnomer) => Object.hasOwn(call, misnomer));
 }

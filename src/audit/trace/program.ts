@@ -104,19 +104,17 @@ export class Program {
   ) {}
 
   static async open(root: string): Promise<Program> {
-    const [parsing, resolving] = await Promise.allSettled([
-      import('oxc-parser'),
-      import('oxc-resolver'),
+    // Each import is caught right behind it: bundlers then go on without packages that are not installed.
+    const failures = new Map<string, unknown>();
+    const missing = (name: string) => (cause: unknown) => void failures.set(name, cause);
+    const [parsing, resolving] = await Promise.all([
+      import('oxc-parser').catch(missing('oxc-parser')),
+      import('oxc-resolver').catch(missing('oxc-resolver')),
     ]);
-    if (parsing.status === 'rejected' || resolving.status === 'rejected') {
-      const missing = [
-        ...(parsing.status === 'rejected' ? ['oxc-parser'] : []),
-        ...(resolving.status === 'rejected' ? ['oxc-resolver'] : []),
-      ].join(' ');
-      return missingPackage(missing)(parsing.status === 'rejected' ? parsing.reason : undefined);
-    }
-    const { parseSync } = parsing.value;
-    const { ResolverFactory } = resolving.value;
+    if (parsing === undefined || resolving === undefined)
+      return missingPackage([...failures.keys()].join(' '))([...failures.values()][0]);
+    const { parseSync } = parsing;
+    const { ResolverFactory } = resolving;
     const factory = new ResolverFactory({
       conditionNames: ['node', 'import', 'require', 'default'],
       extensions: EXTENSIONS,
