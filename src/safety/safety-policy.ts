@@ -52,8 +52,11 @@ export interface SafetyPolicyOptions {
 }
 
 interface FlowOptions {
+  /** The verdict on a call that sends outside after untrusted and private content was read. @default 'confirm' */
   readonly leak?: FlowVerdict | undefined;
+  /** The verdict on a write that a rule or grant would allow after untrusted content was read. @default 'off' */
   readonly influenced?: FlowVerdict | undefined;
+  /** Assumes the worst of every tool that declares no flows. @default only where its effects name the network */
   readonly undeclared?: 'strict' | undefined;
 }
 type FlowVerdict = 'confirm' | 'deny' | 'off';

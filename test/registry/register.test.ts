@@ -88,9 +88,7 @@ describe('ToolMetadataRegistry', () => {
     (_, make) => {
       const registry = registryOf({ name: 'a' });
       const state = stateOf(registry);
-      const error = refusal(() =>
-        registry.registerAll([sample({ name: 'b' }), make()]),
-      );
+      const error = refusal(() => registry.registerAll([sample({ name: 'b' }), make()]));
       expect(error).toMatchObject({
         code: 'INVALID_ARGUMENT',
         details: { requiredArguments: 1, tools: ['orders'] },
