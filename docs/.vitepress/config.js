@@ -6,7 +6,8 @@ import { referenceSidebars } from './reference-sidebar.js';
 const DOCS = join(import.meta.dirname, '..');
 const ROOT = join(DOCS, '..');
 const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-const REPOSITORY = repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
+/** The repository's address; a package that nobody has published yet has none. */
+const REPOSITORY = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
 /** The guides in the order in which a user needs them; the titles are those of the sidebar. */
 const GUIDES = {
@@ -76,6 +77,7 @@ function linksAsOnGitHub(md) {
         continue;
       }
       if (existsSync(join(DOCS, target, 'README.md')) || target === 'reference') token.attrSet('href', linkTo(`${target}/index.md`));
+      else if (existsSync(join(DOCS, target)) && REPOSITORY === undefined) token.attrSet('href', '#');
       else if (existsSync(join(DOCS, target))) token.attrSet('href', `${REPOSITORY}/${/\.\w+$/.test(target) ? 'blob' : 'tree'}/main/${join('docs', target)}${anchor === undefined ? '' : `#${anchor}`}`);
       else throw new Error(`Expected links to files that are there, got ${path} in ${relative(ROOT, env.path)}.`);
     }
@@ -122,7 +124,7 @@ export default defineConfig({
       { text: 'API', link: '/reference/' },
     ].filter(({ link }) => isThere(`${link.slice(1)}${link.endsWith('/') ? 'index' : ''}.md`)),
     sidebar: { ...referenceSidebars(), '/decisions/': [...sidebar.slice(-1), { text: 'Decisions', items: decisions() }], '/': sidebar },
-    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    socialLinks: REPOSITORY === undefined ? [] : [{ icon: 'github', link: REPOSITORY }],
     outline: { level: [2, 3] },
     docFooter: { prev: false, next: false },
   },
