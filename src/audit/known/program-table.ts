@@ -1,6 +1,6 @@
 import { wordsIn } from './known-value.js';
 
-/** What the documentation of a program says of its subcommands: lists of them with commas, `*` for all others, `(none)` for the program alone. */
+/** Subcommands as the documentation of each program describes them: lists of them with commas, `*` for all others, `(none)` for the program alone. */
 export interface Program {
   readonly reads?: string;
   /** Those that only add. */

@@ -223,7 +223,7 @@ function gitEffect(
   }
 }
 
-/** What curl does, by its method, its data and where it saves the answer. */
+/** Returns the effect of curl, by its method, its data and where it saves the answer. */
 function curlEffects(args: readonly (string | undefined)[]): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');
   if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];

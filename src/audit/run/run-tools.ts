@@ -176,7 +176,7 @@ function inputsOf(
 /** What was seen of two calls in one process. */
 interface Phase {
   readonly answers: readonly RunAnswer[];
-  /** What had changed after the first call, and after both. */
+  /** Changes after the first call, and after both. */
   readonly first: readonly Change[];
   readonly both: readonly Change[];
   readonly records: readonly Seen[];

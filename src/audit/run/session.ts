@@ -321,7 +321,7 @@ async function openServer(
   return { entries: discovery.definitions().map(entryOf), call, close };
 }
 
-/** What a preload alone does not hold; told with every audit that runs tools. */
+/** Limits of a preload without a sandbox, reported with every audit that runs tools. */
 export const GAPS_OF_A_PRELOAD: readonly string[] = [
   'native addons, where Node’s permission model is off: they call the operating system past the recorder',
   'reading: files of the user can be read, and are not copied',

@@ -18,7 +18,7 @@ import {
 export const isHook = (key: string | undefined): boolean =>
   key !== undefined && /^(?:toString|valueOf|toJSON|then|next|@@\w+)$/u.test(key);
 
-/** How classes and objects read the expressions in them. */
+/** Reads the expressions in classes and objects. */
 interface Reader {
   evaluate(node: Node, scope: Scope, named?: string): Value;
   key(node: Node, scope: Scope): string | undefined;

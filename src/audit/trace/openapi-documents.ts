@@ -4,7 +4,7 @@ import type { Effect } from '../effect.js';
 import { httpEffects } from '../known/http.js';
 import { codeFiles, type Program } from './program.js';
 
-/** What one operation of an OpenAPI document does, and where it stands. */
+/** The effect of one operation of an OpenAPI document, and its place. */
 interface Operation {
   readonly at: string;
   readonly effects: readonly Effect[];
