@@ -95,11 +95,13 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .sort(([a], [b]) => compareText(a, b))
-      .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`);
-    return `{${members.join(',')}}`;
+    let members = '';
+    for (const key of Object.keys(value).sort()) {
+      const item = (value as Readonly<Record<string, unknown>>)[key];
+      if (item === undefined) continue;
+      members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(item)}`;
+    }
+    return `{${members}}`;
   }
   return JSON.stringify(value) ?? 'null';
 }

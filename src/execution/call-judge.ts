@@ -152,10 +152,8 @@ export class CallJudge {
 
 /** Returns what a policy is told of the caller. */
 function contextOf(options: ExecuteOptions, flow: Flow | undefined): CallContext {
-  const { policy, signal } = options;
-  if (flow === undefined && policy === undefined && signal === undefined) return options;
-  const { policy: _, signal: __, ...context } = options;
-  return flow === undefined ? context : { ...context, flow };
+  const { principal, scopes, flags, persona, conversationId, mode } = options;
+  return { principal, scopes, flags, persona, conversationId, mode, flow } as CallContext;
 }
 
 function accepted(

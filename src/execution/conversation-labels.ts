@@ -38,21 +38,24 @@ export class ConversationLabels {
   async of(conversationId: string): Promise<Flow> {
     if (typeof conversationId !== 'string' || conversationId === '')
       throw invalidArgument('the id of a conversation', conversationId);
-    const unwritten = this.#unwritten.get(conversationId);
-    if (unwritten === undefined) return readFlow(await this.#store.get(keyOf(conversationId)));
-    const flow = await this.#change(conversationId, (now) => ({ ...unwritten, ...now }));
-    this.#unwritten.delete(conversationId);
-    return flow;
+    return this.#read(conversationId);
   }
 
   /** Returns what was read in a conversation, and everything where that cannot be told. */
-  async assumed(conversationId: string): Promise<Flow> {
-    try {
-      return await this.of(conversationId);
-    } catch (error) {
+  assumed(conversationId: string): Promise<Flow> {
+    return this.#read(conversationId).catch((error: unknown) => {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
       return everything('the state store cannot be reached');
-    }
+    });
+  }
+
+  #read(conversationId: string): Promise<Flow> {
+    const unwritten = this.#unwritten.get(conversationId);
+    if (unwritten === undefined) return this.#store.get(keyOf(conversationId)).then(readFlow);
+    return this.#change(conversationId, (now) => ({ ...unwritten, ...now })).then((flow) => {
+      this.#unwritten.delete(conversationId);
+      return flow;
+    });
   }
 
   /** Adds labels that a program gives. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
@@ -66,7 +69,7 @@ export class ConversationLabels {
   async add(conversationId: string, added: Flow): Promise<void> {
     if (Object.keys(added).length === 0) return;
     try {
-      await this.of(conversationId); // What could not be written before comes first.
+      await this.#read(conversationId); // What could not be written before comes first.
       await this.#change(conversationId, (now) => ({ ...added, ...now }));
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -89,9 +92,9 @@ export class ConversationLabels {
       }
       return undefined;
     }
-    const isStrict = [this.#frame.policy, policy].some(
-      (each) => each?.flows?.undeclared === 'strict',
-    );
+    const { flows } = this.#frame.policy;
+    const isStrict = flows?.undeclared === 'strict' || policy?.flows?.undeclared === 'strict';
+    if (entry.reads.length === 0 && !isStrict) return undefined;
     const at = this.#frame.clock.now();
     const known = (label: FlowLabel) => {
       const cause = flow[label];

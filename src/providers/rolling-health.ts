@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import {
-  anObject,
-  checkOptions,
-  once,
-  text,
-  wholeBetween,
-  type FieldsOf,
-} from '../core/options.js';
+import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { anObject, checkOptions, once, wholeBetween, type FieldsOf } from '../core/options.js';
+import { describeValue } from '../core/plain-data.js';
 
 /** One call that ended, as it is recorded. */
 export interface HealthRecord {
@@ -74,31 +70,15 @@ export interface HealthLog {
 
 /** The calls under one name. */
 export interface HealthCalls {
-  readonly total: number;
-  readonly success: number;
+  total: number;
+  success: number;
   /** The last of them, the oldest first. */
-  readonly samples: readonly Sample[];
+  readonly samples: Sample[];
   /** The provider of the last successful call, and when it answered. */
-  readonly provider: readonly [name: string, at: number] | null;
+  provider: readonly [name: string, at: number] | null;
 }
 
-const NO_CALLS: HealthCalls = Object.freeze({
-  total: 0,
-  success: 0,
-  samples: Object.freeze([]),
-  provider: null,
-});
-
-const recordSchema = once(() =>
-  z.strictObject({
-    kind: z.enum(['tool', 'provider', 'job']),
-    name: text(),
-    success: z.boolean(),
-    latencyMs: z.number().min(0),
-    provider: text().optional(),
-    abandoned: z.boolean().optional(),
-  } satisfies FieldsOf<HealthRecord>),
-);
+const noCalls = (): HealthCalls => ({ total: 0, success: 0, samples: [], provider: null });
 
 /** The options of every log. */
 export const healthFields = () => ({
@@ -137,27 +117,26 @@ export class RollingHealth implements HealthLog {
     this.#options = checkOptions(optionsSchema, options, 'options of RollingHealth');
   }
 
-  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a wrong record, such as a latency that is no number. */
-  record(record: HealthRecord): void {
-    checkOptions(recordSchema, record ?? null, 'fields of the record');
-    const { kind, name, success, latencyMs, provider, abandoned } = record;
+  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a latency that is no number of milliseconds from 0. */
+  record({ kind, name, success, latencyMs, provider, abandoned }: HealthRecord): void {
+    if (typeof latencyMs !== 'number' || !(latencyMs >= 0))
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        expectedGot('latencyMs in milliseconds, 0 or more', describeValue(latencyMs)),
+      );
     const { size, maxKeys, clock } = this.#options;
     const at = clock.now();
     const key = healthKey(kind, name);
-    const before = this.own.get(key) ?? NO_CALLS;
-    const sample = Object.freeze({
-      success,
-      latencyMs,
-      at,
-      ...(abandoned === true && { abandoned }),
-    });
-    this.own.delete(key);
-    this.own.set(key, {
-      total: before.total + 1,
-      success: before.success + (success ? 1 : 0),
-      samples: [...before.samples, sample].slice(-size),
-      provider: success && provider !== undefined ? [provider, at] : before.provider,
-    });
+    const calls = this.own.get(key) ?? noCalls();
+    calls.total++;
+    if (success) calls.success++;
+    if (success && provider !== undefined) calls.provider = [provider, at];
+    calls.samples.push(
+      Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) }),
+    );
+    if (calls.samples.length > size) calls.samples.shift();
+    this.own.delete(key); // The names that were recorded last come last.
+    this.own.set(key, calls);
     if (this.own.size > maxKeys) this.own.delete(this.own.keys().next().value!);
   }
 
@@ -193,7 +172,7 @@ export class RollingHealth implements HealthLog {
   }
 
   protected calls(key: string): HealthCalls {
-    return this.own.get(key) ?? NO_CALLS;
+    return this.own.get(key) ?? noCalls();
   }
 }
 

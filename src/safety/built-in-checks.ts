@@ -3,7 +3,7 @@ import { DANGER_LEVELS, dangerRank, isDangerous, isWriting } from '../core/enum-
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
-import { type CallContext, POLICY_MODES, type PolicyMode } from './calls.js';
+import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
@@ -204,31 +204,22 @@ export function ignoreRejection<T>(value: T): T {
   return value;
 }
 
-const isText = (value: unknown) => typeof value === 'string';
-const TEXT = ['a string', isText] as const;
+const isText = (value: unknown) => value === undefined || typeof value === 'string';
 /** Scopes given as one text would contain the scopes that are parts of it. */
-const TEXTS = [
-  'a list of strings',
-  (value: unknown) => Array.isArray(value) && value.every(isText),
-] as const;
-const FIELDS = Object.entries({
-  principal: TEXT,
-  persona: TEXT,
-  conversationId: TEXT,
-  scopes: TEXTS,
-  flags: TEXTS,
-  mode: [
-    `one of ${POLICY_MODES.join(', ')}`,
-    (value: unknown) => POLICY_MODES.includes(value as PolicyMode),
-  ] as const,
-}) as [keyof CallContext, readonly [string, (value: unknown) => boolean]][];
+const areTexts = (value: unknown) =>
+  value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 
 /** Returns what is wrong with a context; `undefined` when nothing is. */
 export function wrongContext(context: CallContext): string | undefined {
-  for (const [field, [what, fits]] of FIELDS) {
-    const value = context[field];
-    if (value !== undefined && !fits(value))
-      return expectedGot(`the context's ${field} as ${what}`, describeValue(value));
-  }
-  return undefined;
+  const { principal, persona, conversationId, scopes, flags, mode } = context;
+  const wrong = (field: keyof CallContext, what: string) =>
+    expectedGot(`the context's ${field} as ${what}`, describeValue(context[field]));
+  if (!isText(principal)) return wrong('principal', 'a string');
+  if (!isText(persona)) return wrong('persona', 'a string');
+  if (!isText(conversationId)) return wrong('conversationId', 'a string');
+  if (!areTexts(scopes)) return wrong('scopes', 'a list of strings');
+  if (!areTexts(flags)) return wrong('flags', 'a list of strings');
+  return mode === undefined || POLICY_MODES.includes(mode)
+    ? undefined
+    : wrong('mode', `one of ${POLICY_MODES.join(', ')}`);
 }

@@ -205,7 +205,7 @@ describe('a policy of the call', () => {
     const asked: unknown[] = [];
     const policy: Policy = {
       decide: ({ input }, context) => (
-        asked.push([input, Object.keys(context)]),
+        asked.push([input, { ...context }]),
         { verdict, reason: `own ${verdict}`, rule: 'own', danger: 'low' }
       ),
     };
@@ -225,7 +225,7 @@ describe('a policy of the call', () => {
       const { policy, asked } = deciding(own);
       expect((await executor.execute(call, { policy, principal: 'ada' })).status).toBe(status);
       expect(counts.decisions).toBe(1);
-      expect(asked).toEqual([[{ key: 'a' }, ['principal']]]);
+      expect(asked).toEqual([[{ key: 'a' }, { principal: 'ada' }]]);
       expect((await executor.dryRun([call], { policy }))[0]!.decision.verdict).toBe(
         { ok: 'allow', approval_required: 'confirm', denied: 'deny' }[status],
       );
