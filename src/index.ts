@@ -77,7 +77,7 @@ export type {
   ToolCall,
   ToolOutcome,
 } from './safety/calls.js';
-export { Approvals, type Approval } from './safety/approvals.js';
+export type { Approval } from './safety/approvals.js';
 export type { Grant } from './safety/grants.js';
 export type { Preview } from './core/preview.js';
 export type { Flow } from './core/flow.js';

@@ -34,7 +34,6 @@ import {
   MemoryStateStore,
   RedisStateStore,
 } from '../src/state.js';
-import { Approvals } from '../src/safety/approvals.js';
 
 const registry = new ToolMetadataRegistry();
 const store = new MemoryStateStore();
@@ -60,7 +59,6 @@ const TAKERS: readonly (readonly [
     'principals',
     5,
   ],
-  ['Approvals', (options) => new Approvals(options), {}, 'ttlMs', 0],
   ['selectTools', (options) => selectTools(registry, options), { text: 'x' }, 'maxTools', -1],
   [
     'createToolSearchTool',

@@ -98,10 +98,9 @@ export function canonicalJson(value: unknown): string {
     let members = '';
     for (const key of Object.keys(value).sort()) {
       const item = (value as Readonly<Record<string, unknown>>)[key];
-      if (item === undefined) continue;
-      members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(item)}`;
+      if (item !== undefined) members += `,${JSON.stringify(key)}:${canonicalJson(item)}`;
     }
-    return `{${members}}`;
+    return `{${members.slice(1)}}`;
   }
   return JSON.stringify(value) ?? 'null';
 }

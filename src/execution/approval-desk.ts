@@ -154,7 +154,7 @@ export class ApprovalDesk {
 
   async redeem(run: RunningCall, approval: Approval): Promise<void> {
     const { approvals } = this.#pending;
-    await this.#orTellRefused(run, approval, () => approvals.redeem(approval, run.options.signal));
+    await this.#orTellRefused(run, approval, () => approvals.redeem(approval));
     run.tell({ type: 'approval', state: 'redeemed', pendingId: approval.pendingId });
   }
 

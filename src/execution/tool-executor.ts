@@ -127,7 +127,7 @@ export class ToolExecutor {
     const listeners = new Listeners<ToolEvent>();
     const frame = (this.#frame = { ...checked, store, policy, health: this.health, listeners });
     const state = (this.#state = store ?? new MemoryStateStore({ clock }));
-    this.pendingCalls = new PendingCalls({ store: state, clock, ttlMs, key });
+    this.pendingCalls = new PendingCalls({ store: state, ttlMs, key });
     this.#grants = new Grants(state, new Signer(key));
     this.#desk = new ApprovalDesk(frame, this.pendingCalls, this.#grants);
     this.metrics = Object.freeze({ approvals: this.#desk.metrics });

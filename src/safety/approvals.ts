@@ -1,16 +1,6 @@
-import { randomBytes, randomUUID } from '../core/crypto.js';
-import { z } from 'zod';
-import { pauseFor, systemClock, type Clock } from '../core/clock.js';
-import { isToolError, ToolError } from '../core/errors.js';
-import {
-  checkOptions,
-  clock as clockField,
-  milliseconds,
-  once,
-  secret,
-  withMethods,
-  type FieldsOf,
-} from '../core/options.js';
+import { randomUUID } from '../core/crypto.js';
+import { ToolError } from '../core/errors.js';
+import { secret } from '../core/options.js';
 import {
   cloneFrozen,
   describeValue,
@@ -18,8 +8,6 @@ import {
   isPlainObject,
   type Json,
 } from '../core/plain-data.js';
-import { RecentMap } from '../core/recent-map.js';
-import { MemoryStateStore } from '../state/memory-state-store.js';
 import { isRestarted } from '../state/state-arguments.js';
 import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
@@ -36,24 +24,13 @@ export const approvalKey = () =>
   );
 
 export interface ApprovalsOptions {
-  /** The store of all processes that ask, answer and run; its clock ends approvals. @default a store of this process */
-  readonly store?: StateStore;
-  /** A key of at least 32 bytes, the same in all those processes. @default random, for this process alone */
-  readonly key?: Uint8Array;
+  /** The store of all processes that ask, answer and run; its clock ends approvals. */
+  readonly store: StateStore;
+  /** A key of at least 32 bytes, the same in all those processes. */
+  readonly key: Uint8Array;
   /** Milliseconds after the question in which an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
   readonly ttlMs?: number;
-  /** Measures how long an answer of the store is waited for. @default the system's */
-  readonly clock?: Clock;
 }
-
-const optionsSchema = once(() =>
-  z.strictObject({
-    store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
-    key: approvalKey().optional(),
-    ttlMs: milliseconds().default(600_000),
-    clock: clockField().default(systemClock),
-  } satisfies FieldsOf<ApprovalsOptions>),
-);
 
 /** A user's approval of one call. It can be sent; it is good for exactly what was approved, once. */
 export interface Approval {
@@ -88,12 +65,6 @@ export interface ApprovedCall {
 export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';
 
-/** Milliseconds for which an unanswered redemption is looked into, and between two looks. */
-const RESOLVE_MS = 2_000;
-const RESOLVE_EVERY_MS = 50;
-/** The approvals that this process used last, by pending id: a store that is trusted may have come back older. */
-const redeemed = new RecentMap<string, true>(100_000);
-
 /**
  * Keeps track of calls that need approval, and of the approvals.
  *
@@ -106,20 +77,11 @@ export class Approvals {
   readonly #store: StateStore;
   readonly #signer: Signer;
   readonly #ttlMs: number;
-  readonly #clock: Clock;
 
-  /** @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. */
-  constructor(options: ApprovalsOptions = {}) {
-    const {
-      clock,
-      store = new MemoryStateStore({ clock }),
-      key = randomBytes(SHORTEST_KEY),
-      ttlMs,
-    } = checkOptions(optionsSchema, options, 'options of approvals');
+  constructor({ store, key, ttlMs = 600_000 }: ApprovalsOptions) {
     this.#store = store;
     this.#signer = new Signer(key);
     this.#ttlMs = ttlMs;
-    this.#clock = clock;
   }
 
   /**
@@ -236,31 +198,13 @@ export class Approvals {
   /**
    * Uses an approval up. Of many attempts, in any number of processes, at most one succeeds.
    *
-   * The store is asked for the fate of an attempt that it did not answer, for about two seconds, or until the signal fires.
-   *
    * @throws ToolError `INVALID_APPROVAL` when it is changed, used, expired or unknown to the store, or the store was restarted
    * since; `STATE_UNAVAILABLE`, after which it may be used up unless `details.sent` is `false`.
    */
-  async redeem(approval: Approval, signal?: AbortSignal): Promise<void> {
-    const genuine = this.#genuineApproval(approval);
-    const { pendingId } = genuine;
-    if (redeemed.has(pendingId)) throw used(pendingId);
-    const mark = `redeemed:${randomUUID()}`;
-    const deadline = this.#clock.elapsed() + RESOLVE_MS;
-    for (let mayBeOurs = false; ; await pauseFor(RESOLVE_EVERY_MS, this.#clock, signal)) {
-      try {
-        if (await this.#move(pendingId, genuine, 'granted', mark)) break;
-        if (mayBeOurs && (await this.#store.get(storeKey(pendingId))) === mark) break;
-        throw used(pendingId);
-      } catch (error) {
-        if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
-        mayBeOurs ||= error.details['sent'] !== false;
-        if (!mayBeOurs) throw error;
-        if (this.#clock.elapsed() >= deadline || signal?.aborted === true)
-          throw unanswered(pendingId, error);
-      }
-    }
-    redeemed.set(pendingId, true);
+  async redeem(approval: Approval): Promise<void> {
+    const { pendingId, storeIdentity } = this.#genuineApproval(approval);
+    if (!(await this.#move(pendingId, { storeIdentity }, 'granted', 'redeemed')))
+      throw used(pendingId);
   }
 
   /**
@@ -269,8 +213,7 @@ export class Approvals {
    * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
-    if (redeemed.has(pendingId) || (await this.#store.get(storeKey(pendingId))) !== 'granted')
-      throw used(pendingId);
+    if ((await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
   }
 
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
@@ -410,13 +353,5 @@ function used(pendingId: string): ToolError {
     'an approval that is not used yet',
     'one that is used, expired or unknown to the state store. Ask again',
     pendingId,
-  );
-}
-
-function unanswered(pendingId: string, cause: ToolError): ToolError {
-  return new ToolError(
-    'STATE_UNAVAILABLE',
-    'Expected the state store to tell whether an approval was used up, got no answer. It may be used up: ask again.',
-    { details: { pendingId }, cause },
   );
 }

@@ -32,8 +32,7 @@ export class PendingCalls {
   readonly #store: StateStore;
   readonly #signer: Signer;
 
-  /** @throws ToolError `INVALID_ARGUMENT` for wrong options. */
-  constructor(options: ApprovalsOptions & Required<Pick<ApprovalsOptions, 'store' | 'key'>>) {
+  constructor(options: ApprovalsOptions) {
     this.approvals = new Approvals(options);
     this.#store = options.store;
     this.#signer = new Signer(options.key);

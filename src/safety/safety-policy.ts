@@ -2,10 +2,9 @@ import { environment } from '../core/crypto.js';
 import { z } from 'zod';
 import { CostTier, DangerLevel } from '../core/enums.js';
 import { costRank, dangerRank, isDangerous, isWriting } from '../core/enum-order.js';
-import { invalidArgument, suggestNames } from '../core/issues.js';
+import { suggestNames } from '../core/issues.js';
 import { anObject, checkOptions, once, withMethods } from '../core/options.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { Flow } from '../core/flow.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { type Touches, touchesOf } from '../tool/touches.js';
 import {
@@ -14,7 +13,7 @@ import {
   refusedByCheck,
   wrongContext,
 } from './built-in-checks.js';
-import { chainOf, readBy, sendsOutside } from './call-flow.js';
+import { chainOf, sendsOutside } from './call-flow.js';
 import {
   type CallContext,
   type Decision,
@@ -151,30 +150,6 @@ export class SafetyPolicy implements Policy {
         danger: DangerLevel.CRITICAL,
       });
     }
-  }
-
-  /**
-   * Returns what would be decided for each of some calls, made one after the other; nothing is run, asked or recorded.
-   *
-   * @throws ToolError `INVALID_ARGUMENT` when the calls are no list.
-   */
-  dryRun(calls: readonly ToolCall[], context: CallContext = {}): readonly Decision[] {
-    if (!Array.isArray(calls))
-      throw invalidArgument('a list of calls', calls, 'decide takes a single one.');
-    let flow = context.flow ?? {};
-    return Object.freeze(
-      calls.map((call: ToolCall) => {
-        const decision = this.decide(call, { ...context, flow });
-        if (decision.verdict !== 'deny') flow = this.#flowAfter(flow, call);
-        return decision;
-      }),
-    );
-  }
-
-  #flowAfter(flow: Flow, call: ToolCall): Flow {
-    const entry = this.#registry.get(call.name);
-    const isStrict = this.flows.undeclared === 'strict';
-    return entry === undefined ? flow : { ...flow, ...readBy(entry, call, flow, { isStrict }) };
   }
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {

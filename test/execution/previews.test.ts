@@ -1,7 +1,7 @@
+import { Approvals } from '../../src/safety/approvals.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  Approvals,
   defineTool,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -204,7 +204,7 @@ describe('a preview', () => {
   });
 
   it('is no part of approvals from outside that leave it out', async () => {
-    const approvals = new Approvals();
+    const approvals = new Approvals({ store: new MemoryStateStore(), key: new Uint8Array(32) });
     const call = {
       callId: 'c',
       toolName: 'put',

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { SafetyPolicy } from '../../src/safety/safety-policy.js';
-import { refusal } from '../tool/sample-tools.js';
 import { policyOver } from './policies.js';
 
 const THROWING = new Proxy(
@@ -141,31 +139,5 @@ describe('a hostile frame', () => {
         { verdict: 'deny', rule: 'invalid-context' },
       ]);
     }
-  });
-});
-
-describe('a dry run', () => {
-  const calls = [
-    { id: '1', name: 'read', input: {} },
-    { id: '2', name: 'write', input: {} },
-    { id: '3', name: 'nothing' },
-  ];
-
-  it('decides over each call and changes nothing', () => {
-    const before = structuredClone(calls);
-    const answers = policy.dryRun(calls);
-    expect(answers.map(({ verdict }) => verdict)).toEqual(['allow', 'confirm', 'deny']);
-    expect(policy.dryRun(calls)).toEqual(answers);
-    expect(calls).toEqual(before);
-    expect(Object.isFrozen(answers)).toBe(true);
-  });
-
-  it('of what is no list is refused', () => {
-    for (const wrong of [undefined, null, calls[0], 'read', { length: 1 }])
-      expect(
-        refusal(() =>
-          (policy as { dryRun: (calls: unknown) => unknown } & SafetyPolicy).dryRun(wrong),
-        ).code,
-      ).toBe('INVALID_ARGUMENT');
   });
 });

@@ -1,5 +1,5 @@
 // A library that exports what our functions return: its declarations have to name every type, or write it out.
-import { Approvals, createToolSearchTool, defaultRegistry, defineTool, fail, lintTools, ok, planExecution, SafetyPolicy, selectTools, tool, ToolExecutor, toolsFromJson, toolToJson } from 'tooldex';
+import { createToolSearchTool, defaultRegistry, defineTool, fail, lintTools, ok, planExecution, SafetyPolicy, selectTools, tool, ToolExecutor, toolsFromJson, toolToJson } from 'tooldex';
 import { z } from 'zod';
 
 export const add = defineTool({ name: 'add', description: 'Adds two numbers', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b });
@@ -34,6 +34,5 @@ export const executor = new ToolExecutor({ registry: defaultRegistry });
 export const outcome = await executor.execute({ id: '1', name: 'add', input: {} });
 export const outcomes = await executor.executeAll([{ id: '1', name: 'add', input: {} }]);
 export const dry = executor.dryRun([{ id: '1', name: 'add', input: {} }]);
-export const approvals = new Approvals();
 export const result = ok(1);
 export const failure = fail('no');
