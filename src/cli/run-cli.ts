@@ -5,7 +5,8 @@ import { expectedGot } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
-import { paint, placeText, type Dialog, type Terminal } from './terminal/terminal.js';
+import { amountOf } from './terminal/table.js';
+import { paint, placeText, plainLine, type Dialog, type Terminal } from './terminal/terminal.js';
 
 /** The codes of errors about what was given on the command line. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
@@ -113,7 +114,7 @@ export async function runCli(
     terminal,
     cwd,
     importOptions,
-    onTools: (command, examples, run, { showsProblems = false } = {}) =>
+    onTools: (command, examples, run, { showsProblems = false, looks = false } = {}) =>
       withExamples(command, examples).action(async () => {
         const options = command.optsWithGlobals<CommandOptions>();
         const { existingFolder, loadRegistry } = await import('./load/load-registry.js');
@@ -129,7 +130,7 @@ export async function runCli(
                   trustAutoApprove,
                 );
         const loaded = await loadRegistry(
-          { patterns, manifests, mcp, persona },
+          { patterns, manifests, mcp, persona, everyone: looks },
           rootOf(options, cwd, existingFolder),
           importOptions,
         );
@@ -148,6 +149,15 @@ export async function runCli(
             );
             return;
           }
+          const { tools: left = 0, personas = [] } = loaded.leftOut ?? {};
+          if (left > 0)
+            terminal.err(
+              paint(
+                terminal,
+                'dim',
+                `left out: ${amountOf(left, 'tool')} of ${plainLine(personas.join(', ')) || 'no persona'} (--persona names one)`,
+              ),
+            );
           const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
           exitCode =
             code === EXIT.ok && problems.length > 0 && !showsProblems ? EXIT.findings : code;

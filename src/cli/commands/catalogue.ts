@@ -20,46 +20,67 @@ export const CATALOGUE_COMMANDS: CommandFamily = {
       addFilterOptions(command),
       ['list', 'list --category git --access readonly', 'list --danger high,critical --json'],
       (loaded, options) => list(terminal, loaded, filterOf(options), options.json === true),
+      { looks: true },
     ),
   show: (command, { terminal, onTools }) =>
-    onTools(command, ['show git_diff', 'show read_file --json'], (loaded, { json }, [name]) =>
-      show(terminal, loaded, name!, json === true),
+    onTools(
+      command,
+      ['show git_diff', 'show read_file --json'],
+      (loaded, { json }, [name]) => show(terminal, loaded, name!, json === true),
+      { looks: true },
     ),
   stats: (command, { terminal, onTools }) =>
-    onTools(command, ['stats', 'stats --tools "tools/**/*.ts" --json'], (loaded, { json }) =>
-      stats(terminal, loaded, json === true),
+    onTools(
+      command,
+      ['stats', 'stats --tools "tools/**/*.ts" --json'],
+      (loaded, { json }) => stats(terminal, loaded, json === true),
+      { looks: true },
     ),
 };
 
 /** Prints the tools that pass a filter, one a line. */
 export function list(
   terminal: Terminal,
-  { registry, leftOut, warnings = 0 }: LoadedRegistry,
+  { registry, owned, warnings = 0 }: LoadedRegistry,
   filter: ToolFilter,
   json: boolean,
 ): void {
   const entries = registry.filter(filter);
-  if (json) return terminal.out(JSON.stringify(entries.map(entryToJson), null, 2));
+  if (json)
+    return terminal.out(
+      JSON.stringify(
+        entries.map((entry) => ({ ...entryToJson(entry), ...owned?.get(entry.name) })),
+        null,
+        2,
+      ),
+    );
   terminal.out(
     table(terminal, entries, [
       ...AXIS_COLUMNS,
+      ...personaColumn<ToolEntry>(owned, ({ name }) => name),
       { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' },
     ]),
   );
   const inferred = entries.some((entry) => entry.inferred.length > 0)
     ? '; * inferred, not declared'
     : '';
-  const others =
-    leftOut === undefined || leftOut.tools === 0
-      ? ''
-      : `; ${leftOut.tools} more for ${plainLine(leftOut.personas.join(', ')) || 'no persona'}${leftOut.personas.length > 0 ? ' (--persona)' : ''}`;
   terminal.out(
     paint(
       terminal,
       'dim',
-      `\n${entries.length} of ${registry.size} tools${inferred}${others}${warnings === 0 ? '' : `; ${amountOf(warnings, 'warning')}, which tooldex validate shows`}`,
+      `\n${entries.length} of ${registry.size} tools${inferred}${warnings === 0 ? '' : `; ${amountOf(warnings, 'warning')}, which tooldex validate shows`}`,
     ),
   );
+}
+
+/** A column with the persona of each tool; none where no tool has one. */
+export function personaColumn<Row>(
+  owned: LoadedRegistry['owned'],
+  nameOf: (row: Row) => string,
+): Parameters<typeof table<Row>>[2] {
+  return owned === undefined || owned.size === 0
+    ? []
+    : [{ title: 'PERSONA', value: (row) => owned.get(nameOf(row))?.persona ?? '–' }];
 }
 
 const FACT_MARGIN = 18;
@@ -68,14 +89,15 @@ const FIRST_CONFLICTS = 5;
 /** Prints everything known of one tool. @throws ToolError `TOOL_NOT_FOUND` */
 export function show(
   terminal: Terminal,
-  { registry, fileOf }: LoadedRegistry,
+  { registry, fileOf, owned }: LoadedRegistry,
   name: string,
   json: boolean,
 ): void {
   const entry = registry.require(name);
-  if (json) return terminal.out(JSON.stringify(entryToJson(entry), null, 2));
+  const own = owned?.get(entry.name);
+  if (json) return terminal.out(JSON.stringify({ ...entryToJson(entry), ...own }, null, 2));
   terminal.out(
-    `${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}`,
+    `${paint(terminal, 'bold', entry.name)}${entry.version === undefined ? '' : ` ${entry.version}`}${own === undefined ? '' : `  of ${plainLine(own.persona)}`}`,
   );
   terminal.out(`${wrapWords(plainLine(entry.description), terminal.columns).join('\n')}\n`);
   for (const [label, words] of factsOf(entry, fileOf.get(entry.name), [

@@ -8,8 +8,15 @@ import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { lintTools, type LintFinding } from '../../registry/lint/lint-tools.js';
+import {
+  lintEach,
+  lintTools,
+  withSeverities,
+  type LintFinding,
+  type LintRules,
+} from '../../registry/lint/lint-tools.js';
 import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
+import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../../tool/tool-definition.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { fixManifest, linesToAdd } from '../load/fix-manifest.js';
@@ -57,7 +64,7 @@ export const CHECK_COMMANDS: CommandFamily = {
         'lint --manifests ./manifests --fix --dry-run',
       ],
       (loaded, options) => lint(terminal, cwd, loaded, options),
-      { showsProblems: true },
+      { showsProblems: true, looks: true },
     ),
   validate: (command, { terminal, cwd, alone }) =>
     alone(
@@ -85,12 +92,12 @@ async function lint(
   const rules = await lintRulesFor(cwd, options['rule'] as readonly string[] | undefined);
   const fixed =
     options['fix'] === true
-      ? await fix(terminal, cwd, loaded, options, lintTools(loaded.registry, { rules }))
+      ? await fix(terminal, cwd, loaded, options, lintLoaded(loaded, rules))
       : undefined;
   for (const line of fixed?.told ?? []) terminal[format === 'table' ? 'out' : 'err'](line);
   // What was written is judged as the next run will load it.
-  const { registry, problems, fileOf } =
-    (fixed?.wrote === true ? await loaded.again?.() : undefined) ?? loaded;
+  const now = (fixed?.wrote === true ? await loaded.again?.() : undefined) ?? loaded;
+  const { registry, problems, fileOf, owned } = now;
   const unloaded = problems.map(({ file, line = null, column = null, reason }): Located => ({
     rule: 'load-error',
     severity: 'error',
@@ -100,7 +107,7 @@ async function lint(
     line,
     column,
   }));
-  const found = lintTools(registry, { rules });
+  const found = lintLoaded(now, rules);
   const lines = await linesOf(
     new Set(found.flatMap(({ toolName }) => fileOf.get(toolName) ?? [])),
     cwd,
@@ -111,7 +118,7 @@ async function lint(
     return {
       ...finding,
       file,
-      line: lines.get(`${file} ${finding.toolName}`) ?? null,
+      line: lines.get(`${file} ${owned?.get(finding.toolName)?.name ?? finding.toolName}`) ?? null,
       column: null,
       ...(isManifest(file) && { message: inManifestKeys(finding.message) }),
     };
@@ -139,6 +146,26 @@ async function lint(
   return findings.length === 0 ? EXIT.ok : EXIT.findings;
 }
 
+/** Lints the tools, those of each persona beside the shared ones. */
+function lintLoaded(
+  { registry, owned = new Map() }: Pick<LoadedRegistry, 'registry' | 'owned'>,
+  rules: LintRules,
+): readonly LintFinding[] {
+  if (owned.size === 0) return lintTools(registry, { rules });
+  const tools = [...registry].map((entry) => ({
+    entry,
+    owner: owned.get(entry.name)?.persona ?? '',
+    name: owned.get(entry.name)?.name ?? entry.name,
+  }));
+  const categories = registry.getAllCategories();
+  const found = lintEach(tools, {
+    knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
+    // A persona's tool stands in place of the shared one of its name.
+    meet: (a, b) => a.name !== b.name && (a.owner === b.owner || a.owner === '' || b.owner === ''),
+  });
+  return withSeverities(found.flat(), rules);
+}
+
 const isManifest = (file: string | null | undefined) => file?.endsWith('.json') === true;
 
 /** Returns the lines where tools of manifests begin, by file and name. */
@@ -162,7 +189,7 @@ async function linesOf(
 async function fix(
   terminal: Terminal,
   cwd: string,
-  { registry, fileOf }: LoadedRegistry,
+  { registry, fileOf, owned }: LoadedRegistry,
   { mcp, dryRun }: CommandOptions,
   findings: readonly LintFinding[],
 ): Promise<{ readonly told: readonly string[]; readonly wrote: boolean }> {
@@ -184,7 +211,7 @@ async function fix(
   let wrote = false;
   for (const tools of groupBy(ofManifests, ({ name }) => fileOf.get(name)!)) {
     const file = fileOf.get(tools[0].name)!;
-    const names = tools.map(({ name }) => name);
+    const names = tools.map(({ name }) => owned?.get(name)?.name ?? name);
     const path = resolve(cwd, file);
     const notFixed = (why: string) =>
       told.push(`${paint(terminal, 'red', 'not fixed')} ${plainLine(file)}: ${why}`);

@@ -22,6 +22,7 @@ import {
   type CommandOptions,
 } from '../load/options.js';
 import { table, wrapList } from '../terminal/table.js';
+import { personaColumn } from './catalogue.js';
 import { paint, type Terminal } from '../terminal/terminal.js';
 
 const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
@@ -43,6 +44,7 @@ export const FIND_COMMANDS: CommandFamily = {
       ['search "run the tests"', 'search show diff --limit 3'],
       (loaded, { json, limit }, words) =>
         search(terminal, loaded, words.join(' '), limit as number, json === true),
+      { looks: true },
     ),
   select: (command, { terminal, onTools }) => {
     command
@@ -131,7 +133,7 @@ export const FIND_COMMANDS: CommandFamily = {
 /** Prints the tools that fit a request, best first, with the reasons: ranked search, and the keyword formula beside it. */
 function search(
   terminal: Terminal,
-  { registry }: LoadedRegistry,
+  { registry, owned }: LoadedRegistry,
   text: string,
   limit: number,
   json: boolean,
@@ -142,7 +144,20 @@ function search(
   const categories = [...registry.detectCategoriesFromText(text)];
   if (json)
     return terminal.out(
-      JSON.stringify({ text, search: ranked, keywords, mandatory, categories }, null, 2),
+      JSON.stringify(
+        {
+          text,
+          search: ranked.map((match) => ({
+            ...match,
+            persona: owned?.get(match.toolName)?.persona,
+          })),
+          keywords,
+          mandatory,
+          categories,
+        },
+        null,
+        2,
+      ),
     );
 
   const heading = (title: string, note: string) =>
@@ -155,6 +170,7 @@ function search(
   terminal.out(
     table(terminal, ranked, [
       { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+      ...personaColumn(owned, ({ toolName }: (typeof ranked)[number]) => toolName),
       { title: 'SCORE', value: ({ score }) => score.toFixed(2), align: 'right' },
       { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
     ]),

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
+import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
@@ -15,6 +16,8 @@ export interface LoadedRegistry {
   readonly fileOf: ReadonlyMap<string, string>;
   /** The number of tools of the manifests that are only for other personas, and these. */
   readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
+  /** The persona of each tool that only one has, by the tool's name here, and its name there. */
+  readonly owned?: ReadonlyMap<string, OwnedTool>;
   /** The number of warnings about the manifests. */
   readonly warnings?: number;
   /** Ends what the tools hold open. */
@@ -23,6 +26,12 @@ export interface LoadedRegistry {
   readonly again?: () => Promise<LoadedRegistry>;
   /** Joins a tool of another place with the one of these for which it stands. */
   readonly complete?: (definition: ToolDefinition) => ToolDefinition;
+}
+
+/** A persona's own tool. */
+interface OwnedTool {
+  readonly persona: string;
+  readonly name: string;
 }
 
 /** The places of tools; none means the bundled ones. */
@@ -35,6 +44,8 @@ interface ToolPlaces {
   readonly manifests?: string | undefined;
   /** The persona as whom the manifests are seen. */
   readonly persona?: string | undefined;
+  /** Loads the tools of all personas where none is named: to look at them, as a call needs one persona. */
+  readonly everyone?: boolean | undefined;
 }
 
 /**
@@ -60,12 +71,14 @@ export async function loadRegistry(
 }
 
 async function loadLocal(
-  { patterns, manifests, persona }: Omit<ToolPlaces, 'mcp'>,
+  { patterns, manifests, persona, everyone }: Omit<ToolPlaces, 'mcp'>,
   cwd: string,
   options: LoadOptions,
 ): Promise<LoadedRegistry> {
   const fromManifests =
-    manifests === undefined ? undefined : () => loadManifestTools(manifests, persona, cwd);
+    manifests === undefined
+      ? undefined
+      : () => loadManifestTools(manifests, persona, everyone === true, cwd);
   if (fromManifests !== undefined && patterns === undefined)
     return { ...(await fromManifests()), again: fromManifests };
   if (fromManifests === undefined && patterns === undefined && persona !== undefined)
@@ -104,12 +117,13 @@ function joined(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry
     code.registry.register(entry.definition);
     fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
   }
-  const { leftOut = code.leftOut, warnings = code.warnings } = manifests;
+  const { leftOut = code.leftOut, owned = code.owned, warnings = code.warnings } = manifests;
   return {
     registry: code.registry,
     problems: [...code.problems, ...manifests.problems],
     fileOf,
     ...(leftOut && { leftOut }),
+    ...(owned && { owned }),
     ...(warnings !== undefined && { warnings }),
   };
 }
@@ -125,10 +139,11 @@ export function existingFolder(option: string, name: string, cwd: string): strin
 /** The place of an entry, at the beginning of a JSON pointer into its manifest. */
 const ENTRY = /^(?:\/[^/]+)?\/\d+(?:\/|$)/;
 
-/** Loads the tools of a folder of manifests, as a persona sees them; what is wrong is left out and reported. */
+/** Loads the tools of a folder of manifests, as a persona sees them or those of all; what is wrong is left out and reported. */
 async function loadManifestTools(
   folder: string,
   persona: string | undefined,
+  everyone: boolean,
   cwd: string,
 ): Promise<LoadedRegistry> {
   const root = existingFolder('--manifests', folder, cwd);
@@ -144,7 +159,6 @@ async function loadManifestTools(
       persona,
     );
   }
-  const registry = capabilities.registryFor(persona);
   const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
   const problems = capabilities.findings
     .filter(({ severity }) => severity === 'error')
@@ -160,6 +174,10 @@ async function loadManifestTools(
         message,
       ].join(': '),
     }));
+  const warnings = capabilities.findings.filter(({ severity }) => severity === 'warning').length;
+  if (everyone && persona === undefined)
+    return { ...registryOfAll(capabilities.tools(), shown), problems, warnings };
+  const registry = capabilities.registryFor(persona);
   const fileOf = new Map(
     [...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]),
   );
@@ -173,11 +191,22 @@ async function loadManifestTools(
   const personas = [
     ...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? [])),
   ].sort();
-  return {
-    registry,
-    problems,
-    fileOf,
-    leftOut: { tools: others.length, personas },
-    warnings: capabilities.findings.filter(({ severity }) => severity === 'warning').length,
-  };
+  return { registry, problems, fileOf, leftOut: { tools: others.length, personas }, warnings };
+}
+
+/** Registers the tools of all personas; the persona's name stands before the name of a tool that several have. */
+function registryOfAll(
+  tools: readonly CapabilityTool[],
+  shown: (file: string) => string,
+): Pick<LoadedRegistry, 'registry' | 'fileOf' | 'owned'> {
+  const registry = new ToolMetadataRegistry();
+  const [fileOf, owned] = [new Map<string, string>(), new Map<string, OwnedTool>()];
+  for (const { name, owner, entry, source } of tools) {
+    const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
+    const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
+    registry.register(entry.definition, { prefix });
+    fileOf.set(prefix + name, shown(source));
+    if (owner !== null) owned.set(prefix + name, { persona: owner, name });
+  }
+  return { registry, fileOf, owned };
 }

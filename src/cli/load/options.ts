@@ -31,7 +31,11 @@ export interface CommandHost {
     command: Command,
     examples: readonly string[],
     run: RunOnTools,
-    options?: { readonly showsProblems?: boolean },
+    options?: {
+      readonly showsProblems?: boolean;
+      /** The command calls and exports nothing, and so sees the tools of all personas. */
+      readonly looks?: boolean;
+    },
   ) => void;
   /** Makes a command work without the tools. */
   readonly alone: (command: Command, examples: readonly string[], run: RunAlone) => void;
