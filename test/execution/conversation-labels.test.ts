@@ -88,6 +88,32 @@ const ruleOf = async (executor: ToolExecutor, name: string, options: object = IN
 };
 
 describe('what was read in a conversation', () => {
+  it('is stored before the tool starts, so that a crash loses nothing that a model may have seen', async () => {
+    const store = new MemoryStateStore();
+    const write = store.compareAndSet.bind(store);
+    store.compareAndSet = async (...args) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return write(...args);
+    };
+    let stored: unknown;
+    const registry = new ToolMetadataRegistry();
+    registry.register(
+      defineTool({
+        name: 'read',
+        description: 'Reads a page',
+        inputSchema: anything,
+        accessMode: 'readonly',
+        reads: ['untrusted'],
+        execute: async () => {
+          stored = await executorOn(store).flow('talk');
+          return 'a page';
+        },
+      }),
+    );
+    await new ToolExecutor({ registry, store }).execute({ id: '1', name: 'read', input: {} }, IN);
+    expect(stored).toMatchObject({ untrusted: { toolName: 'read', callId: '1' } });
+  });
+
   it('is remembered with the first call that brought it, told once, and asked about however rules allow', async () => {
     const executor = executorOn();
     const events: ToolEvent[] = [];

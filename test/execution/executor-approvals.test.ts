@@ -40,6 +40,19 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: unknown) => (isToolError(error) ? error.code : String(error)),
   );
 
+describe('an approved read', () => {
+  it('runs each time it is approved, although its answers are kept', async () => {
+    let runs = 0;
+    const ask = reader('ask', () => ++runs, { requiresConsent: true, cacheTtlMs: 60_000 });
+    const { executor } = setup([ask]);
+    for (const expected of [1, 2]) {
+      const asking = { id: `call ${expected}`, name: 'ask', input: {} };
+      const approval = await approved(executor, asking);
+      expect(brief(await executor.execute(asking, { approval }))).toBe(`ok ${expected}`);
+    }
+  });
+});
+
 describe('a write', () => {
   it('is held with all that a person must know, and runs once after the yes', async () => {
     const { executor, written, events } = writing();
