@@ -116,7 +116,7 @@ export class ResultCache {
       const body = await work;
       const answer = body.status === 'ok' ? plainCopy(body) : undefined;
       const size = answer === undefined ? Infinity : sizeOf(answer);
-      if (answer === undefined || size > LARGEST || this.#stampOf(entry) !== stamp) return body;
+      if (answer === undefined || size > LARGEST) return body;
       const until = this.#frame.clock.elapsed() + entry.cacheTtlMs!;
       const old = this.#kept.get(key);
       if (old !== undefined) this.#forget(key, old);
