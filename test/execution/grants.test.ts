@@ -62,6 +62,19 @@ describe('a grant', () => {
     expect(await statusOf({ to: 'eve', text: 'two' })).toBe('approval_required');
   });
 
+  it('covers nobody else, also when somebody puts it on their list in the store', async () => {
+    const store = new MemoryStateStore();
+    const { executor, statusOf, pendingOf } = setUp({ store });
+    const eve = { ...IN, principal: 'eve' };
+    const { grant } = await executor.grant(await pendingOf(ADA), { uses: 5 });
+    const [listOfAda] = await store.list('grants:');
+    await executor.grant(await pendingOf({ to: 'zoe' }, eve), { input: { to: 'zoe' } });
+    const listOfEve = (await store.list('grants:')).find((key) => key !== listOfAda)!;
+    await store.append(listOfEve, grant.id, { max: 100 });
+    expect(await statusOf({ to: 'zoe' }, eve)).toBe('ok');
+    expect(await statusOf(ADA, eve)).toBe('approval_required');
+  });
+
   it('that names all arguments covers no call with more of them', async () => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { input: ADA });

@@ -71,6 +71,37 @@ describe('a call that is requested', () => {
     expect(runs).toHaveLength(1);
   });
 
+  it('is asked about anew once its tool is declared otherwise', async () => {
+    const store = new MemoryStateStore();
+    const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
+    const { executor, registry } = setUp({ store });
+    registry.register(
+      defineTool({
+        name: 'put',
+        description: 'Puts a text where all can see it',
+        inputSchema: z.object({ text: z.string() }),
+        accessMode: 'write',
+        execute: () => 'put',
+      }),
+      { replace: true },
+    );
+    const after = (await executor.request(call, IN)) as PendingApproval;
+    expect(after.id).not.toBe(before.id);
+    expect(after.definitionDigest).toBe(registry.require('put').digest);
+  });
+
+  it('is the call it was, also when somebody copies its record to another call in the store', async () => {
+    const store = new MemoryStateStore();
+    const { executor } = setUp({ store });
+    await executor.request(call, IN);
+    const [first] = await store.list('pending:');
+    const other = { ...call, id: 'c2', input: { text: 'b' } };
+    await executor.request(other, IN);
+    const second = (await store.list('pending:')).find((key) => key !== first)!;
+    await store.compareAndSet(second, await store.get(second), await store.get(first!));
+    expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
+  });
+
   it('is run with the arguments that the user put in their place', async () => {
     const { executor, runs } = setUp();
     const pending = (await executor.request(call, IN)) as PendingApproval;
