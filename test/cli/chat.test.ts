@@ -45,13 +45,15 @@ function untilStopped(terminal: FakeTerminal, signal: AbortSignal): Promise<neve
 }
 
 describe('tooldex chat without a user', () => {
-  it('runs the bundled tools with a script, and lists what waits with how it is given', async () => {
+  it('runs the bundled tools with a script, and lists what waits', async () => {
     const folder = folderWith({ 'a.txt': 'A' });
     const { code, out, err } = await chatIn(folder, { prompt: 'what is here?' });
     expect(code).toBe(4);
     expect(out).toBe('I look at what is here. Meanwhile, please choose a name for my notes.\n');
     expect(err).toMatch(/▸ list_directory {2}\{\}\n {2}✓ list_directory .*a\.txt/);
-    expect(err).toMatch(/choose_name {2}is for you to do\n[^]*--answer call-2=…\nWith --session/);
+    expect(err).toMatch(
+      /choose_name {2}is for you to do\n[^]*In a terminal, tooldex chat --session/,
+    );
   });
 
   it('says what an image is and how large, and keeps it beside the file of the session, for the model to see again', async () => {
@@ -108,14 +110,17 @@ describe('tooldex chat without a user', () => {
     const folder = folderWith({ 'a.txt': 'A' });
     const flags = { session: 's.json' };
     expect((await chatIn(folder, { prompt: 'what is here?', flags })).code).toBe(4);
-    const second = await chatIn(folder, { flags: { ...flags, answer: ['call-2=notes.md'] } });
+    const terminal: FakeTerminal = new FakeTerminal({
+      answers: ['notes.md', () => (terminal.interrupt(), undefined)],
+    });
+    const second = await chatIn(folder, { terminal, flags });
     expect([second.code, second.err]).toEqual([
       4,
-      expect.stringMatching(/write_file {2}danger medium\n[^]*--approve call-3 or --deny call-3/),
+      expect.stringMatching(/write_file {2}danger medium\n/),
     ]);
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
     expect((await chatIn(folder, { flags })).code).toBe(4);
-    const third = await chatIn(folder, { flags: { ...flags, approve: ['call-3'] } });
+    const third = await chatIn(folder, { answers: ['y'], flags });
     expect([third.code, third.out]).toEqual([0, 'The notes are written.\n']);
     expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toContain('- a.txt');
     expect(sessionIn(folder).status).toBe('completed');
@@ -132,92 +137,12 @@ describe('tooldex chat without a user', () => {
       { tools: effects.tools, cwd },
     );
     await expect(
-      chatIn(cwd, { tools: effects.tools, flags: { session: 's.json', approve: ['c1'] } }),
+      chatIn(cwd, { tools: effects.tools, flags: { session: 's.json' } }),
     ).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('(--model ./model.mjs)') as string,
     });
     expect(effects.made).toEqual([]);
-  });
-
-  it('shows the arguments with which a call runs, where a user changed them', async () => {
-    const effects = new Effects();
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    await scripted(
-      [[['pay', { cents: 5 }]], 'thanks'],
-      { flags: { session: 's.json' } },
-      { tools: effects.tools, cwd },
-    );
-    const { err } = await chatIn(cwd, {
-      tools: effects.tools,
-      flags: { model: './model.mjs', session: 's.json', approve: ['c1={"cents":7}'] },
-    });
-    expect(err).toMatch(/▸ pay.*\{"cents":7\}/);
-  });
-
-  it('runs nothing twice when the same decisions are given again, and refuses others', async () => {
-    const effects = new Effects();
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    const first = await scripted(
-      [[['pay', { cents: 5 }], ['sign'], ['look']], 'thanks'],
-      { flags: { session: 's.json' } },
-      { tools: effects.tools, cwd },
-    );
-    expect([first.code, effects.made]).toEqual([4, ['look']]);
-    const go = (flags: Readonly<Record<string, unknown>>) =>
-      chatIn(cwd, {
-        tools: effects.tools,
-        flags: { model: './model.mjs', session: 's.json', ...flags },
-      });
-    expect([(await go({ approve: ['c1'] })).code, effects.made]).toEqual([4, ['look']]);
-    expect((await go({ approve: ['c1'] })).code).toBe(4);
-    await expect(go({ deny: ['c1'] })).rejects.toMatchObject({ code: 'ALREADY_RESOLVED' });
-    await expect(go({ answer: ['c2={"ok":true}'], approve: ['c9'] })).rejects.toMatchObject({
-      code: 'UNKNOWN_CALL',
-    });
-    expect(sessionIn(cwd).pending.map(({ callId }) => callId)).toEqual(['c2']);
-    expect(await go({ answer: ['c2={"ok":true}'] })).toMatchObject({ code: 0, out: 'thanks\n' });
-    expect(effects.made).toEqual(['look', 'pay 5']);
-    const { messages } = sessionIn(cwd);
-    expect(messages[2]).toMatchObject({
-      role: 'tool',
-      content: [
-        { toolCallId: 'c1', output: { value: 'pay 5' } },
-        { toolCallId: 'c2', output: { type: 'json', value: { ok: true } } },
-        { toolCallId: 'c3' },
-      ],
-    });
-    await expect(go({})).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
-
-  it('takes other arguments with an approval, a reason with a no, and answers of questions as text', async () => {
-    const effects = new Effects();
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    await scripted(
-      [[['pay', { cents: 5 }], ['pay', { cents: 6 }], ['ask']], 'bye'],
-      { flags: { session: 's.json' } },
-      { tools: effects.tools, cwd },
-    );
-    const flags = { model: './model.mjs', session: 's.json' };
-    for (const answer of ['c3=green', 'c3'])
-      await expect(
-        chatIn(cwd, { tools: effects.tools, flags: { ...flags, answer: [answer] } }),
-      ).rejects.toMatchObject({ code: expect.stringMatching(/INVALID_INPUT|INVALID_ARGUMENT/) });
-    await expect(
-      chatIn(cwd, { tools: effects.tools, flags: { ...flags, approve: ['c1={cents'] } }),
-    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    const { code } = await chatIn(cwd, {
-      tools: effects.tools,
-      flags: { ...flags, approve: ['c1={"cents":1}'], deny: ['c2=too much'], answer: ['c3=blue'] },
-    });
-    expect([code, effects.made]).toEqual([0, ['pay 1']]);
-    expect(sessionIn(cwd).messages[2]).toMatchObject({
-      content: [
-        {},
-        { output: { type: 'execution-denied', reason: 'too much' } },
-        { output: { type: 'text', value: 'blue' } },
-      ],
-    });
   });
 
   it('answers the one question that waits with the next prompt', async () => {
@@ -331,13 +256,15 @@ describe('tooldex chat without a user', () => {
       ).code,
     ).toBe(130);
     expect(terminal.listeners).toBe(0);
-    const go = (flags: Readonly<Record<string, unknown>>) =>
-      chatIn(cwd, { tools: [slow], flags: { model: './model.mjs', session: 's.json', ...flags } });
-    expect([await go({}), runs]).toEqual([
-      expect.objectContaining({ code: 4, err: expect.stringContaining('--rerun c1') }),
+    const again = { tools: [slow], flags: { model: './model.mjs', session: 's.json' } };
+    expect([await chatIn(cwd, again), runs]).toEqual([
+      expect.objectContaining({ code: 4, err: expect.stringContaining('was started') }),
       1,
     ]);
-    expect(await go({ answer: ['c1=it went through'] })).toMatchObject({ code: 0, out: 'done\n' });
+    expect(await chatIn(cwd, { ...again, answers: ['it went through'] })).toMatchObject({
+      code: 0,
+      out: 'done\n',
+    });
     expect(runs).toBe(1);
   });
 
@@ -359,11 +286,16 @@ describe('tooldex chat without a user', () => {
         execute: () => effects.made.push('other'),
       }),
     ];
-    const flags = { model: './model.mjs', session: 's.json', approve: ['c1'] };
-    await expect(chatIn(cwd, { tools, flags })).rejects.toMatchObject({ code: 'TOOL_CHANGED' });
-    const { code, err } = await chatIn(cwd, { tools, flags: { ...flags, acceptChanged: true } });
-    expect([code, effects.made]).toEqual([4, []]); // The approval was for another tool: it is asked again.
-    expect(err).toContain('--approve c1');
+    const flags = { model: './model.mjs', session: 's.json' };
+    const refused = await chatIn(cwd, { tools, answers: ['y'], flags });
+    expect([refused.err.includes('Nothing was run'), effects.made]).toEqual([true, []]);
+    const { asked } = await chatIn(cwd, {
+      tools,
+      answers: ['n'],
+      flags: { ...flags, acceptChanged: true },
+    });
+    expect(effects.made).toEqual([]);
+    expect(asked[0]!.question).toContain('Run it?'); // The approval was for another tool.
   });
 
   it('refuses files that are no session, files of others, and models that are none', async () => {
@@ -421,7 +353,8 @@ describe('tooldex chat without a user', () => {
     ];
     await chatIn(cwd, {
       tools: meddling,
-      flags: { model: './model.mjs', session: 's.json', answer: ['c1=1'] },
+      answers: ['1'],
+      flags: { model: './model.mjs', session: 's.json' },
     });
     await expect(
       scripted([[['look']]], { flags: { session: 's.json' } }, { tools: meddling, cwd }),
@@ -569,7 +502,7 @@ describe('tooldex chat with a user', () => {
     );
     expect((await scripted(['hello'])).err).not.toContain('Demonstration');
     expect((await scripted(['hello'], types())).err).toMatch(
-      /^The model is \.\/model\.mjs\.\n\/help lists/,
+      /^The model is \.\/model\.mjs\.\nCtrl-C stops a turn/,
     );
   });
 
@@ -666,24 +599,6 @@ describe('tooldex chat with a user', () => {
     expect((await chatIn(folderWith(), { answers: [] })).err).toContain(
       'A request such as list_directory {} calls',
     );
-  });
-
-  it('lists its commands with /help and the tools with /tools, leaves with /quit, and refuses others; paths are text', async () => {
-    const effects = new Effects();
-    const { code, err, out, asked } = await chatIn(folderWith(), {
-      answers: ['/help', ' /tools ', '/nope now', '/etc/hosts', '/quit', 'never asked'],
-      tools: effects.tools,
-    });
-    const [, help, tools, unknown] = err.split('› ');
-    expect(help).toMatch(/^\/help\n\/help +\S[^]*\/tools +\S[^]*\/quit +\S[^]*Demonstration: /);
-    expect(tools).toContain('look, pay, ask, sign, stop');
-    expect(unknown).toContain('Expected /help, /tools or /quit, got /nope.');
-    expect([code, out.match(/I am a script/g)?.length, asked.length, effects.made]).toEqual([
-      0,
-      1,
-      5,
-      [],
-    ]);
   });
 
   it('shows no character of a model or a tool that steers the terminal', async () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -27,7 +27,6 @@ import { digestOf } from '../../src/core/plain-data.js';
 import { cli } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 import { RealTerminal } from './real-terminal.js';
-import { propertyRuns } from '../property-runs.js';
 
 let folder: string;
 beforeEach(() => {
@@ -610,83 +609,6 @@ describe('tooldex run of a tool whose result is more than text', () => {
     const full = (await runTool(camera, { flags: { json: true, full: true } })).out;
     expect((JSON.parse(full) as { content: { data: string }[] }).content[2]!.data === base64).toBe(
       true,
-    );
-  });
-
-  it('saves a file whose name has more bytes than a file system takes, by the end of its name', async () => {
-    const scan = defineTool({
-      ...readonly,
-      name: 'scan',
-      execute: () =>
-        ok(null, {
-          content: [file(pixels, 'application/pdf', { name: `${'報告'.repeat(150)}.pdf` })],
-        }),
-    });
-    expect((await runTool(scan, { flags: { save: 'scans' } })).code).toBe(0);
-    const [name] = readdirSync(join(folder, 'scans'));
-    expect([/^(?:告)?(?:報告)+\.pdf$/.test(name!), Buffer.byteLength(name!) <= 200]).toEqual([
-      true,
-      true,
-    ]);
-  });
-
-  it('saves images, audio and files under safe names, and overwrites none', async () => {
-    const flags = { save: 'pictures' };
-    const { err } = await runTool(camera, { flags });
-    await runTool(camera, { flags });
-    expect(readdirSync(join(folder, 'pictures')).sort()).toEqual([
-      'camera-2.mp3',
-      'camera-2.png',
-      'camera.mp3',
-      'camera.png',
-      'x_y-2.pdf',
-      'x_y.pdf',
-    ]);
-    expect(readFileSync(join(folder, 'pictures/camera.png')).equals(pixels)).toBe(true);
-    expect(err).toContain('saved pictures/camera.png');
-    writeFileSync(join(folder, 'file'), '');
-    await expect(runTool(camera, { flags: { save: 'file' } })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('--save as a folder that can be written') as string,
-    });
-  });
-
-  it('saves every name inside the folder', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(
-          fc.string({ minLength: 1, maxLength: 40 }),
-          fc.constantFrom(
-            '..',
-            '.',
-            '/etc/passwd',
-            'a\\..\\b',
-            '.ssh',
-            'CON',
-            '%2e%2e/x',
-            'https://example.com/a?b=/c',
-          ),
-        ),
-        async (name) => {
-          const place = mkdtempSync(join(folder, 'in-'));
-          await runTool(
-            defineTool({
-              ...readonly,
-              name: 'one',
-              execute: () =>
-                ok(null, { content: [file(new Uint8Array(3), 'application/pdf', { name })] }),
-            }),
-            { flags: { save: join(place, 'out') } },
-          );
-          const [saved, ...others] = readdirSync(join(place, 'out'));
-          expect([saved!.startsWith('.'), others, readdirSync(place)]).toEqual([
-            false,
-            [],
-            ['out'],
-          ]);
-        },
-      ),
-      { numRuns: propertyRuns(40) },
     );
   });
 });

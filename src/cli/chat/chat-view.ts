@@ -165,22 +165,15 @@ export function showHalt(terminal: Terminal, { status, haltedReason, error }: Se
     terminal.err(`${paint(terminal, 'yellow', 'halt')} ${plainLine(haltedReason ?? '')}`);
 }
 
-/** Shows what is pending in a session, and how it is given on the command line. */
-export function showPending(
-  terminal: Terminal,
-  { pending }: Session,
-  { isKept }: { readonly isKept: boolean },
-): void {
-  for (const each of pending) {
-    for (const line of linesOf(terminal, each)) terminal.err(line);
-    for (const hint of hintsOf(each)) terminal.err(`  ${paint(terminal, 'dim', plainLine(hint))}`);
-  }
-  if (pending.length > 0 && !isKept)
+/** Shows what is pending in a session. */
+export function showPending(terminal: Terminal, { pending }: Session): void {
+  for (const line of pending.flatMap((each) => linesOf(terminal, each))) terminal.err(line);
+  if (pending.length > 0)
     terminal.err(
       paint(
         terminal,
         'dim',
-        'With --session <file> the conversation is kept, and these can be given later.',
+        'In a terminal, tooldex chat --session <file> asks about these; --yes runs calls without a question.',
       ),
     );
 }
@@ -210,21 +203,5 @@ function linesOf(terminal: Terminal, pending: ChatPending): readonly string[] {
         paint(terminal, 'yellow', 'was started; whether it had its effect is not known'),
         pending.input,
       );
-  }
-}
-
-function hintsOf(pending: ChatPending): readonly string[] {
-  const { kind, callId } = pending;
-  const id = /^[\w.:-]+$/.test(callId) ? callId : JSON.stringify(callId);
-  switch (kind) {
-    case 'approval':
-      return [`--approve ${id} or --deny ${id}`];
-    case 'question':
-    case 'manual':
-      return [
-        `--answer ${id}=…${pending.kind === 'question' && pending.multiple === true ? ',…' : ''}`,
-      ];
-    case 'uncertain':
-      return [`--answer ${id}=… or --rerun ${id}`];
   }
 }

@@ -8,15 +8,11 @@ import { selectTools } from '../../selection/select-tools.js';
 import type { Selection } from '../../selection/selection.js';
 import { keywordTable, selectionToJson } from './find.js';
 import { axisCounts, namesIn } from './catalogue.js';
-import { ChatView } from '../chat/chat-view.js';
-import { scriptedModel } from '../../chat/model-step.js';
-import { Session } from '../../chat/session/session.js';
-import type { ChatEvent } from '../../chat/chat-result.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { defineTool, type ToolEntry } from '../../tool/tool-definition.js';
+import type { ToolEntry } from '../../tool/tool-definition.js';
 import { callLines } from '../execute/shown-call.js';
 import {
   durationText,
@@ -50,9 +46,9 @@ export function defineOverview(program: Command, { terminal, onTools }: CommandH
 
 /**
  * Shows on one page what tooldex does, on real tools: some of the catalogue and its counts, a request that is matched and
- * selected for, some calls that are planned and run, one that needs approval, and one that a user answers.
+ * selected for, some calls that are planned and run, and one that needs approval.
  *
- * @param runs whether the examples are run; they are calls of the bundled tools, and a scripted model.
+ * @param runs whether the examples are run; they are calls of the bundled tools.
  */
 async function overview(
   given: Terminal,
@@ -73,7 +69,6 @@ async function overview(
   };
   const selection = selectTools(registry, { text, maxTools: MAX_TOOLS, tokenBudget: TOKEN_BUDGET });
   const calls = runs ? await runExampleCalls(registry) : undefined;
-  const turn = runs ? await runExampleTurn() : undefined;
   if (json) {
     const all = {
       summary: registry.summary(),
@@ -86,7 +81,6 @@ async function overview(
           outcomes: calls.outcomes.map((outcome) => outcomeToJson(outcome)),
         },
       }),
-      ...(turn && { turn: exampleTurnToJson(turn) }),
     };
     return given.out(plainJson(all, 2));
   }
@@ -130,10 +124,6 @@ async function overview(
       'SafetyPolicy: what a user is shown first; nothing was written here',
     );
     showPendingCalls(terminal, calls);
-  }
-  if (turn !== undefined) {
-    heading(terminal, 'Answer', 'Session: a scripted model, and a manual call that a user answers');
-    showExampleTurn(terminal, turn, registry);
   }
   heading(
     terminal,
@@ -306,84 +296,4 @@ function shortAnswer(outcome: ToolOutcome): string {
   return Object.entries(outcome.value)
     .flatMap(([name, value]) => (Array.isArray(value) ? [`${value.length} ${name}`] : []))
     .join(', ');
-}
-
-const QUESTION = 'What did order 17 cost? Refund it.';
-const REFUND = { id: 'call-2', result: { refunded: true, by: 'cashier' } };
-
-/** One turn in which a tool is answered by a user, kept as JSON between its two halves. */
-type ExampleTurn = Awaited<ReturnType<typeof runExampleTurn>>;
-
-/** Runs the turn with a scripted model: one tool answers by itself, the other waits until its result is given. */
-async function runExampleTurn() {
-  const inputSchema = {
-    type: 'object',
-    properties: { order: { type: 'number' } },
-    required: ['order'],
-  };
-  const tools = [
-    defineTool({
-      name: 'order_price',
-      description: 'The price of an order',
-      inputSchema,
-      accessMode: 'readonly',
-      execute: () => '12.50 €',
-    }),
-    defineTool({ name: 'refund', description: 'Refunds an order', inputSchema, manual: true }),
-  ];
-  const calls = [
-    { id: 'call-1', name: 'order_price', input: { order: 17 } },
-    { id: REFUND.id, name: 'refund', input: { order: 17 } },
-  ];
-  const events: [ChatEvent[], ChatEvent[]] = [[], []];
-  const { session: held } = await Session.create({ id: 'order-17' }).start(
-    { tools, model: scriptedModel([{ calls }]), onEvent: (event) => events[0].push(event) },
-    QUESTION,
-  );
-
-  const stored = JSON.stringify(held); // Now the process may end; the next one has nothing but this text.
-
-  const answered = Session.fromJSON(JSON.parse(stored)).submitToolResult(
-    REFUND.id,
-    REFUND.result,
-  ).session;
-  const { session: resumed } = await answered.continue({
-    tools,
-    model: scriptedModel(['Order 17 cost 12.50 €. It has been paid back.']),
-    onEvent: (event) => events[1].push(event),
-  });
-  return { held, snapshotLength: stored.length, resumed, events };
-}
-
-/** Prints the turn as the command `chat` shows one. */
-function showExampleTurn(
-  terminal: Terminal,
-  { held, snapshotLength, events }: ExampleTurn,
-  registry: ToolMetadataRegistry,
-): void {
-  const view = new ChatView(terminal, registry);
-  const [before, after] = events;
-  terminal.out(paint(terminal, 'bold', `› ${QUESTION}`));
-  for (const event of before) view.show(event);
-  for (const { toolName } of held.pending)
-    terminal.out(
-      `  ${paint(terminal, 'yellow', '?')} ${toolName}  ${paint(terminal, 'dim', `${held.status}: ${snapshotLength} characters of JSON, then submitToolResult`)}`,
-    );
-  for (const event of after) view.show(event);
-}
-
-function exampleTurnToJson({
-  held: { status, haltedReason, pending },
-  snapshotLength,
-  resumed,
-}: ExampleTurn): object {
-  return {
-    held: { status, haltedReason, pending },
-    snapshotLength,
-    resumed: {
-      status: resumed.status,
-      haltedReason: resumed.haltedReason,
-      messages: resumed.messages,
-    },
-  };
 }

@@ -13,7 +13,6 @@ import {
   showPlan,
   type ShownPlan,
 } from '../execute/show-calls.js';
-import { saveContent } from '../execute/show-content.js';
 import { withExecutor, type Execution } from '../execute/with-executor.js';
 import { EXIT, exitCodeOf } from '../terminal/exit-codes.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
@@ -23,7 +22,7 @@ import {
   type CommandFamily,
   type CommandOptions,
 } from '../load/options.js';
-import { plainJson, plainLine, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
+import { plainJson, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
 
 /** Runs tools. */
 export const RUN_COMMANDS: CommandFamily = {
@@ -35,7 +34,6 @@ export const RUN_COMMANDS: CommandFamily = {
             '--input <json>',
             'its arguments as JSON, @file, or - for standard input (default: {})',
           )
-          .option('--save <dir>', 'writes images, audio and files of the result into this folder')
           .option('--full', 'with --json, also the bytes of images, audio and files, as base64'),
       ),
       [
@@ -87,9 +85,6 @@ export async function run(
       if (options.json === true)
         terminal.out(plainJson(outcomeToJson(outcome, { full: options['full'] === true }), 2));
       else if (value !== undefined) terminal.out(value);
-      if (typeof options['save'] === 'string')
-        for (const path of await saveContent(outcome, options['save'], cwd))
-          terminal.err(`${paint(terminal, 'green', 'saved')} ${plainLine(path)}`);
       if (signal.aborted) {
         terminal.err(paint(terminal, 'yellow', 'interrupted'));
         return EXIT.interrupted;

@@ -167,21 +167,7 @@ export async function answerQuestion(
   const limit = new AbortController();
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => limit.abort(), timeoutMs);
   const asking = AbortSignal.any([signal, limit.signal]);
-  const answer = await turns.take(async () => {
-    terminal.err(`${paint(terminal, 'bold', toolName)} asks: ${plainText(outcome.question)}`);
-    for (const line of choiceLines(terminal, outcome, true)) terminal.err(line);
-    for (;;) {
-      const text = await terminal.ask(promptOf(outcome), { signal: asking });
-      if (text === undefined) return text;
-      const chosen = chosenBy(outcome, text);
-      if (chosen !== undefined) return chosen;
-      const form =
-        outcome.form && `the fields ${Object.keys(outcome.form.properties).join(', ')} as JSON`;
-      terminal.err(
-        `${paint(terminal, 'red', 'refused')} expected ${form ?? (outcome.multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`,
-      );
-    }
-  });
+  const answer = await turns.take(() => askQuestion(terminal, outcome, asking));
   clearTimeout(timer);
   const facts = {
     callId,
@@ -200,6 +186,29 @@ export async function answerQuestion(
         message: unansweredText(toolName),
       })
     : outcome;
+}
+
+/** Asks the user at the terminal until the answer fits the question; `undefined` when nobody answers, or the signal fires. */
+export async function askQuestion(
+  terminal: Dialog,
+  question: Question & { readonly toolName: string },
+  signal: AbortSignal,
+): Promise<Extract<Answer, { ok: true }>['value'] | undefined> {
+  const { form, multiple } = question;
+  terminal.err(
+    `${paint(terminal, 'bold', question.toolName)} asks: ${plainText(question.question)}`,
+  );
+  for (const line of choiceLines(terminal, question, true)) terminal.err(line);
+  for (;;) {
+    const text = await terminal.ask(promptOf(question), { signal });
+    if (text === undefined) return text;
+    const chosen = chosenBy(question, text);
+    if (chosen !== undefined) return chosen;
+    const fields = form && `the fields ${Object.keys(form.properties).join(', ')} as JSON`;
+    terminal.err(
+      `${paint(terminal, 'red', 'refused')} expected ${fields ?? (multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`,
+    );
+  }
 }
 
 function promptOf(question: Question): string {
