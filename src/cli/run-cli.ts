@@ -116,7 +116,11 @@ export async function runCli(
     importOptions,
     onTools: (command, examples, run, { showsProblems = false, looks = false } = {}) =>
       withExamples(command, examples).action(async () => {
-        const options = command.optsWithGlobals<CommandOptions>();
+        const given = command.optsWithGlobals<CommandOptions>();
+        const options =
+          typeof given.context === 'string'
+            ? { ...given, context: await loadContext(given.context, cwd, importOptions) }
+            : given;
         const { existingFolder, loadRegistry } = await import('./load/load-registry.js');
         const { tools: patterns, manifests, mcp: settings, persona, trustAutoApprove } = options;
         const mcp =
@@ -205,6 +209,10 @@ export async function runCli(
     reportError(terminal, args, error.code, error.message);
     return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
   }
+}
+
+async function loadContext(file: string, cwd: string, options: ImportOptions): Promise<unknown> {
+  return (await import('./load/import-default.js')).importContext(file, cwd, options);
 }
 
 /** Returns the folder of the bundled tools. @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */

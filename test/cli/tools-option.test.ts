@@ -295,3 +295,35 @@ describe('lint', () => {
     );
   });
 });
+
+describe('--context', () => {
+  const folder = () =>
+    cli.project({
+      'tools.ts': `DEFINE export const price = defineTool({
+        name: 'price', description: 'The price of an order', inputSchema: {}, accessMode: 'readonly',
+        execute: (_, { context }) => context.db.price(17) });`,
+      'context.mjs': 'export default { db: { price: (order) => `${order} costs 12` } };',
+      'connect.mjs':
+        'export default async () => ({ db: { price: (order) => `${order} costs 13` } });',
+      'empty.mjs': 'export const db = 1;',
+    });
+
+  it('gives the tools what a file exports, or what its function makes', async () => {
+    const at = folder();
+    const price = (file: string) =>
+      cli.call(['run', 'price', '--tools', 'tools.ts', '--context', file], at);
+    expect((await price('context.mjs')).out).toBe('17 costs 12\n');
+    expect((await price('connect.mjs')).out).toBe('17 costs 13\n');
+  });
+
+  it('is refused when the file exports nothing, or cannot be imported', async () => {
+    const at = folder();
+    for (const [file, message] of [
+      ['empty.mjs', 'as the default export of empty.mjs'],
+      ['missing.mjs', '--context as a file that can be imported'],
+    ] as const)
+      expect(
+        await cli.call(['run', 'price', '--tools', 'tools.ts', '--context', file], at),
+      ).toMatchObject({ code: 2, err: expect.stringContaining(message) as string });
+  });
+});

@@ -1,8 +1,7 @@
 import type { ChatEngine } from '../../chat/chat-engine.js';
-import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
-import { isPlainObject } from '../../core/plain-data.js';
-import { importModules, type ImportOptions } from '../../load/import-modules.js';
+import { invalidArgument } from '../../core/issues.js';
+import type { ImportOptions } from '../../load/import-modules.js';
+import { importDefault } from '../load/import-default.js';
 
 const FILE = /^[./~]|[\\]|\.[cm]?[jt]s$/;
 
@@ -20,32 +19,12 @@ export async function loadModel(
     if (/^[\w.-]+\/\S+$/.test(text)) return text;
     throw invalidArgument('--model as a file (./model.mjs) or as provider/name', text);
   }
-  for await (const { module, error } of importModules([text], cwd, options)) {
-    if (module === undefined)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(
-          '--model as a file that can be imported',
-          `from ${text}: ${error instanceof Error ? error.message : 'an error'}`,
-        ),
-        { cause: error },
-      );
-    const model = defaultOf(module);
-    if (isModel(model)) return model;
-    throw invalidArgument(
-      `a model of the AI SDK or a function as the default export of ${text}`,
-      model,
-    );
-  }
-  throw invalidArgument('--model as a file that can be imported', text);
-}
-
-/** CommonJS that was compiled from ES modules has its default export one level deeper. */
-function defaultOf(module: object): unknown {
-  const first: unknown = Object.hasOwn(module, 'default')
-    ? (module as { readonly default: unknown }).default
-    : undefined;
-  return isPlainObject(first) && Object.hasOwn(first, 'default') ? first['default'] : first;
+  const model = await importDefault('--model', text, cwd, options);
+  if (isModel(model)) return model;
+  throw invalidArgument(
+    `a model of the AI SDK or a function as the default export of ${text}`,
+    model,
+  );
 }
 
 function isModel(value: unknown): value is ChatEngine['model'] {

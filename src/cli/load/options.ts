@@ -55,6 +55,8 @@ export interface CommandOptions extends Readonly<Record<string, unknown>>, Execu
   readonly persona?: string;
   readonly trustAutoApprove?: boolean;
   readonly flags?: readonly string[];
+  /** The context of the tools: as `--context` names its file at first, then what that exports. */
+  readonly context?: unknown;
   /** The folder of the bundled tools, for commands that run them. */
   readonly root?: string;
   readonly json?: boolean;
@@ -74,8 +76,15 @@ const USUAL_YES = DangerLevel.MEDIUM;
 /** An allow-list is no word of a command line: there the one tool is named anyway. */
 const MODES = POLICY_MODES.filter((mode) => mode !== 'allow-list');
 
+/** Adds `--context`. */
+export const withContextOption = (command: Command): Command =>
+  command.option(
+    '--context <file>',
+    'what the tools get as context.context: the default export of this file, or what that function returns',
+  );
+
 export function addExecutionOptions(command: Command): Command {
-  return command
+  return withContextOption(command)
     .addOption(
       new Option(
         '--yes [level]',
@@ -122,12 +131,17 @@ function unexpected(expected: string, text: string, meant?: string): InvalidArgu
   );
 }
 
-/** Returns what calls are made with: the flags that are on, and the persona, as a user who sees its tools also calls as it. */
+/** Returns what calls are made with: the context, the flags that are on, and the persona, as a user who sees its tools also calls as it. */
 export function callContextOf({
   persona,
   flags,
-}: CommandOptions): Pick<CallContext, 'persona' | 'flags'> {
-  return { ...(persona !== undefined && { persona }), ...(flags !== undefined && { flags }) };
+  context,
+}: CommandOptions): Pick<CallContext, 'persona' | 'flags'> & { readonly context?: unknown } {
+  return {
+    ...(persona !== undefined && { persona }),
+    ...(flags !== undefined && { flags }),
+    ...(context !== undefined && { context }),
+  };
 }
 
 /** The conditions of the filter that have an option. */
