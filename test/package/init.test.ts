@@ -105,6 +105,29 @@ describe('tooldex init', () => {
     expect(existsSync(consumer.path('jest.config.json'))).toBe(false);
   });
 
+  it('writes the line with which vite 8 translates decorators, or says where it belongs; vite 7 and legacy decorators need none', () => {
+    const manifest = { devDependencies: { vitest: '*', typescript: '*' } };
+    const line = 'oxc: { decorator: { legacy: true } }';
+    const fresh = project(manifest);
+    init(fresh);
+    expect(readFileSync(fresh.path('vitest.config.ts'), 'utf8')).toContain(line);
+    const configured = project(manifest);
+    writeFileSync(configured.path('vite.config.ts'), 'export default {};');
+    expect(init(configured).stdout).toContain(`add ${line} to vite.config.ts`);
+    const older = project(manifest);
+    mkdirSync(older.path('node_modules/vite'), { recursive: true });
+    writeFileSync(older.path('node_modules/vite/package.json'), '{"version":"7.3.8"}');
+    const legacy = project(manifest);
+    writeFileSync(
+      legacy.path('tsconfig.json'),
+      '{"compilerOptions":{"experimentalDecorators": true}}',
+    );
+    for (const each of [configured, older, legacy]) {
+      init(each);
+      expect(existsSync(each.path('vitest.config.ts'))).toBe(false);
+    }
+  });
+
   it('begins in a folder without package.json with the step that makes one', () => {
     const consumer = new Consumer();
     consumers.push(consumer);
@@ -144,10 +167,16 @@ describe('tooldex init', () => {
         modules: false,
         runner: 'vitest',
         jestIsBare: false,
+        vitest8: {},
         missing: ['tooldex', 'zod'],
         missingDev: ['tsx'],
       },
-      written: ['tools/word-count.ts', 'tools/word-count.test.ts', 'tooldex.config.json'],
+      written: [
+        'tools/word-count.ts',
+        'tools/word-count.test.ts',
+        'tooldex.config.json',
+        'vitest.config.ts',
+      ],
       kept: [],
       dry_run: false,
       next: [

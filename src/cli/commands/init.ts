@@ -27,6 +27,8 @@ interface Project {
   readonly runner: 'vitest' | 'jest' | 'node:test';
   /** Says that nothing there translates TypeScript for Jest, which reads none by itself. */
   readonly jestIsBare: boolean;
+  /** Says that vitest translates TypeScript with vite 8, which leaves decorators of the standard as they are; `config` is the file that should say so. */
+  readonly vitest8?: { readonly config: string | undefined };
   /** The packages that the files need and package.json does not name. */
   readonly missing: readonly string[];
   /** The packages that only tests and commands need. */
@@ -112,11 +114,30 @@ async function projectAt(cwd: string): Promise<Project> {
     typescript,
     modules: type === 'module',
     runner,
+    ...(typescript && runner === 'vitest' && (await vitest8At(cwd))),
     jestIsBare,
     missing: lacking('tooldex', 'zod'),
     missingDev: lacking(...missingDev),
   };
 }
+
+/** Returns whether tests need the line for vite 8: unless an older vite is installed, or decorators are those of TypeScript anyway. */
+async function vitest8At(cwd: string): Promise<Pick<Project, 'vitest8'>> {
+  const vite = JSON.parse((await textAt(join(cwd, 'node_modules/vite/package.json'))) ?? '{}') as {
+    readonly version?: string;
+  };
+  const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(
+    (await textAt(join(cwd, 'tsconfig.json'))) ?? '',
+  );
+  if (isLegacy || Number.parseInt(vite.version ?? '8', 10) < 8) return {};
+  const config = (await readdir(cwd)).find((name) =>
+    /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name),
+  );
+  return { vitest8: { config } };
+}
+
+/** The option of vitest's configuration with which vite 8 translates decorators. */
+const DECORATORS = 'oxc: { decorator: { legacy: true } }';
 
 /** The packages with which Jest reads TypeScript. */
 const TRANSLATORS = ['ts-jest', '@swc/jest', '@babel/preset-typescript', 'esbuild-jest'];
@@ -133,6 +154,14 @@ function filesFor(project: Project): readonly NewFile[] {
       path: 'tooldex.config.json',
       text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
     },
+    ...(project.vitest8 !== undefined && project.vitest8.config === undefined
+      ? [
+          {
+            path: 'vitest.config.ts',
+            text: `import { defineConfig } from 'vitest/config';\n\n// Without it, vite 8 leaves decorators in the code, and a test that imports a class with one is a SyntaxError.\nexport default defineConfig({ ${DECORATORS} });\n`,
+          },
+        ]
+      : []),
     ...(project.jestIsBare ? [{ path: 'jest.config.json', text: jestConfigFor(project) }] : []),
   ];
 }
@@ -206,6 +235,7 @@ function nextSteps({
   typescript,
   modules,
   runner,
+  vitest8,
   missing,
   missingDev,
 }: Project): readonly string[] {
@@ -226,6 +256,9 @@ function nextSteps({
   return [
     ...(exists ? [] : ['npm init -y']),
     ...installed,
+    ...(vitest8?.config === undefined
+      ? []
+      : [`add ${DECORATORS} to ${vitest8.config}, for decorators`]),
     run,
     `npx tooldex list --tools tools/word-count.${extension}`,
     `npx tooldex lint --tools tools/word-count.${extension}`,
