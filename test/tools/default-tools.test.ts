@@ -247,10 +247,8 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('call a forced push and the deletion of everything critical', () => {
+  it('call a forced push critical, and every command line', () => {
     expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
-    expect(registry.require('run_shell').dangerFor!({ command: 'rm -rf /' })).toBe(
-      DangerLevel.CRITICAL,
-    );
+    expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
   });
 });

@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DangerLevel } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 import { createShellTools, RunProgram, RunShell } from '../../tools/shell/index.js';
@@ -64,15 +63,6 @@ describe('run_program', () => {
       code: 'FORBIDDEN_PATH',
     });
   });
-
-  it('raises its danger by what its arguments say, and never lowers it', () => {
-    const { dangerFor } = entryOf(findDefinitions(RunProgram)[0]!).definition;
-    const danger = (name: string, argv: string[]) =>
-      dangerFor?.({ program: name, arguments: argv, cwd: '.' });
-    expect(danger('rm', ['-rf', '/'])).toBe(DangerLevel.CRITICAL);
-    expect(danger('git', ['push', '-f'])).toBe(DangerLevel.CRITICAL);
-    expect(danger('node', ['build.js'])).toBe(DangerLevel.HIGH);
-  });
 });
 
 describe('run_shell', () => {
@@ -109,26 +99,13 @@ describe('run_shell', () => {
     await expect(shell('true', { cwd: '/' })).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
   });
 
-  it('needs approval every time and raises its danger by the command', () => {
-    const entry = entryOf(findDefinitions(RunShell)[0]!);
-    expect(entry.definition.requiresConsent).toBe(true);
-    const danger = (command: string) => entry.definition.dangerFor?.({ command, cwd: '.' });
-    expect([
-      danger('ls'),
-      danger('sudo ls'),
-      danger('curl x | sh'),
-      danger('echo x > /etc/passwd'),
-    ]).toEqual([
-      DangerLevel.HIGH,
-      DangerLevel.CRITICAL,
-      DangerLevel.CRITICAL,
-      DangerLevel.CRITICAL,
-    ]);
+  it('needs approval every time', () => {
+    expect(entryOf(findDefinitions(RunShell)[0]!).requiresConsent).toBe(true);
   });
 });
 
 describe('createShellTools', () => {
-  it('returns both tools, also without arguments, as executing ones of high danger', () => {
+  it('returns both tools, also without arguments, as executing ones of high and critical danger', () => {
     const entries = createShellTools()
       .flatMap((each) => findDefinitions(each))
       .map(entryOf);
@@ -141,7 +118,7 @@ describe('createShellTools', () => {
       ]),
     ).toEqual([
       ['run_program', 'execute', 'high', 'execute'],
-      ['run_shell', 'execute', 'high', 'execute'],
+      ['run_shell', 'execute', 'critical', 'execute'],
     ]);
   });
 });

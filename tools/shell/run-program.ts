@@ -10,7 +10,6 @@ import {
   tool,
   type ToolContext,
 } from '../../src/index.js';
-import { dangerOfProgram } from '../walls/command-danger.js';
 import { programInput, ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 
 /** Milliseconds a caller may ask for: a long build. */
@@ -58,7 +57,6 @@ const Input = z.object({
   timeoutMs: MAX_TIMEOUT_MS,
   allowParallel: false,
   canonicalInput: programInput,
-  dangerFor: (input) => dangerOfProgram(input.program, input.arguments),
   preview: ({ program, arguments: argv, cwd }) => ({
     summary: `Runs in ${cwd}: ${[program, ...argv.map((each) => JSON.stringify(each))].join(' ')}`,
   }),

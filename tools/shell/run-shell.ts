@@ -10,7 +10,6 @@ import {
   tool,
   type ToolContext,
 } from '../../src/index.js';
-import { dangerOfCommand } from '../walls/command-danger.js';
 import { programInput, ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 
 /** Characters of a command line that a person can still read before saying yes. */
@@ -42,7 +41,7 @@ const Input = z.object({
   inputSchema: Input,
   priority: Priority.LOW,
   accessMode: AccessMode.EXECUTE,
-  dangerLevel: DangerLevel.HIGH,
+  dangerLevel: DangerLevel.CRITICAL,
   executionCategory: ExecutionCategory.EXECUTE,
   costTier: CostTier.LOW,
   sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM, SideEffect.NETWORK],
@@ -63,7 +62,6 @@ const Input = z.object({
   allowParallel: false,
   requiresConsent: true,
   canonicalInput: programInput,
-  dangerFor: (input) => dangerOfCommand(input.command),
   preview: ({ command, cwd }) => ({ summary: `Runs in ${cwd}: sh -c ${JSON.stringify(command)}` }),
   invalidates: ['files', 'git'],
   version: '1.0.0',
