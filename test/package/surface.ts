@@ -8,7 +8,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
   tooldex: {
     values: [
       'AccessMode',
-      'Approvals',
       'CostTier',
       'DangerLevel',
       'ExecutionCategory',

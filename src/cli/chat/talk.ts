@@ -17,7 +17,7 @@ import { paint, plainJson, plainLine, type Dialog } from '../terminal/terminal.j
 import { exitCodeOfSession, showHalt, showPending, type ChatView } from './chat-view.js';
 
 /** A conversation on the command line: what it talks with, and where it is kept. */
-export interface Talk {
+interface Talk {
   readonly terminal: Dialog;
   readonly engine: ChatEngine;
   readonly executor: ToolExecutor;

@@ -76,15 +76,12 @@ const USUAL_YES = DangerLevel.MEDIUM;
 /** An allow-list is no word of a command line: there the one tool is named anyway. */
 const MODES = POLICY_MODES.filter((mode) => mode !== 'allow-list');
 
-/** Adds `--context`. */
-export const withContextOption = (command: Command): Command =>
-  command.option(
-    '--context <file>',
-    'what the tools get as context.context: the default export of this file, or what that function returns',
-  );
-
 export function addExecutionOptions(command: Command): Command {
-  return withContextOption(command)
+  return command
+    .option(
+      '--context <file>',
+      'what the tools get as context.context: the default export of this file, or what that function returns',
+    )
     .addOption(
       new Option(
         '--yes [level]',
