@@ -14,24 +14,21 @@ export function hoist(
   fnOf: (node: Node, scope: Scope, name: string) => Value,
 ): void {
   if (whole) {
-    let known = hoisted.get(body);
-    if (known === undefined) hoisted.set(body, (known = varsOf(body)));
+    const known = hoisted.get(body) ?? varsOf(body);
+    hoisted.set(body, known);
     for (const name of known) if (!scope.vars.has(name)) m.declare(scope, name, undefined);
   }
   for (const statement of body) {
-    const node: Node =
-      statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration'
-        ? (statement['declaration'] ?? statement)
-        : statement;
+    const node: Node = /^Export(?:Named|Default)/u.test(statement.type)
+      ? (statement['declaration'] ?? statement)
+      : statement;
     if (node.type === 'FunctionDeclaration') {
       const fn = fnOf(node, scope, 'default');
-      if (node['id'] !== null && node['id'] !== undefined) m.declare(scope, node['id'].name, fn);
+      if (node['id']) m.declare(scope, node['id'].name, fn);
       if (statement.type === 'ExportDefaultDeclaration') m.declare(scope, '*default*', fn, true);
-    } else if (node.type === 'VariableDeclaration' && node['kind'] !== 'var')
+    } else if (node.type === 'ClassDeclaration' || (node['kind'] ?? 'var') !== 'var')
       for (const name of declaredNames(node))
-        m.declare(scope, name, undefined, node['kind'] === 'const');
-    else if (node.type === 'ClassDeclaration' && node['id'] !== null)
-      m.declare(scope, node['id'].name, undefined, true);
+        m.declare(scope, name, undefined, node['kind'] !== 'let');
   }
 }
 
@@ -52,80 +49,53 @@ export function declaredNames(node: Node): readonly string[] {
   return names;
 }
 
-export const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' &&
-  value !== null &&
-  typeof (value as { type?: unknown }).type === 'string';
+/** Visits the nodes below, as long as the visitor goes on with what is in them. */
+export function walk(below: unknown, visit: (node: Node) => boolean): void {
+  const stack = [below];
+  while (stack.length > 0) {
+    const node = stack.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    if (!Array.isArray(node) && typeof (node as { type?: unknown }).type === 'string')
+      if (!visit(node as Node)) continue;
+    for (const one of Object.values(node)) stack.push(one);
+  }
+}
 
 /** Notes the names that code assigns to after they are made: what they hold may be another value at the next call. */
 export function noteAssigned(body: readonly Node[], into: Set<string>): void {
-  const stack: unknown[] = [...body];
-  while (stack.length > 0) {
-    const node = stack.pop();
-    if (Array.isArray(node)) {
-      for (const one of node) stack.push(one);
-      continue;
-    }
-    if (!isNode(node)) continue;
+  walk(body, (node) => {
     if (node.type === 'MethodDefinition' && node['kind'] === 'constructor') {
       for (const one of (node['value'].body?.body ?? []) as Node[])
-        if (!(
-          one.type === 'ExpressionStatement' && one['expression'].type === 'AssignmentExpression'
-        ))
-          stack.push(one);
-      continue;
+        if (one['expression']?.type !== 'AssignmentExpression') noteAssigned([one], into);
+      return false;
     }
-    const target: Node | undefined =
-      node.type === 'AssignmentExpression'
-        ? node['left']
-        : node.type === 'UpdateExpression' ||
-            (node.type === 'UnaryExpression' && node['operator'] === 'delete')
-          ? node['argument']
-          : undefined;
+    const changes =
+      /^(?:Assignment|Update)Expression$/u.test(node.type) || node['operator'] === 'delete';
+    const target: Node | undefined = changes ? (node['left'] ?? node['argument']) : undefined;
     if (target?.type === 'Identifier') into.add(target['name']);
     else if (
       target?.type === 'MemberExpression' &&
-      !(
-        target['object'].type === 'Identifier' &&
-        /^(?:exports|module)$/u.test(target['object'].name)
-      )
+      !/^(?:exports|module)$/u.test(target['object'].name ?? '')
     )
-      into.add(
-        target['computed'] === true
-          ? '[]'
-          : target['property'].type === 'PrivateIdentifier'
-            ? `#${target['property'].name as string}`
-            : target['property'].name,
-      );
-    for (const key in node)
-      if (key !== 'type' && typeof node[key] === 'object') stack.push(node[key]);
-  }
+      into.add(target['computed'] === true ? '[]' : nameOfKey(target['property']));
+    return true;
+  });
 }
+
+/** Returns the name of a property that is not computed. */
+export const nameOfKey = (node: Node): string =>
+  node.type === 'PrivateIdentifier'
+    ? `#${node['name'] as string}`
+    : String(node.type === 'Identifier' ? node['name'] : node['value']);
 
 /** Returns the names that `var` declares anywhere in a function. */
 function varsOf(body: readonly Node[]): readonly string[] {
   const names: string[] = [];
-  const visit = (node: unknown): void => {
-    if (Array.isArray(node)) node.forEach(visit);
-    if (!isNode(node) || /Function|^Class|Expression$/u.test(node.type)) return;
-    if (node.type === 'VariableDeclaration') {
-      if (node['kind'] === 'var') names.push(...declaredNames(node));
-      return;
-    }
-    for (const field of [
-      'body',
-      'consequent',
-      'alternate',
-      'block',
-      'handler',
-      'finalizer',
-      'cases',
-      'init',
-      'left',
-      'declaration',
-    ])
-      visit(node[field]);
-  };
-  visit(body);
+  walk(body, (node) => {
+    if (/Function|^Class|Expression$/u.test(node.type)) return false;
+    if (node.type !== 'VariableDeclaration') return true;
+    if (node['kind'] === 'var') names.push(...declaredNames(node));
+    return false;
+  });
   return names;
 }

@@ -1,95 +1,87 @@
 import { PURE, iterate, runCallbacks } from './callbacks.js';
 import { mapMethod } from './collections.js';
-import type { Machine, Place } from './machine.js';
+import type { Machine } from './machine.js';
 import {
   DATA,
   HOLE,
   UNDEFINED,
   UNKNOWN,
+  allTags,
   constant,
   deepTags,
   isCallable,
   isFixed,
-  isPartial,
   join,
   keyOf,
   mergeTags,
   options,
   tagsOf,
   textOf,
+  textual,
   truth,
   unknown,
   unknownLike,
   unread,
-  withTags,
+  type Place,
   type Value,
 } from './values.js';
 
-const TEXT_METHODS = new Set(
-  'toLowerCase toUpperCase trim trimStart trimEnd slice substring substr concat charAt padStart padEnd split replace replaceAll startsWith endsWith includes indexOf lastIndexOf toString at'.split(
-    ' ',
-  ),
-);
+/** Methods of texts that are called as they are, on texts and with arguments that are known and short. */
+const CALCULATED =
+  /^(?:to(?:Lower|Upper)Case|trim(?:Start|End)?|slice|substr(?:ing)?|charAt|split|replace(?:All)?|(?:starts|ends)With|includes|(?:lastI|i)ndexOf|toString|at)$/u;
+const OF_PARTS = /^(?:trim|to(?:Lower|Upper)Case|toString)$/u;
+const MAX_LENGTH = 2_000;
 
-/** Returns true for an argument with which a method of a text stays short and throws nothing. */
-const isSmall = (value: unknown): boolean =>
-  typeof value === 'number'
-    ? Math.abs(value) < 20_000
-    : typeof value === 'string'
-      ? value.length < 2_000
-      : value === undefined;
-
+/** Calls a method of a text. Undefined for what texts do not have. */
 export function textMethod(
   m: Machine,
-  text: Value & { t: 'const' },
+  { v: text, tags: own }: Value & { t: 'const' },
   key: string,
   args: readonly Value[],
   place: Place,
 ): Value | undefined {
-  if (typeof text.v !== 'string') return PURE.has(key) ? unknown(text.tags) : undefined;
-  const tags = mergeTags(text.tags, ...args.map(tagsOf));
-  const [first] = args;
-  if (
-    key === 'startsWith' &&
-    isPartial(text) &&
-    first !== undefined &&
-    isFixed(first) &&
-    text.v.indexOf(HOLE) >= String(first.v).length
-  )
-    return constant(text.v.startsWith(String(first.v)), tags);
-  const easy =
-    key === 'trim' || key === 'toLowerCase' || key === 'toUpperCase' || key === 'toString';
-  if (
-    TEXT_METHODS.has(key) &&
-    (!isPartial(text) || easy) &&
-    args.every((arg) => isFixed(arg) && isSmall(arg.v)) &&
-    text.v.length < 20_000
-  ) {
-    const result: unknown = (text.v as unknown as Record<string, (...given: unknown[]) => unknown>)[
-      key
-    ]?.(...args.map((arg) => (arg as { v: unknown }).v));
-    if (Array.isArray(result))
-      return m.object(
-        'array',
-        (result as string[]).slice(0, 500).map((part) => constant(part, tags)),
-      );
-    if (
-      typeof result === 'string' ||
-      typeof result === 'number' ||
-      typeof result === 'boolean' ||
-      result === undefined
-    )
-      return constant(result, tags);
+  const tags = mergeTags(own, allTags(args));
+  if (typeof text !== 'string') return PURE.has(key) ? unknown(tags) : undefined;
+  const plain = args.map((arg) => (isFixed(arg) ? arg.v : HOLE));
+  const [first] = plain;
+  const isKnown = !text.includes(HOLE) || OF_PARTS.test(key);
+  const isSmall = plain.every((arg) => typeof arg !== 'bigint' && String(arg).length < MAX_LENGTH);
+  if (key === 'concat') return textual(text + args.map(textOf).join(''), tags);
+  if (key === 'startsWith' && text.indexOf(HOLE) >= String(first).length)
+    return constant(text.startsWith(String(first)), tags);
+  if (key === 'split' && !plain.includes(HOLE) && isSmall)
+    return m.array(text.split(String(first)).map((part) => constant(part, tags)));
+  if (isKnown && isSmall && CALCULATED.test(key) && !plain.includes(HOLE)) {
+    const method = (text as unknown as Record<string, (...given: unknown[]) => unknown>)[key];
+    const result = method?.apply(text, plain);
+    return constant(result as string, tags);
   }
-  if (key === 'split' && isPartial(text) && first !== undefined && isFixed(first))
-    return m.object(
-      'array',
-      text.v.split(String(first.v)).map((part) => constant(part, tags)),
-    );
-  if (key === 'concat') return constant(text.v + args.map(textOf).join(''), tags);
-  if (key === 'replace' || key === 'replaceAll') runCallbacks(m, key, args, [unknown(tags)], place);
-  return PURE.has(key) || TEXT_METHODS.has(key) ? unknown(tags) : undefined;
+  if (!PURE.has(key)) return undefined;
+  runCallbacks(m, key, args, [unknown(tags)], place);
+  return unknown(tags);
 }
+
+/** Returns the keys and values of what a value may be; what stands under unknown keys has none. */
+function pairsOf(
+  m: Machine,
+  value: Value,
+  place: Place,
+): readonly (readonly [string | undefined, Value])[] {
+  return options(value).flatMap((one) => {
+    if (one.t === 'native') return [[undefined, unread(`a computed member of ${one.module}`)]];
+    if (one.t === 'unknown') return [[undefined, unknownLike(one)]];
+    if (one.t !== 'obj' && one.t !== 'class' && one.t !== 'fn') return [];
+    return [
+      ...(one.t === 'obj' ? one.items.map((item, at) => [String(at), item] as const) : []),
+      ...[...one.props.keys()].map((key) => [key, m.read(one, key, place)] as const),
+      ...(one.t === 'obj' && one.rest !== undefined ? [[undefined, one.rest] as const] : []),
+    ];
+  });
+}
+
+/** Globals that only make or calculate something. */
+const CALCULATES =
+  /^(?:Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u;
 
 /** Calls a function of the language itself, as `Object.entries`. Undefined when it is not one that matters here. */
 export function globalCall(
@@ -99,64 +91,42 @@ export function globalCall(
   place: Place,
 ): Value | undefined {
   const [first = UNDEFINED, second = UNDEFINED, third = UNDEFINED] = args;
-  const pairs = (value: Value): readonly (readonly [string, Value])[] =>
-    options(value).flatMap((one) => {
-      if (one.t === 'obj' && one.kind === 'array')
-        return one.items.map((item, index) => [String(index), item] as const);
-      return one.t === 'obj' || one.t === 'class' || one.t === 'fn'
-        ? [...one.props.keys()].map((key) => [key, m.read(one, key, place)] as const)
-        : [];
-    });
-  const tail = (value: Value): readonly Value[] =>
-    options(value).flatMap((one) =>
-      one.t === 'obj'
-        ? one.rest === undefined
-          ? []
-          : [one.rest]
-        : one.t === 'unknown'
-          ? [unknownLike(one)]
-          : [],
-    );
-  if (first.t === 'native' && /^Object\.(?:values|entries)$/u.test(path.join('.')))
-    return unread(`a computed member of ${first.module}`);
+  const pairs = (): ReturnType<typeof pairsOf> => pairsOf(m, first, place);
+  const keyValue = (key: string | undefined, value: Value): Value =>
+    key === undefined ? unknown(tagsOf(value)) : constant(key);
   switch (path.join('.')) {
     case 'Object.keys':
     case 'Object.getOwnPropertyNames':
-      return m.object('array', [
-        ...pairs(first).map(([key]) => constant(key)),
-        ...tail(first).map((one) => unknown(tagsOf(one))),
-      ]);
+      return m.array(pairs().map(([key, value]) => keyValue(key, value)));
     case 'Object.values':
-      return m.object('array', [...pairs(first).map(([, value]) => value), ...tail(first)]);
+      return m.array(pairs().map(([, value]) => value));
     case 'Object.entries':
-      return m.object('array', [
-        ...pairs(first).map(([key, value]) => m.object('array', [constant(key), value])),
-        ...tail(first).map((one) => m.object('array', [unknown(tagsOf(one)), one])),
-      ]);
+      return m.array(pairs().map(([key, value]) => m.array([keyValue(key, value), value])));
     case 'Object.fromEntries': {
       const object = m.object();
-      for (const pair of iterate(m, first) ?? []) {
-        const [key, value] = pair.t === 'obj' && pair.kind === 'array' ? pair.items : [];
+      for (const pair of iterate(m, first)) {
+        const [key, value = UNKNOWN] = pair.t === 'obj' ? pair.items : [];
         const name = key === undefined ? undefined : keyOf(key);
-        if (name === undefined) object.rest = join(object.rest ?? UNKNOWN, value ?? UNKNOWN);
-        else m.write(object, name, value ?? UNDEFINED, place, { making: true });
+        if (name === undefined) m.fill(object, value, place, 'fromEntries');
+        else m.write(object, name, value, place, 'making');
       }
       return object;
     }
     case 'Object.assign':
-      for (const source of args.slice(1)) {
-        for (const [key, value] of pairs(source)) m.write(first, key, value, place);
-        for (const value of tail(source))
-          if (first.t === 'obj' && first.born === m.epoch) m.fill(first, value, place, 'assign');
-      }
+      for (const source of args.slice(1))
+        for (const [key, value] of pairsOf(m, source, place))
+          if (key !== undefined) m.write(first, key, value, place);
+          else if (first.t === 'obj' && first.born === m.epoch)
+            m.fill(first, value, place, 'assign');
       return first;
     case 'Object.freeze':
     case 'Object.seal':
     case 'Object.preventExtensions':
+    case 'Object.setPrototypeOf':
+    case 'Object.defineProperties':
+    case 'Object':
     case 'structuredClone':
     case 'Promise.resolve':
-    case 'Object':
-    case 'Object.setPrototypeOf':
       return first;
     case 'Object.create': {
       const object = m.object();
@@ -164,117 +134,86 @@ export function globalCall(
       return object;
     }
     case 'Object.getPrototypeOf':
+    case 'Object.getOwnPropertyDescriptor':
       return UNKNOWN;
     case 'Object.defineProperty': {
-      const descriptor = third.t === 'obj' ? third : undefined;
       const key = keyOf(second);
-      if (descriptor === undefined || key === undefined) return first;
-      const get = descriptor.props.get('get');
-      m.write(
-        first,
-        key,
+      if (third.t !== 'obj' || key === undefined) return first;
+      const get = third.props.get('get');
+      const value: Value =
         get === undefined
-          ? (descriptor.props.get('value') ?? UNKNOWN)
-          : { t: 'accessor', get, set: descriptor.props.get('set') },
-        place,
-        { making: true, lazily: true },
-      );
+          ? (third.props.get('value') ?? UNKNOWN)
+          : { t: 'accessor', get: (self, at) => m.invoke(get, self, [], at) };
+      m.write(first, key, value, place, 'making');
       return first;
     }
-    case 'Object.defineProperties':
-    case 'Object.getOwnPropertyDescriptor':
-      return path[1] === 'defineProperties'
-        ? first
-        : second.t === 'const' && first.t === 'obj'
-          ? first.props.has(String(second.v))
-            ? m.object(
-                'object',
-                [],
-                [
-                  ['get', UNDEFINED],
-                  ['value', m.read(first, String(second.v), place)],
-                ],
-              )
-            : UNDEFINED
-          : UNKNOWN;
     case 'Array.isArray':
-      return first.t === 'obj'
-        ? constant(first.kind === 'array')
-        : first.t === 'const' || first.t === 'fn'
-          ? constant(false)
-          : unknown(tagsOf(first));
+      return first.t === 'unknown'
+        ? unknown(tagsOf(first))
+        : constant(first.t === 'obj' && first.kind === 'array');
     case 'Array.from': {
-      const items = iterate(m, first) ?? [UNKNOWN];
-      return m.object(
-        'array',
+      const items = iterate(m, first);
+      return m.array(
         isCallable(second)
           ? items.map((item, index) => m.invoke(second, UNDEFINED, [item, constant(index)], place))
           : items,
       );
     }
     case 'Array.of':
-      return m.object('array', args);
+      return m.array(args);
     case 'Array':
-      return m.object('array', []);
+      return m.array([]);
     case 'Promise.all':
-    case 'Promise.allSettled': {
-      const items = iterate(m, first) ?? [UNKNOWN];
-      return m.object(
-        'array',
-        path[1] === 'all'
-          ? items
-          : items.map((value) =>
-              m.object(
-                'object',
-                [],
-                [
-                  ['status', DATA],
-                  ['value', value],
-                  ['reason', DATA],
-                ],
-              ),
-            ),
+      return m.array(iterate(m, first));
+    case 'Promise.allSettled':
+      return m.array(
+        iterate(m, first).map((value) =>
+          m.object([
+            ['status', DATA],
+            ['value', value],
+            ['reason', DATA],
+          ]),
+        ),
       );
-    }
     case 'Promise.race':
     case 'Promise.any':
-      return join(...(iterate(m, first) ?? [UNKNOWN]));
+      return join(...iterate(m, first));
     case 'Promise': {
       const got: Value[] = [];
-      const take: Value = {
+      const settle = (take: boolean): Value => ({
         t: 'host',
-        call: (given) => {
-          got.push(given[0] ?? UNDEFINED);
+        call: ([value = UNDEFINED]) => {
+          if (take) got.push(value);
           return UNDEFINED;
         },
-      };
-      m.invoke(first, UNDEFINED, [take, { t: 'host', call: () => UNDEFINED }], place);
+      });
+      m.invoke(first, UNDEFINED, [settle(true), settle(false)], place);
       return got.length === 0 ? UNKNOWN : join(...got);
     }
     case 'JSON.stringify':
-      pairs(first);
+      pairs();
       runCallbacks(m, 'stringify', args.slice(1), [DATA, DATA], place);
       return constant(
         first.t === 'const' ? JSON.stringify(first.v ?? null) : HOLE,
         mergeTags(deepTags(first), m.touch(first)),
       );
-    case 'JSON.parse': {
+    case 'JSON.parse':
       runCallbacks(m, 'parse', args.slice(1), [DATA, DATA], place);
-      if (!isFixed(first) || typeof first.v !== 'string') return unknown(tagsOf(first));
       try {
-        return fromData(m, JSON.parse(first.v));
+        return isFixed(first) ? fromData(m, JSON.parse(String(first.v))) : unknown(tagsOf(first));
       } catch {
         return DATA;
       }
-    }
     case 'String':
     case 'Symbol':
     case 'Symbol.for':
+    case 'encodeURIComponent':
+    case 'encodeURI':
+    case 'decodeURIComponent':
+    case 'BigInt':
       return args.length === 0
         ? constant('')
-        : first.t === 'const'
-          ? constant(String(first.v), first.tags)
-          : constant(HOLE, deepTags(first));
+        : constant(first.t === 'const' ? String(first.v) : HOLE, deepTags(first));
     case 'Boolean': {
       const verdict = truth(first);
       return verdict === undefined ? unknown(tagsOf(first)) : constant(verdict, tagsOf(first));
@@ -282,31 +221,25 @@ export function globalCall(
     case 'Number':
     case 'parseInt':
     case 'parseFloat':
-      return isFixed(first) && typeof first.v !== 'bigint'
-        ? constant(Number(first.v), first.tags)
-        : unknown(tagsOf(first));
-    case 'encodeURIComponent':
-    case 'encodeURI':
-    case 'decodeURIComponent':
-    case 'BigInt':
-      return withTags(constant(first.t === 'const' ? String(first.v) : HOLE), tagsOf(first));
+      return isFixed(first) ? constant(Number(first.v), first.tags) : unknown(tagsOf(first));
     case 'Map':
     case 'WeakMap': {
-      const map = m.object('map');
-      for (const pair of args.length === 0 ? [] : (iterate(m, first) ?? []))
+      const map = m.object([], 'map');
+      for (const pair of iterate(m, first))
         if (pair.t === 'obj') mapMethod(m, map, 'set', pair.items, place);
       return map;
     }
     case 'Set':
     case 'WeakSet':
-      return m.object('set', args.length === 0 ? [] : (iterate(m, first) ?? [UNKNOWN]));
-    case 'URL':
-      return constant(
-        textOf(second) !== 'undefined' && args.length > 1 && !/^[a-z]+:/u.test(textOf(first))
-          ? `${textOf(second).replace(/\/+$/u, '')}/${textOf(first).replace(/^\/+/u, '')}`
-          : textOf(first),
-        mergeTags(...args.map(tagsOf)),
+      return m.object([], 'set', iterate(m, first));
+    case 'URL': {
+      const [url, base] = [first, second].map(textOf) as [string, string];
+      const isWhole = second === UNDEFINED || /^[a-z]+:/u.test(url);
+      return textual(
+        isWhole ? url : `${base.replace(/\/+$/u, '')}/${url.replace(/^\/+/u, '')}`,
+        allTags(args),
       );
+    }
     // What the traps of a proxy do is not followed: whatever is asked of it is unknown.
     case 'Proxy':
       m.unknownCall('a proxy is made');
@@ -314,56 +247,38 @@ export function globalCall(
     case 'Error':
     case 'TypeError':
     case 'RangeError':
-      return m.object('object', [], [['message', first]]);
+      return m.object([['message', first]]);
     default:
-      if (path.length > 1) runCallbacks(m, path.at(-1) ?? '', args, [UNKNOWN, UNKNOWN], place);
-      if (
-        path.length > 1 &&
-        /^(Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u.test(
-          path[0] ?? '',
-        )
-      )
-        return path[0] === 'console' || path[0] === 'Date'
-          ? DATA
-          : unknown(mergeTags(...args.map(tagsOf)));
-      return undefined;
+      if (path.length < 2) return undefined;
+      runCallbacks(m, path.at(-1) ?? '', args, [UNKNOWN, UNKNOWN], place);
+      return CALCULATES.test(path[0] ?? '') ? unknown(allTags(args)) : undefined;
   }
 }
 
 /** Returns plain data as the values of the analysis. */
 export function fromData(m: Machine, data: unknown, depth = 30): Value {
   m.step();
-  if (
-    data === null ||
-    typeof data === 'string' ||
-    typeof data === 'number' ||
-    typeof data === 'boolean'
-  )
-    return constant(data);
-  if (depth === 0 || typeof data !== 'object') return DATA;
-  if (Array.isArray(data))
-    return m.object(
-      'array',
-      data.slice(0, 1_000).map((item) => fromData(m, item, depth - 1)),
-    );
-  return m.object(
-    'object',
-    [],
-    Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)] as const),
-  );
+  if (typeof data !== 'object' || data === null) return constant(data as string);
+  if (depth === 0) return DATA;
+  return Array.isArray(data)
+    ? m.array(data.map((item) => fromData(m, item, depth - 1)))
+    : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
 /** Texts of paths, which are known as far as their parts are. */
-export function pathCall(path: readonly string[], args: readonly Value[]): Value | undefined {
-  const tags = mergeTags(...args.map(tagsOf));
-  const name = path.at(-1);
-  if (name === 'join' || name === 'resolve')
-    return constant(args.map(textOf).join('/').slice(0, 4_000), tags);
-  if (name === 'basename' && args[0] !== undefined)
-    return constant(textOf(args[0]).split('/').at(-1) ?? HOLE, tags);
-  return name === 'sep'
-    ? constant('/')
-    : name === 'normalize' || name === 'dirname'
-      ? constant(args[0] === undefined ? HOLE : `${textOf(args[0])}`, tags)
-      : unknown(tags);
+export function pathCall(path: readonly string[], args: readonly Value[]): Value {
+  const tags = allTags(args);
+  const [first] = args.map(textOf);
+  switch (path.at(-1)) {
+    case 'join':
+    case 'resolve':
+      return textual(args.map(textOf).join('/'), tags);
+    case 'basename':
+      return textual(first?.split('/').at(-1) ?? HOLE, tags);
+    case 'normalize':
+    case 'dirname':
+      return textual(first ?? HOLE, tags);
+    default:
+      return unknown(tags);
+  }
 }

@@ -1,17 +1,18 @@
 import type { CallEffect } from '../effect.js';
-import { placeOf, type Module, type Node, type Program } from './program.js';
+import { placeOf, type Node, type Program } from './program.js';
 import {
-  ACTING,
   ELSEWHERE,
   DATA,
   UNDEFINED,
   UNKNOWN,
   constant,
   contents,
+  isNothing,
   isPartial,
   join,
   mergeTags,
   options,
+  stateOf,
   tagsOf,
   unknown,
   unknownLike,
@@ -23,6 +24,7 @@ import {
   type Frame,
   type Native,
   type Obj,
+  type Place,
   type Scope,
   type Tags,
   type Value,
@@ -34,10 +36,11 @@ export interface Condition {
   readonly special: boolean;
   readonly kind: 'test' | 'catch' | 'later';
 }
-export interface Place {
-  readonly module: Module;
-  readonly node: Node;
-}
+/** In a `catch`. */
+export const CAUGHT: Condition = { tags: [], special: false, kind: 'catch' };
+/** In a callback that runs later, or in one of several alternatives of which it is not known which is taken. */
+export const PERHAPS: Condition = { tags: [], special: false, kind: 'later' };
+
 /** One effect as it was met, with the conditions and calls that led there. */
 export interface Entry {
   readonly effect: CallEffect;
@@ -53,9 +56,47 @@ export interface Entry {
   readonly state?: string;
 }
 
-/** Thrown where a bound of steps is reached; the call that was given them is then unknown. */
-export const EXHAUSTED = new Error('more steps than are taken');
-export const OUT_OF_TIME = new Error('more time than is taken');
+/** What is met while one tool's call is followed. */
+class Run {
+  entries: Entry[] = [];
+  /** The memory that was read, each with the functions that read it. */
+  readonly reads = new Map<string, Set<Node | undefined>>();
+  readonly unknowns = new Set<string>();
+  /** The functions that were run. */
+  readonly visited = new Set<Node>();
+  /** The arguments that the tool's schema requires. */
+  readonly required = new Set<string>();
+  /** Uses of the tool's name as a key. */
+  hits = 0;
+  firstHit: Place | undefined;
+  /** Puts the memory back as it was. */
+  readonly undo: (() => void)[] = [];
+}
+
+/** Thrown where a bound is reached; the call that was given it is then unknown. */
+const EXHAUSTED = new Error('more steps or time than is taken');
+
+/** How memory is changed by a call. */
+interface Change {
+  readonly call: string;
+  readonly destructive: boolean | null;
+  readonly idempotent: boolean | null;
+}
+const setting = (what: string): Change => ({
+  call: `${what} =`,
+  destructive: null,
+  idempotent: true,
+});
+
+const MAX_ENTRIES = 4_000;
+const MAX_ITEMS = 2_000;
+/** Members of `process` that are plain data. */
+const PROCESS_DATA = /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u;
+/** Built-in modules whose functions act outside. */
+const ACTING =
+  /^(?:fs|fs\/promises|child_process|https?|net|tls|dgram|vm|worker_threads|process|sqlite)$/u;
+/** Names under which handlers are given all arguments. */
+const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
 /** The state of one run through the code: bounds, conditions, the way there, what was met, and the memory that the code made. */
 export class Machine {
@@ -66,34 +107,32 @@ export class Machine {
   readonly conditions: Condition[] = [];
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
-  entries: Entry[] = [];
-  /** The memory that was read, each with the functions that read it. */
-  reads = new Map<string, Set<Node | undefined>>();
+  run = new Run();
+  /** Memory that is set because it was asked before: caches, and what is made when it is needed first. */
+  readonly once = new Set<string>();
   /** Memory that is set back in a `finally`. */
   readonly released = new Set<string>();
   /** Above 0 while a `finally` runs. */
-  leaving = 0;
-  unknowns = new Set<string>();
-  /** Memory that is set because it was asked before: caches, and what is made when it is needed first. */
-  readonly once = new Set<string>();
-  /** The arguments that the tool's schema requires. */
-  required = new Set<string>();
-  quiet = 0;
+  #leaving = 0;
+  #quiet = 0;
   /** True once the code opened a database for reading only. */
   readOnlyData = false;
   /** The tool that is traced: texts equal to it count its uses as a key. */
   toolName: string | undefined;
-  toolHits = 0;
-  firstHit: Place | undefined;
-  /** The functions that were run in the tool's call. */
-  visited = new Set<Node>();
   /** Names of properties and variables that the code assigns after they are made. */
   readonly assigned = new Set<string>();
-  readonly onObject: ((object: Obj | ClassValue, key: string, value: Value) => void)[] = [];
-  /** Runs a function; set by the interpreter. */
+  /** Hears of calls while the program starts. Returns true for one that registers a handler, which is not followed. */
+  onCall: (
+    callee: { readonly name: string; readonly own: boolean },
+    args: readonly Value[],
+    place: Place,
+  ) => boolean = () => false;
+  onObject: (object: Obj | ClassValue, key: string, value: Value) => void = () => undefined;
+  // Set by the parts of the interpreter:
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
-  #trail: (() => void)[] = [];
+  evaluate: (node: Node, scope: Scope, named?: string) => Value = () => UNKNOWN;
   #ids = 0;
+  #isLate = false;
 
   constructor(
     readonly program: Program,
@@ -101,24 +140,40 @@ export class Machine {
     private readonly now: () => number,
   ) {}
 
-  step(): void {
-    if (++this.steps > this.limit) throw EXHAUSTED;
-    if (this.steps % 4096 === 0 && this.now() > this.deadline) throw OUT_OF_TIME;
+  /** True where no time is left. */
+  get isOver(): boolean {
+    return this.now() > this.deadline;
   }
 
-  id(): number {
-    return ++this.#ids;
+  step(): void {
+    if (++this.steps % 4096 === 0) this.#isLate ||= this.isOver;
+    if (this.steps > this.limit || this.#isLate) throw EXHAUSTED;
+  }
+
+  /** Runs something within a number of steps. Returns false where it takes more. */
+  attempt(run: () => void, steps = Infinity): boolean {
+    const { limit } = this;
+    this.limit = Math.min(limit, this.steps + steps);
+    try {
+      run();
+      return true;
+    } catch (error) {
+      if (error !== EXHAUSTED && !(error instanceof RangeError)) throw error;
+      return false;
+    } finally {
+      this.limit = limit;
+    }
   }
 
   // ── what the code makes ──
   object(
+    props: Iterable<readonly [string, Value]> = [],
     kind: Obj['kind'] = 'object',
     items: readonly Value[] = [],
-    props: Iterable<readonly [string, Value]> = [],
   ): Obj {
     return {
       t: 'obj',
-      id: this.id(),
+      id: ++this.#ids,
       kind,
       props: new Map(props),
       items: [...items],
@@ -131,31 +186,24 @@ export class Machine {
     };
   }
 
-  declare(scope: Scope, name: string, value: Value | undefined, fixed = false): Binding {
-    const binding: Binding = {
-      value,
-      id: this.id(),
-      name,
-      born: this.epoch,
-      depth: this.conditions.length,
-      fixed,
-    };
-    scope.vars.set(name, binding);
-    return binding;
+  array(items: readonly Value[]): Obj {
+    return this.object([], 'array', items.slice(0, MAX_ITEMS));
   }
 
-  scope(parent: Scope | undefined, frame: Frame, module: Module): Scope {
+  declare(scope: Scope, name: string, value: Value | undefined, fixed = false): void {
+    const id = ++this.#ids;
+    const { epoch: born, conditions } = this;
+    scope.vars.set(name, { value, id, name, born, depth: conditions.length, fixed });
+  }
+
+  scope(parent: Scope | undefined, frame: Frame, module: Scope['module']): Scope {
     return { vars: new Map(), parent, frame, module };
   }
 
   // ── variables ──
-  readBinding(binding: Binding): Value {
-    const value =
-      binding.value === undefined
-        ? UNKNOWN
-        : binding.value.t === 'lazy'
-          ? binding.value.read()
-          : binding.value;
+  readBinding(binding: Binding, place: Place): Value {
+    const kept = binding.value ?? UNKNOWN;
+    const value = kept.t === 'accessor' ? kept.get(UNDEFINED, place) : kept;
     return this.epoch > binding.born && !binding.fixed && this.assigned.has(binding.name)
       ? this.#fromState(value, `v${binding.id}`)
       : value;
@@ -163,11 +211,7 @@ export class Machine {
 
   assignBinding(binding: Binding, value: Value, place: Place, lazily = false): void {
     if (this.epoch > binding.born && !lazily)
-      this.changed(`v${binding.id}`, place, {
-        call: `${binding.name} =`,
-        destructive: null,
-        idempotent: true,
-      });
+      this.changed(`v${binding.id}`, place, setting(binding.name));
     const old = binding.value;
     const strong =
       old === undefined || (binding.depth >= this.conditions.length && binding.born === this.epoch);
@@ -176,183 +220,157 @@ export class Machine {
   }
 
   // ── properties ──
-  read(object: Value, key: string, place: Place): Value {
-    if (object.t !== 'obj' && object.t !== 'fn' && object.t !== 'class') return UNKNOWN;
-    const found = this.lookup(object, key);
-    if (found === undefined) {
-      if (object.t !== 'obj') return UNDEFINED;
-      const open =
-        object.rest !== undefined ||
-        object.proto?.t === 'external' ||
-        object.proto?.t === 'unknown';
-      const fallback = open
-        ? join(object.rest ?? UNKNOWN, unknownLike(object.rest ?? UNKNOWN))
-        : UNDEFINED;
-      return this.epoch > object.born && this.assigned.has(key)
-        ? this.#fromState(fallback, `o${object.id}.${key}`)
-        : fallback;
+  /** Returns the property as it is kept: own, of the class, or of what it extends. */
+  lookup(object: Value, key: string): Value | undefined {
+    for (let at: Value | undefined = object, depth = 0; depth < 16; depth++) {
+      if (at?.t !== 'obj' && at?.t !== 'class' && at?.t !== 'fn') return undefined;
+      const own = at.props.get(key);
+      if (own !== undefined) return own;
+      at = at.t === 'obj' ? at.proto : at.t === 'class' ? at.parent : undefined;
     }
-    if (found.t === 'accessor')
-      return found.get === undefined ? UNDEFINED : this.invoke(found.get, object, [], place);
-    const value = found.t === 'lazy' ? found.read() : found;
-    return object.t === 'obj' &&
-      this.epoch > object.born &&
-      this.assigned.has(key) &&
-      object.props.has(key)
-      ? this.#fromState(value, `o${object.id}.${key}`)
-      : value;
+    return undefined;
+  }
+
+  /** Returns what an object or class extends that is not the code's own, as a class of a package. */
+  base(object: Value): Value | undefined {
+    let at: Value | undefined = object;
+    for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
+      at = at.t === 'obj' ? at.proto : at.parent;
+    return at;
   }
 
   /** Reads a member of a value. Without a key, everything that it holds. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
-    return join(
-      ...options(object)
-        .filter(
-          (one, _, { length }) =>
-            length === 1 || one.t !== 'const' || (one.v !== undefined && one.v !== null),
-        )
-        .map((one): Value => {
-          switch (one.t) {
-            case 'obj':
-              if (key === undefined)
-                return contents(one).length === 0
-                  ? this.readContents(one, unknown(tagsOf(index), false))
-                  : withTags(join(...contents(one), unknownLike(...contents(one))), tagsOf(index));
-              if (one.kind === 'array' && key === 'length')
-                return this.readContents(
-                  one,
-                  one.rest === undefined && !one.open ? constant(one.items.length) : DATA,
-                );
-              if (one.kind === 'array' && /^\d+$/u.test(key))
-                return this.readContents(one, one.items[Number(key)] ?? one.rest ?? UNDEFINED);
-              if (one.kind !== 'object' && key === 'size')
-                return this.readContents(
-                  one,
-                  this.epoch > one.born || one.rest !== undefined
-                    ? DATA
-                    : constant(one.props.size + one.items.length),
-                );
-              if (this.lookup(one, key) !== undefined) this.hit(key, place);
-              if (
-                one.proto !== undefined &&
-                one.proto.t !== 'obj' &&
-                this.lookup(one, key) === undefined
-              )
-                return this.get(one.proto, key, index, place);
-              return this.read(one, key, place);
-            case 'class':
-              if (key === 'prototype') return { ...this.object(), props: one.methods, cls: one };
-              if (key === 'name')
-                return constant(
-                  String((one.node['id'] as { readonly name?: string } | undefined)?.name ?? ''),
-                );
-              return key === undefined
-                ? UNKNOWN
-                : one.parent !== undefined &&
-                    one.parent.t !== 'class' &&
-                    this.lookup(one, key) === undefined
-                  ? this.get(one.parent, key, index, place)
-                  : this.read(one, key, place);
-            case 'fn':
-              if (key === 'name') return constant(one.name);
-              if (key === 'constructor') return UNKNOWN;
-              if (key === 'prototype' && !one.props.has(key)) one.props.set(key, this.object());
-              return key === undefined ? UNKNOWN : this.read(one, key, place);
-            case 'native':
-              if (
-                one.module === 'global' &&
-                one.path.length === 0 &&
-                key !== undefined &&
-                ELSEWHERE.has(key)
-              )
-                return UNDEFINED;
-              if (one.module === 'global' && one.path[0] === 'process') {
-                if (one.path[1] === 'env') return unknown([`env:${key ?? ''}`]);
-                if (key === 'execPath') return constant('node');
-                if (key === 'platform') return unknown(['platform']);
-                if (
-                  key !== undefined &&
-                  /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u.test(
-                    key,
-                  )
-                )
-                  return DATA;
-                if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
-              }
-              if (one.path.at(-1) === '()')
-                return key === 'stdin' || key === 'stdout' || key === 'stderr' ? one : DATA;
-              if (key === 'default' || (key === 'promises' && one.module !== 'fs')) return one;
-              if (key === undefined)
-                return ACTING.has(one.module) || (one.module === 'global' && one.path.length === 0)
-                  ? unread(`a computed member of ${one.module}`)
-                  : UNKNOWN;
-              return { ...one, path: [...one.path, key] };
-            case 'external':
-              return key === undefined
-                ? UNKNOWN
-                : key === 'default'
-                  ? one
-                  : { ...one, path: [...one.path, key].slice(-8) };
-            case 'unknown': {
-              if (one.tags.includes('unread:a proxy')) this.unread(one);
-              const root = one.tags.length === 1 && one.tags[0] === 'arg:';
-              const [only] = one.tags;
-              // Every context has the signal of the language.
-              if (
-                key === 'signal' &&
-                !one.data &&
-                !one.tags.some((tag) => tag.startsWith('unread:'))
-              )
-                return DATA;
-              if (root && key === 'length') return one;
-              if (
-                root ||
-                (one.tags.length === 1 &&
-                  only !== undefined &&
-                  /^arg:(?:params|args|arguments|input|options)$/u.test(only))
-              )
-                return unknown([`arg:${key ?? only?.slice(4) ?? ''}`]);
-              const from = one.tags.filter((tag) => tag.startsWith('state:')).at(-1);
-              if (
-                from === undefined ||
-                key === undefined ||
-                !this.assigned.has(key) ||
-                from.length > 60
-              )
-                return one;
-              if (this.quiet === 0 && this.epoch > 0) this.#noteRead(`${from.slice(6)}.${key}`);
-              return withTags(one, [`${from}.${key}`]);
-            }
-            case 'const':
-              if (key === 'href') return one;
-              if (key === 'length' && typeof one.v === 'string')
-                return isPartial(one) ? unknown(one.tags) : constant(one.v.length, one.tags);
-              return unknown(one.tags);
-            default:
-              return UNKNOWN;
-          }
-        }),
-    );
+    return join(...solid(object).map((one) => this.#get(one, key, index, place)));
   }
 
-  /** Returns the property as it is kept: own, of the class, or of what it extends. */
-  lookup(object: Obj | Fn | ClassValue, key: string): Value | undefined {
-    const own = object.props.get(key);
-    if (own !== undefined) return own;
-    if (object.t === 'class')
-      return object.parent?.t === 'class' ? this.lookup(object.parent, key) : undefined;
-    if (object.t !== 'obj') return undefined;
-    for (
-      let cls = object.cls, depth = 0;
-      cls !== undefined && depth < 12;
-      cls = cls.parent?.t === 'class' ? cls.parent : undefined, depth++
-    ) {
-      const method = cls.methods.get(key);
-      if (method !== undefined) return method;
+  #get(one: Value, key: string | undefined, index: Value, place: Place): Value {
+    switch (one.t) {
+      case 'obj':
+      case 'class':
+      case 'fn':
+        return key === undefined
+          ? one.t === 'obj'
+            ? this.#anyOf(one, index)
+            : UNKNOWN
+          : this.read(one, key, place);
+      case 'native':
+        return this.#getNative(one, key);
+      case 'external':
+        return key === undefined
+          ? UNKNOWN
+          : key === 'default'
+            ? one
+            : { ...one, path: [...one.path, key].slice(-8) };
+      case 'unknown':
+        return this.#getUnknown(one, key);
+      case 'const':
+        if (key === 'href') return one;
+        return key === 'length' && typeof one.v === 'string' && !isPartial(one)
+          ? constant(one.v.length, one.tags)
+          : unknown(one.tags);
+      default:
+        return UNKNOWN;
     }
-    return object.proto?.t === 'obj' && object.proto !== object
-      ? this.lookup(object.proto, key)
-      : undefined;
+  }
+
+  #anyOf(object: Obj, index: Value): Value {
+    const all = contents(object);
+    return all.length === 0
+      ? this.readContents(object, unknown(tagsOf(index), false))
+      : withTags(join(...all, unknownLike(...all)), tagsOf(index));
+  }
+
+  #getNative(one: Native, key: string | undefined): Value {
+    const { module, path } = one;
+    if (path.at(-1) === '()') return /^std(?:in|out|err)$/u.test(key ?? '') ? one : DATA;
+    if (module === 'global' && path.length === 0 && ELSEWHERE.has(key ?? '')) return UNDEFINED;
+    if (path[0] === 'process' || (module === 'process' && path.length === 0)) {
+      if (path.at(-1) === 'env') return unknown([`env:${key ?? ''}`]);
+      if (key === 'execPath') return constant('node');
+      if (key === 'platform') return unknown(['platform']);
+      if (PROCESS_DATA.test(key ?? '')) return DATA;
+      if (key === 'argv' || key === 'execArgv') return unknown(['env:argv']);
+    }
+    if (key === 'default' || (key === 'promises' && module !== 'fs')) return one;
+    if (key !== undefined) return { ...one, path: [...path, key] };
+    return ACTING.test(module) || path.length === 0
+      ? unread(`a computed member of ${module}`)
+      : UNKNOWN;
+  }
+
+  #getUnknown(one: Value & { t: 'unknown' }, key: string | undefined): Value {
+    const [only = '', ...more] = one.tags;
+    if (only === 'unread:a proxy') this.unread(one);
+    // Every context has the signal of the language.
+    if (key === 'signal' && !one.data && !one.tags.some((tag) => tag.startsWith('unread:')))
+      return DATA;
+    if (more.length === 0 && ALL_ARGUMENTS.test(only))
+      return key === 'length' ? one : unknown([`arg:${key ?? only.slice(4)}`]);
+    const from = stateOf(one);
+    if (from === undefined || key === undefined || !this.assigned.has(key) || from.length > 60)
+      return one;
+    return this.#fromState(one, `${from}.${key}`);
+  }
+
+  /** Reads a property of an object, function or class. */
+  read(object: Obj | ClassValue | Fn, key: string, place: Place): Value {
+    const found = this.lookup(object, key);
+    if (found !== undefined) {
+      this.hit(key, place);
+      if (found.t === 'accessor') return found.get(object, place);
+      return object.t === 'obj' && object.props.has(key)
+        ? this.#ofObject(object, key, found)
+        : found;
+    }
+    if (key === 'prototype') {
+      if (object.t === 'class') return object.methods;
+      const made = this.object();
+      object.props.set(key, made);
+      return made;
+    }
+    if (key === 'name' && object.t !== 'obj')
+      return constant(
+        object.t === 'fn'
+          ? object.name
+          : String((object.node['id'] as Node | null)?.['name'] ?? ''),
+      );
+    const base = this.base(object);
+    if (object.t === 'obj') {
+      const isIndex = object.kind === 'array' && /^\d+$/u.test(key);
+      if (isIndex || key === 'length' || (key === 'size' && object.kind !== 'object'))
+        return this.readContents(
+          object,
+          isIndex ? (object.items[Number(key)] ?? object.rest ?? UNDEFINED) : this.#sizeOf(object),
+        );
+      if (base === undefined) {
+        const { rest } = object;
+        return this.#ofObject(
+          object,
+          key,
+          rest === undefined ? UNDEFINED : join(rest, unknownLike(rest)),
+        );
+      }
+    }
+    return base !== undefined
+      ? this.get(base, key, UNKNOWN, place)
+      : key === 'constructor'
+        ? UNKNOWN
+        : UNDEFINED;
+  }
+
+  #sizeOf({ born, items, kind, open, props, rest }: Obj): Value {
+    return rest !== undefined || open || (kind !== 'array' && this.epoch > born)
+      ? DATA
+      : kind === 'object'
+        ? UNDEFINED
+        : constant(items.length + (kind === 'array' ? 0 : props.size));
+  }
+
+  #ofObject(object: Obj, key: string, value: Value): Value {
+    return this.epoch > object.born && this.assigned.has(key)
+      ? this.#fromState(value, `o${object.id}.${key}`)
+      : value;
   }
 
   write(
@@ -360,18 +378,14 @@ export class Machine {
     key: string | undefined,
     value: Value,
     place: Place,
-    how: { lazily?: boolean; making?: boolean } = {},
+    how: 'set' | 'lazily' | 'making' = 'set',
   ): void {
     for (const one of options(object)) {
       if (one.t === 'unknown') {
-        const from = one.tags.find((tag) => tag.startsWith('state:'));
+        const from = stateOf(one);
         this.unread(one);
-        if (from !== undefined && key !== undefined && this.epoch > 0)
-          this.changed(`${from.slice(6)}.${key}`, place, {
-            call: `${key} =`,
-            destructive: null,
-            idempotent: true,
-          });
+        if (from !== undefined && key !== undefined)
+          this.changed(`${from}.${key}`, place, setting(key));
       }
       if (one.t === 'native') this.#patch(one, key);
       if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
@@ -380,24 +394,20 @@ export class Machine {
         continue;
       }
       const old = one.props.get(key);
-      const setter = old ?? (one.t === 'obj' ? this.lookup(one, key) : undefined);
-      if (setter?.t === 'accessor' && value.t !== 'accessor') {
-        if (setter.set !== undefined) this.invoke(setter.set, one, [value], place);
+      const kept = this.lookup(one, key);
+      if (kept?.t === 'accessor' && value.t !== 'accessor') {
+        if (kept.set !== undefined) this.invoke(kept.set, one, [value], place);
         continue;
       }
-      if (one.t === 'obj' && this.epoch > one.born && how.lazily !== true && how.making !== true)
-        this.changed(`o${one.id}.${key}`, place, {
-          call: `${key} =`,
-          destructive: null,
-          idempotent: true,
-        });
+      if (one.t === 'obj' && this.epoch > one.born && how === 'set')
+        this.changed(`o${one.id}.${key}`, place, setting(key));
       const strong =
         one.t !== 'obj' ||
-        how.making === true ||
+        how === 'making' ||
         (one.born === this.epoch && one.depth >= this.conditions.length);
       this.#undoable(() => (old === undefined ? one.props.delete(key) : one.props.set(key, old)));
       one.props.set(key, strong ? value : join(old ?? UNDEFINED, value));
-      if (one.t !== 'fn') for (const listen of this.onObject) listen(one, key, value);
+      if (one.t !== 'fn') this.onObject(one, key, value);
     }
   }
 
@@ -414,7 +424,7 @@ export class Machine {
     this.unknownCall(`${[module, ...path, key ?? '[…]'].join('.')} is replaced`);
   }
 
-  /** Adds a value under a key that is not known, or at an array's end. */
+  /** Adds a value under a key that is not known. */
   fill(
     object: Obj,
     value: Value,
@@ -422,21 +432,21 @@ export class Machine {
     call: string,
     idempotent: boolean | null = null,
   ): void {
-    if (this.epoch > object.born)
-      this.changed(`o${object.id}[]`, place, { call, destructive: false, idempotent });
+    this.changedIn(object, place, { call, destructive: false, idempotent });
     const { rest } = object;
     this.#undoable(() => (object.rest = rest));
     object.rest = rest === undefined ? value : join(rest, value);
   }
 
   push(array: Obj, values: readonly Value[], place: Place, call = 'push'): void {
-    if (this.epoch > array.born)
-      this.changed(`o${array.id}[]`, place, { call, destructive: false, idempotent: false });
+    this.changedIn(array, place, { call, destructive: false, idempotent: false });
     const { items, open } = array;
     this.#undoable(() => ([array.items, array.open] = [items, open]));
     array.open ||= this.conditions.length > array.depth;
-    array.items =
-      call === 'unshift' ? [...values, ...items] : [...items, ...values].slice(0, 2_000);
+    array.items = (call === 'unshift' ? [...values, ...items] : [...items, ...values]).slice(
+      0,
+      MAX_ITEMS,
+    );
   }
 
   /** Marks the read of what an array, Map or Set holds. */
@@ -448,40 +458,42 @@ export class Machine {
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
+    const keys = [...value.props.keys()].slice(0, 50).map((key) => `.${key}`);
     const places =
-      this.epoch > value.born
-        ? [
-            `o${value.id}[]`,
-            ...[...value.props.keys()].slice(0, 50).map((key) => `o${value.id}.${key}`),
-          ]
-        : [];
-    for (const place of places) this.#noteRead(place);
+      this.epoch > value.born ? ['[]', ...keys].map((key) => `o${value.id}${key}`) : [];
+    const inner = contents(value).slice(0, 50);
     return mergeTags(
-      places.map((place) => `state:${place}`),
-      ...contents(value)
-        .slice(0, 50)
-        .map((one) => this.touch(one, depth - 1)),
+      ...places.map((place) => tagsOf(this.#fromState(DATA, place))),
+      ...inner.map((one) => this.touch(one, depth - 1)),
     );
   }
 
-  #noteRead(place: string): void {
-    const readers = this.reads.get(place) ?? new Set();
-    this.reads.set(place, readers.add(this.stack.at(-1)?.node));
+  #fromState(value: Value, place: string): Value {
+    if (this.#quiet === 0 && this.epoch > 0) {
+      const readers = this.run.reads.get(place) ?? new Set();
+      this.run.reads.set(place, readers.add(this.stack.at(-1)?.node));
+    }
+    return withTags(value, [`state:${place}`]);
+  }
+
+  /** Reads something in order to change it, which is no read of memory. */
+  quietly<T>(run: () => T): T {
+    this.#quiet++;
+    try {
+      return run();
+    } finally {
+      this.#quiet--;
+    }
   }
 
   /** Runs a `finally`: what it sets is put back. */
   leave<T>(run: () => T): T {
-    this.leaving++;
+    this.#leaving++;
     try {
       return run();
     } finally {
-      this.leaving--;
+      this.#leaving--;
     }
-  }
-
-  #fromState(value: Value, place: string): Value {
-    if (this.quiet === 0) this.#noteRead(place);
-    return withTags(value, [`state:${place}`]);
   }
 
   // ── effects ──
@@ -490,29 +502,32 @@ export class Machine {
     place: Place,
     more: { readonly temporary?: string; readonly state?: string } = {},
   ): void {
-    if (this.epoch === 0 || this.entries.length > 4_000) return;
-    this.entries.push({
+    const { conditions, epoch, run, stack, via } = this;
+    if (epoch === 0 || run.entries.length > MAX_ENTRIES) return;
+    run.entries.push({
       effect,
       place,
-      conditions: [...this.conditions],
-      via: [...this.via],
-      names: this.stack.map(({ name }) => name),
-      by: this.stack.at(-1)?.node,
+      conditions: [...conditions],
+      via: [...via],
+      names: stack.map(({ name }) => name),
+      by: stack.at(-1)?.node,
       ...more,
     });
   }
 
-  changed(
-    state: string,
-    place: Place,
-    how: {
-      readonly call: string;
-      readonly destructive: boolean | null;
-      readonly idempotent: boolean | null;
-    },
-  ): void {
+  /** Records an effect that was met before, under other conditions. */
+  again(entry: Entry, conditions: readonly Condition[]): void {
+    if (this.run.entries.length <= MAX_ENTRIES) this.run.entries.push({ ...entry, conditions });
+  }
+
+  /** Records a change of what an object holds, where the object is from before the call. */
+  changedIn(object: Obj, place: Place, how: Change): void {
+    if (this.epoch > object.born) this.changed(`o${object.id}[]`, place, how);
+  }
+
+  changed(state: string, place: Place, how: Change): void {
     if (this.epoch === 0) return;
-    if (this.leaving > 0) this.released.add(state);
+    if (this.#leaving > 0) this.released.add(state);
     const object = /^o\d+/u.exec(state)?.[0];
     // A change that is made because the same memory was asked before is a cache, or something made when it is needed first.
     const cached = this.conditions.some(({ tags }) =>
@@ -528,8 +543,8 @@ export class Machine {
 
   /** Notes that something was not followed; with the place where, unless the reason names it. */
   unknownCall(reason: string, place?: Place): void {
-    if (this.epoch > 0 && this.unknowns.size < 60)
-      this.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);
+    if (this.epoch > 0 && this.run.unknowns.size < 60)
+      this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);
   }
 
   /** Notes the call of what a module exports that was not read. */
@@ -540,60 +555,50 @@ export class Machine {
 
   // ── conditions ──
   under<T>(condition: Condition | undefined, run: () => T): T {
-    if (condition === undefined) return run();
     const before = this.conditions.length;
-    this.conditions.push(condition);
+    if (condition !== undefined) this.conditions.push(condition);
     try {
       return run();
     } finally {
-      this.conditions.length = before;
+      if (condition !== undefined) this.conditions.length = before;
     }
   }
 
-  /** Runs one tool's call and puts the memory back as it was. */
-  isolated<T>(run: () => T): T {
-    const { epoch, entries, reads, unknowns } = this;
-    const trail = this.#trail;
-    [this.toolHits, this.firstHit, this.visited, this.required] = [
-      0,
-      undefined,
-      new Set(),
-      new Set(),
-    ];
-    [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
-      epoch + 1,
-      [],
-      new Map<string, Set<Node | undefined>>(),
-      new Set(),
-      [],
-    ];
+  /** Runs one tool's call, puts the memory back as it was, and returns what was met. */
+  isolated(run: () => void): Run {
+    const outer = this.run;
+    const met = new Run();
+    this.epoch++;
+    this.run = met;
     try {
-      return run();
+      run();
     } finally {
-      for (const undo of this.#trail.reverse()) undo();
-      [this.epoch, this.entries, this.reads, this.unknowns, this.#trail] = [
-        epoch,
-        entries,
-        reads,
-        unknowns,
-        trail,
-      ];
+      for (const undo of met.undo.reverse()) undo();
+      this.run = outer;
+      this.epoch--;
       this.conditions.length = this.via.length = this.stack.length = 0;
     }
+    return met;
   }
 
   #undoable(undo: () => void): void {
-    if (this.epoch > 0) this.#trail.push(undo);
+    if (this.epoch > 0) this.run.undo.push(undo);
   }
 
   // ── the name of the tool, where the code uses it as a key ──
   hit(text: unknown, place: Place): void {
     if (text !== this.toolName || this.toolName === undefined) return;
-    this.toolHits++;
-    this.firstHit ??= place;
+    this.run.hits++;
+    this.run.firstHit ??= place;
   }
 
   at(place: Place): string {
     return placeOf(place.module, place.node.start);
   }
+}
+
+/** Returns the values that a value may be and that have members: not undefined or null, unless it is nothing else. */
+export function solid(value: Value): readonly Value[] {
+  const all = options(value);
+  return all.length === 1 ? all : all.filter((one) => !isNothing(one));
 }

@@ -1,12 +1,14 @@
 import { httpEffects } from '../known/http.js';
 import { sqlEffects } from '../known/sql.js';
-import { VALIDATORS, SQL, SQL_CALLS, TELEMETRY, argumentsOf } from './call-names.js';
-import type { Machine, Place } from './machine.js';
-import { LATER, chosen } from './started-programs.js';
+import { VALIDATORS, SQL, SQL_CALLS, TELEMETRY } from './call-names.js';
+import { PERHAPS, type Machine } from './machine.js';
+import { chosen } from './started-programs.js';
 import {
   DATA,
   HOLE,
+  UNDEFINED,
   UNKNOWN,
+  argumentsIn,
   constant,
   deepTags,
   isPartial,
@@ -16,9 +18,26 @@ import {
   textOf,
   textsOf,
   toPlain,
+  unknown,
+  withTags,
   type Obj,
+  type Place,
   type Value,
 } from './values.js';
+
+/** Returns the tool's arguments as a schema gives them: with its defaults, and knowing which are required. */
+export function argumentsOf(m: Machine, shape: Obj): Value {
+  const object = m.object();
+  object.rest = unknown(['arg:']);
+  for (const [key, field] of shape.props) {
+    const tags = [`arg:${key}`];
+    const usual = field.t === 'external' ? field.fallback : undefined;
+    if (field.t === 'external' && field.optional !== true) m.run.required.add(key);
+    const given = unknown(tags);
+    object.props.set(key, usual?.t === 'const' ? join(given, withTags(usual, tags)) : given);
+  }
+  return object;
+}
 
 /** A validator returns what it was given: the tool's arguments stay what they are. */
 export function validated(
@@ -27,98 +46,56 @@ export function validated(
   args: readonly Value[],
   shape?: Obj,
 ): Value | undefined {
-  const given = args.find(
-    (arg) => arg.t === 'unknown' && arg.tags.some((tag) => tag.startsWith('arg:')),
-  );
+  if (!VALIDATORS.test(name)) return undefined;
+  const isGiven = (arg: Value): boolean => deepTags(arg).some((tag) => tag.startsWith('arg:'));
   const object =
-    given ??
-    args.find(
-      (arg) =>
-        arg.t === 'obj' &&
-        arg.kind === 'object' &&
-        deepTags(arg).some((tag) => tag.startsWith('arg:')),
-    );
-  if (
-    object === undefined ||
-    !VALIDATORS.has(name) ||
-    (given === undefined && !name.toLowerCase().includes('parse'))
-  )
-    return undefined;
+    args.find((arg) => arg.t === 'unknown' && isGiven(arg)) ??
+    args.find((arg) => arg.t === 'obj' && /parse/iu.test(name) && isGiven(arg));
+  if (object === undefined) return undefined;
   const isRoot = object.t === 'unknown' && object.tags.includes('arg:');
-  const parsed = shape !== undefined && isRoot ? argumentsOf(m, shape) : object;
-  return name.startsWith('safe')
-    ? m.object(
-        'object',
-        [],
-        [
-          ['success', DATA],
-          ['data', parsed],
-          ['error', DATA],
-        ],
-      )
-    : name.startsWith('parse') || name === 'cast' || name === 'decode'
-      ? parsed
-      : undefined;
+  const data = shape !== undefined && isRoot ? argumentsOf(m, shape) : object;
+  if (name.startsWith('safe'))
+    return m.object([
+      ['success', DATA],
+      ['data', data],
+      ['error', DATA],
+    ]);
+  return /^(?:parse|cast|decode)/u.test(name) ? data : undefined;
 }
 
 /** Records a request, with the method and the body that its settings give. Returns its answer. */
-export function request(
-  m: Machine,
-  url: string,
-  given: Value,
-  call: string,
-  place: Place,
-  fallback: string,
-): Value {
+export function request(m: Machine, url: string, given: Value, call: string, place: Place): Value {
   if (TELEMETRY.test(url)) return DATA;
   const settings = options(given).filter((one): one is Obj => one.t === 'obj');
-  const methodValue =
-    settings.length === 0
-      ? given.t === 'unknown'
-        ? UNKNOWN
-        : constant(fallback)
-      : join(
-          ...settings.map(
-            (one) =>
-              one.props.get('method') ??
-              (one.rest === undefined && one.proto === undefined ? constant(fallback) : UNKNOWN),
-          ),
-        );
-  const body =
-    settings[0]?.props.get('body') ??
-    settings[0]?.props.get('data') ??
-    settings[0]?.props.get('json');
-  const target =
-    url === 'undefined' || url === ''
-      ? undefined
-      : url.includes(HOLE) && url.replaceAll(HOLE, '').length === 0
-        ? undefined
-        : url.replaceAll(HOLE, 'x');
-  const address =
-    target ??
-    (settings[0]?.props.get('url') === undefined
-      ? undefined
-      : textOf(settings[0].props.get('url') as Value).replaceAll(HOLE, 'x'));
-  const methods = options(methodValue);
+  const [first] = settings;
+  const get = constant('GET');
+  const field = (...keys: readonly string[]): Value | undefined =>
+    keys.map((key) => first?.props.get(key)).find((one) => one !== undefined);
+  const methodOf = ({ props, proto, rest }: Obj): Value =>
+    props.get('method') ?? (rest === undefined && proto === undefined ? get : UNKNOWN);
+  const method =
+    first !== undefined ? join(...settings.map(methodOf)) : given.t === 'unknown' ? UNKNOWN : get;
+  const body = field('body', 'data', 'json');
+  const isNamed = url !== 'undefined' && url.replaceAll(HOLE, '') !== '';
+  const address = isNamed ? url : textOf(field('url') ?? UNDEFINED);
+  const tags = argumentsIn(tagsOf(method));
+  const methods = options(method);
   for (const one of methods) {
-    const method =
-      one.t === 'const' && typeof one.v === 'string' && !isPartial(one)
-        ? one.v.toUpperCase()
-        : one.t === 'const' && one.v === undefined
-          ? fallback
-          : undefined;
-    const tags = tagsOf(methodValue).filter((tag) => tag.startsWith('arg:'));
+    const text =
+      one.t === 'const' && !isPartial(one) ? String(one.v ?? 'GET').toUpperCase() : undefined;
+    const effects = httpEffects(
+      text,
+      address === 'undefined' ? undefined : address.replaceAll(HOLE, 'x'),
+      body === undefined ? undefined : toPlain(body),
+    );
     m.under(
       methods.length > 1
-        ? { tags, special: true, kind: tags.length > 0 ? 'test' : 'later' }
+        ? tags.length > 0
+          ? { tags, special: true, kind: 'test' }
+          : PERHAPS
         : undefined,
       () => {
-        for (const effect of httpEffects(
-          method,
-          address,
-          body === undefined ? undefined : toPlain(body),
-        ))
-          m.record({ ...effect, call: effect.call === '' ? call : effect.call }, place);
+        for (const effect of effects) m.record({ ...effect, call: effect.call || call }, place);
       },
     );
   }
@@ -133,20 +110,17 @@ export function runSql(
   place: Place,
   database = false,
 ): boolean {
-  if (!SQL_CALLS.has(name)) return false;
-  const first =
-    args[0]?.t === 'obj'
-      ? (args[0].props.get('text') ??
-        args[0].props.get('sql') ??
-        args[0].props.get('query') ??
-        args[0])
-      : args[0];
-  const texts = first === undefined ? [] : textsOf(first).filter((text) => SQL.test(text));
+  if (!SQL_CALLS.test(name)) return false;
+  const [given = UNDEFINED] = args;
+  const fields =
+    given.t === 'obj' ? ['text', 'sql', 'query'].map((key) => given.props.get(key)) : [];
+  const first = fields.find((one) => one !== undefined) ?? given;
+  const texts = textsOf(first).filter((text) => SQL.test(text));
   for (const text of texts)
     for (const effect of sqlEffects(text.replaceAll(HOLE, '?')))
-      m.under(texts.length > 1 ? LATER : undefined, () => m.record(effect, place));
+      m.under(texts.length > 1 ? PERHAPS : undefined, () => m.record(effect, place));
   if (texts.some((text) => /read\s+only|query_only/iu.test(text))) m.readOnlyData = true;
-  if (texts.length === 0 && database && first !== undefined && !m.readOnlyData)
+  if (texts.length === 0 && database && args.length > 0 && !m.readOnlyData)
     for (const effect of sqlEffects(undefined))
       if (!chosen(m, effect, tagsOf(first), place)) m.record(effect, place);
   return texts.length > 0 || database;

@@ -5,8 +5,8 @@ let last = 0;
 
 /** Returns a number that is the object's own. */
 export function idOf(object: object): number {
-  let id = ids.get(object);
-  if (id === undefined) ids.set(object, (id = ++last));
+  const id = ids.get(object) ?? ++last;
+  ids.set(object, id);
   return id;
 }
 
@@ -18,14 +18,13 @@ export function signatureOf(value: Value): string {
     case 'unknown':
       return `?${value.tags.join()}`;
     case 'union':
-      return value.of.map((one) => signatureOf(one)).join('|');
+      return value.of.map(signatureOf).join('|');
     case 'native':
+      return `${value.module}.${value.path.join('.')}`;
     case 'external':
-      return `${value.t === 'native' ? value.module : value.pkg}.${value.path.join('.')}`;
+      return `${value.pkg}.${value.path.join('.')}`;
     case 'fn':
       return `f${idOf(value.node)}.${idOf(value.scope)}`;
-    case 'obj':
-      return `o${value.id}`;
     default:
       return `#${idOf(value)}`;
   }

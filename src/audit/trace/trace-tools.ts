@@ -1,12 +1,12 @@
 import path from 'node:path';
 import type { Effect, TracedTool } from '../effect.js';
 import type { AuditKnowledge } from '../known/known-value.js';
-import { Handlers, type Candidate } from './handlers.js';
+import { GUESSED, Handlers, type Candidate } from './handlers.js';
 import { Interpreter } from './interpret.js';
-import { EXHAUSTED, Machine, OUT_OF_TIME, type Condition, type Entry } from './machine.js';
+import { Machine, type Condition, type Entry } from './machine.js';
 import { operationsIn } from './openapi-documents.js';
 import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } from './program.js';
-import { deepTags, mergeTags, options, type Tags, type Value } from './values.js';
+import { argumentsIn, deepTags, mergeTags, options, type Tags } from './values.js';
 
 interface TraceSubject {
   /** The folder of the code: a package's own folder, or a project. */
@@ -32,9 +32,10 @@ export interface Trace {
   readonly skipped: readonly Skipped[];
 }
 
+/** What was met while a tool's call was followed. */
 interface Traced {
   readonly name: string;
-  readonly handler: string | undefined;
+  readonly handler?: string | undefined;
   readonly entries: readonly Entry[];
   readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
@@ -45,8 +46,6 @@ interface Traced {
 
 /** The share of tools that make a book's change before it counts as the server's. */
 const BOOKED = 0.8;
-/** The rank of functions of which only the text has a tool's name. */
-const GUESSED = 8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
 /** Names of code that keeps books of calls. What it writes is the server's, where several tools go through it. */
@@ -91,9 +90,7 @@ export async function traceTools(
       entered.add(inner.pkg);
       continue;
     }
-    const traced = tools.map(({ name }) =>
-      traceOne(machine, interpreter, handlers, name, deadline - now()),
-    );
+    const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
     // A server that makes its tools of a document does what the document says, as far as its code does not show it.
     const operation = found.every(({ handler }) => handler !== undefined)
@@ -111,89 +108,70 @@ export async function traceTools(
   }
 }
 
+/** Runs the start of the program, and looks for the handlers that it does not show. */
 function start(
   machine: Machine,
   handlers: Handlers,
   program: Program,
-  interpreter: Interpreter,
+  { modules }: Interpreter,
   files: readonly string[],
 ): void {
   machine.limit = machine.steps + MAX_BOOT_STEPS;
-  const attempt = (run: () => void): void => {
-    try {
-      run();
-    } catch (error) {
-      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError))
-        throw error;
-    }
-  };
   for (const file of files) {
     const module = program.module(file);
-    if (module !== undefined) attempt(() => void interpreter.modules.load(module));
+    if (module !== undefined) machine.attempt(() => void modules.load(module));
   }
-  attempt(() => interpreter.modules.initialiseBundled());
+  machine.attempt(() => modules.initialiseBundled());
   handlers.collect();
-  if (handlers.missing().length > 0) attempt(() => handlers.search(program, program.root));
-  attempt(() => handlers.makers(program, program.root));
-  for (const pkg of program.entered) {
-    const folder = folderOf(program, files, pkg);
+  const search = (folder: string | undefined): void => {
     if (handlers.missing().length > 0 && folder !== undefined)
-      attempt(() => handlers.search(program, folder));
-  }
+      machine.attempt(() => handlers.search(program, folder));
+  };
+  search(program.root);
+  machine.attempt(() => handlers.makers(program, program.root));
+  for (const pkg of program.entered) search(folderOf(program, files, pkg));
 }
+
+const nothing = (name: string, reason: string): Traced => ({
+  name,
+  entries: [],
+  reads: new Map(),
+  returned: [],
+  unknowns: [reason],
+});
 
 function traceOne(
   machine: Machine,
   interpreter: Interpreter,
   handlers: Handlers,
   name: string,
-  ms: number,
 ): Traced {
+  if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
-  const best = candidates[0];
-  if (ms <= 0)
-    return {
-      name,
-      handler: undefined,
-      entries: [],
-      reads: new Map(),
-      returned: [],
-      unknowns: ['there was no time left'],
-    };
-  if (best === undefined || best.rank > 1) {
-    // A dispatcher that is given the name shows how the arguments reach the handler.
-    for (const dispatcher of handlers.dispatchers.slice(0, 6)) {
-      const run = runOne(machine, interpreter, handlers, name, dispatcher);
-      const reached = candidates.find((one) => run.visited.has(nodeOf(one) as Node));
-      if (reached !== undefined)
-        return { ...run.traced, handler: placeOfHandler(machine, reached) ?? run.traced.handler };
-      // A function in which the name stands is a guess; a dispatcher that compares it is none.
-      if (run.hits > 0 && (best === undefined || best.rank >= GUESSED)) return run.traced;
-    }
+  const [best] = candidates;
+  // A dispatcher that is given the name shows how the arguments reach the handler.
+  for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
+    const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
+    const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
+    if (reached !== undefined)
+      return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
+    // A function in which the name stands is a guess; a dispatcher that compares it is none.
+    if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
-  if (best === undefined)
-    return {
-      name,
-      handler: undefined,
-      entries: [],
-      reads: new Map(),
-      returned: [],
-      unknowns: ['its handler was not found'],
-    };
+  if (best === undefined) return nothing(name, 'its handler was not found');
   const { traced } = runOne(machine, interpreter, handlers, name, best);
   return {
     ...traced,
     handler: placeOfHandler(machine, best) ?? traced.handler,
-    ...(best.rank >= GUESSED && { guess: nodeOf(best) }),
+    ...(best.rank >= GUESSED && { guess: functionIn(best)?.node }),
   };
 }
 
-const nodeOf = ({ fn }: Candidate): Node | undefined =>
-  options(fn).find((one) => one.t === 'fn')?.node;
+const functionIn = ({ fn }: Candidate) => options(fn).find((one) => one.t === 'fn');
 
-function placeOfHandler(machine: Machine, { fn }: Candidate): string | undefined {
-  const one = options(fn).find((value) => value.t === 'fn');
-  return one === undefined ? undefined : machine.at({ module: one.module, node: one.node });
+function placeOfHandler(machine: Machine, candidate: Candidate): string | undefined {
+  const fn = functionIn(candidate);
+  return fn && machine.at({ module: fn.module, node: fn.node });
 }
 
 function runOne(
@@ -205,52 +183,27 @@ function runOne(
 ): { traced: Traced; visited: ReadonlySet<Node>; hits: number } {
   interpreter.forget();
   machine.toolName = name;
-  let seen: { traced: Traced; visited: ReadonlySet<Node>; hits: number } | undefined;
-  machine.isolated(() => {
+  const fn = functionIn(candidate);
+  let returned: Tags = [];
+  const met = machine.isolated(() => {
     machine.limit = machine.steps + MAX_TOOL_STEPS;
-    let returned: Value | undefined;
-    const fn = options(candidate.fn).find((one) => one.t === 'fn');
-    try {
-      if (fn !== undefined)
-        returned = machine.invoke(
-          fn,
-          interpreter.calls.madeOf(candidate.self),
-          handlers.argumentsFor(candidate, name),
-          {
-            module: fn.module,
-            node: fn.node,
-          },
-        );
-    } catch (error) {
-      if (error !== EXHAUSTED && error !== OUT_OF_TIME && !(error instanceof RangeError))
-        throw error;
-      machine.unknowns.add('it takes more steps than are followed');
-    }
-    const at = machine.firstHit;
-    const handler =
-      at === undefined
-        ? fn === undefined
-          ? undefined
-          : machine.at({ module: fn.module, node: fn.node })
-        : machine.at(at);
-    seen = {
-      traced: {
-        name,
-        handler,
-        entries: machine.entries,
-        reads: machine.reads,
-        returned:
-          returned === undefined
-            ? []
-            : mergeTags(deepTags(returned, 6), machine.touch(returned, 6)),
-        unknowns: [...machine.unknowns],
-      },
-      visited: machine.visited,
-      hits: machine.toolHits,
-    };
+    const isDone = machine.attempt(() => {
+      if (fn === undefined) return;
+      const self = interpreter.classes.madeOf(candidate.self);
+      const args = handlers.argumentsFor(candidate, name);
+      const value = machine.invoke(fn, self, args, { module: fn.module, node: fn.node });
+      returned = mergeTags(deepTags(value, 6), machine.touch(value, 6));
+    });
+    if (!isDone) machine.unknownCall('it takes more steps than are followed');
   });
   machine.toolName = undefined;
-  return seen as unknown as { traced: Traced; visited: ReadonlySet<Node>; hits: number };
+  const { entries, firstHit, hits, reads, unknowns, visited } = met;
+  const handler = firstHit ? machine.at(firstHit) : placeOfHandler(machine, candidate);
+  return {
+    traced: { name, handler, entries, reads, returned, unknowns: [...unknowns] },
+    visited,
+    hits,
+  };
 }
 
 /** Returns what conditions make of an effect: an argument that decides is named. */
@@ -262,7 +215,7 @@ function certaintyOf(conditions: readonly Condition[]): {
   for (const { kind, tags, special } of conditions) {
     if (kind !== 'test') return { certainty: 'may' };
     if (!special) continue;
-    const named = tags.find((tag) => tag.startsWith('arg:') && tag.length > 4);
+    const [named] = argumentsIn(tags);
     if (named !== undefined) argument ??= named.slice(4);
     else if (tags.some((tag) => tag.startsWith('env:'))) return { certainty: 'may' };
   }
