@@ -1,5 +1,13 @@
 import { wordsIn } from './known-value.js';
 
+/** A change says if it is more than an addition, and if the same again changes nothing more. */
+type Rule = readonly [
+  pattern: RegExp,
+  what: 'reads' | 'unknown' | readonly [destructive: boolean | null, idempotent: boolean | null],
+];
+const CHANGED = [true, null] as const;
+const DRY: Rule = [/(?:^| )--dry-run(?:=client|=server)?(?: |$)/, 'reads'];
+
 /** Subcommands as the documentation of each program describes them: lists of them with commas, `*` for all others, `(none)` for the program alone. */
 export interface Program {
   readonly reads?: string;
@@ -8,16 +16,16 @@ export interface Program {
   readonly changes?: string;
   /** Options with a value that may stand before the subcommand. */
   readonly values?: string;
-  /** Options with which it writes whatever the subcommand, and those with which it only reads. */
-  readonly writing?: RegExp;
-  readonly reading?: RegExp;
+  /** What a part of the subcommand's words does not decide, as of a device. */
+  readonly drop?: RegExp;
+  /** Words and options that decide before the lists do, in their order: what a change is, or that it only reads. */
+  readonly rules?: readonly Rule[];
 }
 
 const PACKAGES: Program = {
   reads:
     'list, ls, view, info, search, outdated, why, audit, config get, config list, root, bin, prefix, ping, whoami, explain, show, freeze, check, index, help, doctor, licenses, version, pkg get, dist-tag ls, cache dir, cache list',
-  reading: /^--dry-run$/,
-  writing: /^--fix$/,
+  rules: [DRY, [/(?:^| )--fix$/, CHANGED]],
   adds: 'pack',
   changes:
     'audit fix, version *, deprecate, pkg *, dist-tag *, config *, cache *, set, install, i, ci, add, remove, uninstall, un, rm, update, upgrade, up, link, unlink, dedupe, prune, publish, unpublish, init, rebuild, download, wheel',
@@ -47,8 +55,23 @@ const SYSTEM_PACKAGES: Program = {
 export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
   git: {
     values: '-C -c --git-dir --work-tree --namespace --exec-path',
-    reading: /^--dry-run$/,
-    writing: /^--(?:output(?:=|$)|lost-found$)/,
+    rules: [
+      DRY,
+      [/ --(?:output(?:[= ]|$)|lost-found$)/, CHANGED],
+      [
+        /^(?:branch|tag|config|archive|hash-object|symbolic-ref) (?:.* )?(?:-[dDmMfcCuwo]|--(?:delete|move|force|copy|set-upstream-to|unset|edit-description|add|replace-all|edit|remove-section|rename-section))/,
+        [true, true],
+      ],
+      [
+        /^(?:branch|tag|config)(?: .*)? (?:-[larvn]|--(?:list|all|remotes|contains|merged|no-merged|points-at|show-current|format|sort|get|show-origin))/,
+        'reads',
+      ],
+      [/^(?:branch|tag) /, [false, true]],
+      [/^config [^\s…]+$|^clean (?:.* )?-[a-z]*n/, 'reads'],
+      [/^(?:commit|cherry-pick|revert) (?:.* )?--amend/, [true, false]],
+      [/^(?:commit|cherry-pick|revert)(?!.* --abort)/, [false, false]],
+      [/^symbolic-ref \S+ \S/, [true, true]],
+    ],
     reads:
       'log, status, diff, show, blame, annotate, shortlog, describe, rev-parse, rev-list, ls-files, ls-tree, ls-remote, cat-file, name-rev, merge-base, grep, reflog, reflog show, for-each-ref, show-ref, show-branch, whatchanged, count-objects, check-ignore, check-attr, diff-tree, diff-index, diff-files, var, version, help, remote show, remote get-url, remote, stash list, stash show, worktree list, submodule status, submodule summary, notes list, notes show, tag, branch, config get, config list, bisect log, bisect view, bundle verify, merge-tree, lfs ls-files, verify-commit, verify-tag, range-diff, cherry, fsck, archive, hash-object, symbolic-ref',
     adds: 'clone, init, add, commit, fetch, stash create, remote add, worktree add, submodule add, stash push, stash save, stash, notes add, tag *, branch *, bundle, bundle create, format-patch, revert, bisect start, lfs track',
@@ -63,20 +86,19 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
     adds: 'create, expose, run, autoscale, debug',
     changes:
       'apply, delete, edit, patch, replace, scale, set, label, annotate, rollout *, drain, cordon, uncordon, taint, cp, certificate, config *, config use-context, config set-context, config set, config unset, config delete-context, rollout restart, rollout undo, rollout pause, rollout resume, port-forward, proxy, attach',
-    reading: /^--dry-run(?:=client|=server)?$/,
-    writing: /^--output-directory/,
+    rules: [DRY, [/ --output-directory/, CHANGED]],
   },
   helm: {
     values: '-n --namespace --kube-context --kubeconfig',
     reads:
       'list, ls, status, get, history, show, inspect, search, template, lint, version, env, repo list, dependency list, verify, plugin list, search repo, search hub',
-    writing: /^--output-dir/,
     adds: 'install, create, repo add, package, pull, fetch',
     changes:
       'upgrade, uninstall, delete, rollback, repo update, repo remove, push, dependency update, dependency build, plugin *, test, registry',
-    reading: /^--dry-run/,
+    rules: [DRY, [/ --output-dir/, CHANGED]],
   },
   docker: {
+    drop: /^(?:container|image) /,
     values: `-H --host --context -l --log-level --config ${COMPOSE_VALUES}`,
     reads: `ls, list, manifest inspect, buildx ls, buildx inspect, secret ls, plugin ls, service ls, service ps, service logs, stack ls, stack ps, node ls, ps, images, inspect, logs, info, version, stats, top, port, diff, history, search, events, network ls, network inspect, volume ls, volume inspect, system df, system info, context ls, context show, context inspect, ${within('compose', COMPOSE).reads}`,
     adds: 'build, create, run, pull, volume create, network create, context create, buildx build, tag, save, export',
@@ -96,6 +118,12 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
   dnf: SYSTEM_PACKAGES,
   yum: SYSTEM_PACKAGES,
   gh: {
+    rules: [
+      [/^api graphql/, 'unknown'],
+      [/^api (?:.* )?(?:-X|--method)[ =]?(?!GET|=)/, [null, null]],
+      [/^api (?:.* )?(?:-[fF]|--field|--raw-field|--input)\b/, [null, false]],
+      [/^api /, 'reads'],
+    ],
     values: '-R --repo',
     reads:
       [
@@ -134,8 +162,10 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
     values: '-chdir',
     reads:
       'plan, show, output, validate, state list, state show, version, providers, graph, workspace list, workspace show, console',
-    reading: /^-check$/,
-    writing: /^-out(?:=|$)/,
+    rules: [
+      [/ -check$/, 'reads'],
+      [/ -out(?:[= ]|$)/, CHANGED],
+    ],
     changes:
       'providers *, ' +
       'apply, destroy, init, import, taint, untaint, state *, workspace *, fmt, refresh, force-unlock, get',
@@ -150,14 +180,19 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
   simctl: {
     reads:
       'list, getenv, get_app_container, listapps, appinfo, help, pbpaste, runtime list, bootstatus, io enumerate, ui appearance, ui increase_contrast, ui content_size, ui, status_bar list, location list',
-    writing: /^-b$/,
+    rules: [[/ -b$/, CHANGED]],
+    drop: /(?<=^(?:io|ui|status_bar|location) )\S+ (?=\S)/,
     adds: 'io screenshot, io recordVideo, create, clone, diagnose, addmedia',
     changes:
       'boot, shutdown, erase, delete, install, uninstall, launch, terminate, openurl, io *, ui *, ui appearance *, ui increase_contrast *, ui content_size *, status_bar *, location *, privacy, push, pbcopy, pbsync, keychain, logverbose, rename, upgrade, pair, unpair, pair_activate, icloud_sync, install_app_data, runtime *',
   },
   xcodebuild: {
-    reading:
-      /^-(?:list|showsdks|showBuildSettings|version|showdestinations|showTestPlans|checkFirstLaunchStatus)$/,
+    rules: [
+      [
+        /(?:^| )-(?:list|showsdks|showBuildSettings|version|showdestinations|showTestPlans|checkFirstLaunchStatus)(?: |$)/,
+        'reads',
+      ],
+    ],
     changes: '*, (none)',
   },
   idb: {
@@ -172,18 +207,33 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
     values: '-s -t -H -P -L',
     reads:
       'devices, get-state, get-serialno, get-devpath, version, logcat, help, features, host-features, jdwp, wait-for-device',
-    reading: /^--list$/,
     adds: 'pull, bugreport',
     changes:
       'push, install, install-multiple, uninstall, reboot, connect, disconnect, kill-server, start-server, forward, reverse, root, unroot, remount, emu, tcpip, usb, sideload, pair, reconnect, sync',
-    writing: /^-c$/,
+    rules: [[/ -c$/, CHANGED]],
   },
   pm: { reads: 'list, path, dump, resolve-activity, query-activities', changes: '*' },
   am: { reads: 'stack list, get-config, get-current-user', changes: '*' },
   'redis-cli': {
     values: '-h -p -a -n -u --user --pass',
-    reading: /^--(?:scan|bigkeys|memkeys|hotkeys|stat|latency)$/,
+    rules: [[/(?:^| )--(?:scan|bigkeys|memkeys|hotkeys|stat|latency)(?: |$)/, 'reads']],
     reads: `config get, client list, client info, client id, memory usage, memory stats, memory doctor, object encoding, object freq, slowlog get, xinfo stream, acl list, ${wordsIn('get mget hget hgetall hmget hkeys hvals hlen hexists keys scan hscan sscan zscan exists ttl pttl type strlen llen lrange lindex scard smembers sismember zcard zrange zrangebyscore zscore zrank xlen xrange xrevrange info ping dbsize echo time getrange bitcount pfcount sinter sunion sdiff ft.search ft.info ft._list json.get').join(', ')}`,
     changes: '*',
+  },
+  sed: { reads: '*', rules: [[/(?:^| )(?:-[nEr]*i|--in-place)/, CHANGED]] },
+  yq: { reads: '*', rules: [[/(?:^| )(?:-i|--inplace)/, CHANGED]] },
+  sort: { reads: '*', rules: [[/(?:^| )(?:-o|--output)/, CHANGED]] },
+  find: { reads: '*, (none)', rules: [[/(?:^| )-(?:delete|fprint|fls)/, CHANGED]] },
+  awk: { reads: '*', rules: [[/>\s*"|system\s*\(|\|\s*"|(?:^| )-i(?: |$)/, 'unknown']] },
+  date: { reads: '*, (none)', rules: [[/(?:^| )(?:-s|--set)/, CHANGED]] },
+  hostname: { reads: '*, (none)', rules: [[/^[^-]/, CHANGED]] },
+  journalctl: { reads: '*, (none)', rules: [[/(?:^| )--(?:vacuum|rotate|flush)/, CHANGED]] },
+  dumpsys: {
+    reads: '*, (none)',
+    rules: [[/ (?:set|reset|unplug|enable|disable|write)(?: |$)/, CHANGED]],
+  },
+  wget: {
+    changes: '*',
+    rules: [[/(?:^| )(?:--spider|-\w*O ?(?:-|\/dev\/(?:null|stdout)))(?: |$)/, 'reads']],
   },
 };

@@ -5,37 +5,14 @@ import { PROGRAM_TABLE, type Program } from './program-table.js';
 import { shellCommands } from './shell-text.js';
 import { sqlEffects } from './sql.js';
 
+/** The words of a command; undefined for one that is not known. */
+type Words = readonly (string | undefined)[];
+
 const READERS = new Set(
   wordsIn(
     'rg grep egrep fgrep zgrep ag ack fd fdfind ls dir cat bat head tail wc uniq cut tr nl tac rev diff cmp comm file stat du df ps pgrep top htop which where whereis type whoami id groups who w users uname hostname arch nproc lscpu lsblk lsusb lspci uptime free vmstat iostat env printenv echo printf pwd true false test [ basename dirname realpath readlink md5sum md5 sha1sum sha256sum shasum cksum tree jq xmllint lsof netstat ss ping traceroute nslookup dig host whois ifconfig sw_vers system_profiler mdfind mdls getent journalctl dmesg man less more column xxd od hexdump strings nm objdump otool ffprobe pdftotext pdfinfo exa eza getprop dumpsys uiautomator ioreg plutil sleep cd export set unset date cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste locate sort awk gawk mawk sed yq find getconf locale ulimit exit return read wait lscpu pstree screencap xdpyinfo tasklist ver systeminfo [[ base64 base32 clear tput stty logcat pidof zipinfo identify pg_dump pg_dumpall mysqldump mongoexport readelf timedatectl loginctl',
   ),
 );
-/** Options with which a reader writes. */
-const WRITING_READERS: Readonly<Record<string, RegExp>> = {
-  sed: /^-[nEr]*i|^--in-place/,
-  yq: /^-i$|^--inplace/,
-  gawk: /^-i$|^inplace$/,
-  pg_dump: /^(?:-f|--file)/,
-  pg_dumpall: /^(?:-f|--file)/,
-  mysqldump: /^(?:-r|--result-file|-T|--tab)/,
-  mongoexport: /^(?:-o$|--out)/,
-  logcat: /^-c$/,
-  dumpsys: /^(?:set|reset|unplug|enable|disable|write)$/,
-  timedatectl: /^set/,
-  loginctl: /^(?:kill|terminate|lock|unlock|enable|disable)/,
-  screencap: /^[^-]/,
-  base64: /^--output/,
-  sort: /^-o|^--output/,
-  find: /^-(?:delete|fprint|fls)/,
-  awk: /^-i$/,
-  date: /^-s$|^--set/,
-  hostname: /^[^-]/,
-  tree: /^-o$/,
-  journalctl: /^--(?:vacuum|rotate|flush)/,
-  dmesg: /^-(?:c|C)$|--clear/,
-  plutil: /^-(?:replace|insert|remove|convert)/,
-  ifconfig: /^(?:up|down)$/,
-};
 const CHANGERS = new Set(
   wordsIn(
     'rm rmdir mv cp chmod chown chgrp dd tee truncate kill pkill killall xkill shutdown reboot halt mount umount shred install patch scp rsync sftp zip gzip gunzip bzip2 xz ln useradd userdel usermod passwd ffmpeg convert magick mogrify sips qpdf unzip screencapture scrot input monkey xdotool ydotool cliclick wmctrl xclip xsel pbcopy wl-copy open xdg-open start explorer notify-send say osacompile rimraf del taskkill reg netsh sc mkfs fdisk iptables ufw lp lpr mail sendmail at prettier createdb dropdb createuser dropuser pg_restore mongodump mongorestore mongoimport setprop svc',
@@ -52,29 +29,21 @@ const WRAPPERS: Readonly<Record<string, string>> = {
   timeout: '-s -k --signal --kill-after',
   gtimeout: '-s -k',
   stdbuf: '-o -e -i',
-  unbuffer: '',
-  caffeinate: '-t -w',
-  setsid: '',
-  ionice: '-c -n',
   npx: '-p --package',
-  bunx: '-p',
-  pnpx: '',
   exec: '-a',
-  arch: '',
   command: '',
   env: '-u -C --unset --chdir',
-  uv: '',
   uvx: '',
-  dlx: '',
+  xcrun: '--sdk -sdk --toolchain',
 };
-const SHELLS = new Set(wordsIn('sh bash zsh dash ksh fish ash powershell pwsh cmd.exe'));
+const SHELLS = /^(?:(?:ba|z|da|k|fi|a)?sh|powershell|pwsh|cmd)$/;
+/** Options with a text in SQL. */
 const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
   psql: /^(?:-[A-Za-z]*c|--command)(?:=([^]*))?$/,
   mysql: /^(?:-e([^]+)?|--execute(?:=([^]*))?)$/,
   mariadb: /^(?:-e([^]+)?|--execute(?:=([^]*))?)$/,
   sqlcmd: /^-[qQ]$/,
-  'clickhouse-client': /^(?:-q|--query)(?:=([^]*))?$/,
-  bq: /^query$/,
+  sqlite3: /^[^-].*$/,
 };
 /** Programs of clouds, whose first word that is a verb decides. */
 const CLOUDS = new Set(
@@ -89,10 +58,7 @@ const CLOUD_WRITE =
 const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
 /** Returns the words of a command that are no options, and no values of options before the subcommand. */
-function plainWords(
-  args: readonly (string | undefined)[],
-  values: ReadonlySet<string>,
-): readonly (string | undefined)[] {
+function plainWords(args: Words, values: ReadonlySet<string>): Words {
   const words: (string | undefined)[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at];
@@ -103,128 +69,65 @@ function plainWords(
 }
 
 const lists = new Map<string, ReadonlySet<string>>();
-function entriesOf(list: string): ReadonlySet<string> {
-  let entries = lists.get(list);
-  if (entries === undefined)
-    lists.set(list, (entries = new Set(list.split(',').map((each) => each.trim()))));
+function entriesOf(list = ''): ReadonlySet<string> {
+  const entries =
+    lists.get(list) ?? new Set(list.split(',').map((each) => each.trim().toLowerCase()));
+  lists.set(list, entries);
   return entries;
 }
-const has = (list: string | undefined, words: string) =>
-  list !== undefined && entriesOf(list).has(words);
+const has = (list: string | undefined, words: string) => entriesOf(list).has(words.toLowerCase());
 const hasBelow = (list: string | undefined, words: string) =>
-  list !== undefined && [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
+  [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
 
-function ofProgram(
-  name: string,
-  program: Program,
-  args: readonly (string | undefined)[],
-): CallEffect {
-  const words = wordsFor(name, plainWords(args, new Set(wordsIn(program.values ?? ''))));
-  const call = [name, ...words.slice(0, 3).map((word) => word ?? '…')].join(' ').slice(0, 80);
-  if (args.some((arg) => arg !== undefined && program.reading?.test(arg) === true) || isHelp(args))
-    return reads('process-spawn', call);
-  if (args.some((arg) => arg !== undefined && program.writing?.test(arg) === true))
-    return writes('process-spawn', call, true);
-  if (words.length === 0)
-    return has(program.reads, '(none)') || has(program.reads, '*')
-      ? reads('process-spawn', call)
-      : has(program.changes, '(none)')
-        ? writes('process-spawn', call, true)
-        : undecided('process-spawn', call);
-  if (name === 'git') {
-    const special = gitEffect(words, args, call);
-    if (special !== undefined) return special;
+/** Returns what the table says of a program's subcommand: its rules first, then its lists from the longest words on. */
+function ofProgram(name: string, program: Program, args: Words): CallEffect {
+  const { adds, changes, drop, reads: looks, rules = [], values = '' } = program;
+  const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
+  const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
+  const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
+  // Options before the subcommand are the program's own.
+  const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
+  const text = args
+    .slice(Math.max(0, from))
+    .map((arg) => arg ?? '…')
+    .join(' ');
+  if (isHelp(args)) return reads('process-spawn', call);
+  for (const [pattern, what] of rules) {
+    const [found] = pattern.exec(text) ?? [];
+    if (found === undefined) continue;
+    if (found === '…' || what === 'unknown') return undecided('process-spawn', call);
+    return what === 'reads' ? reads('process-spawn', call) : writes('process-spawn', call, ...what);
   }
-  for (const length of [3, 2, 1]) {
-    const known = words.slice(0, length);
-    if (known.length < length || known.includes(undefined)) continue;
-    const text = known.join(' ');
-    const isRest = `${known.slice(0, -1).join(' ')} *`;
+  const answers = [
+    [looks, () => reads('process-spawn', call)],
+    [adds, () => writes('process-spawn', call, false)],
+    [changes, () => writes('process-spawn', call, true)],
+  ] as const;
+  const of = (...keys: readonly string[]): CallEffect | undefined =>
+    keys.flatMap((key) => answers.flatMap(([list, make]) => (has(list, key) ? [make()] : [])))[0];
+  const anything = of(...(words[0] ? [] : ['(none)']), ...(words[0] === '…' ? [] : ['*']));
+  for (const length of words[0] ? [3, 2, 1] : []) {
+    const some = words.slice(0, length);
+    if (some.length < length || some.includes('…')) continue;
+    const key = some.join(' ');
     // The word that decides between the subcommand and those below it is not known.
-    if (words.length > length && words[length] === undefined) {
-      if (has(program.changes, `${text} *`) && !hasBelow(program.reads, text))
+    if (words[length] === '…') {
+      if (has(changes, `${key} *`) && !hasBelow(looks, key))
         return writes('process-spawn', call, true);
-      if ([program.reads, program.adds, program.changes].some((list) => hasBelow(list, text)))
-        return undecided('process-spawn', call);
+      if (answers.some(([list]) => hasBelow(list, key))) return undecided('process-spawn', call);
     }
-    for (const [list, of] of [
-      [program.reads, () => reads('process-spawn', call)],
-      [program.adds, () => writes('process-spawn', call, false)],
-      [program.changes, () => writes('process-spawn', call, true)],
-    ] as const)
-      if (has(list, text)) return of();
-    if (length > 1 && has(program.adds, isRest)) return writes('process-spawn', call, false);
-    if (length > 1 && has(program.changes, isRest)) return writes('process-spawn', call, true);
+    const found = of(key, ...(length > 1 ? [`${some.slice(0, -1).join(' ')} *`] : []));
+    if (found !== undefined) return found;
   }
-  if (words[0] === undefined) return undecided('process-spawn', call);
-  return has(program.reads, '*')
-    ? reads('process-spawn', call)
-    : has(program.changes, '*')
-      ? writes('process-spawn', call, true)
-      : undecided('process-spawn', call);
+  return anything ?? undecided('process-spawn', call);
 }
 
-const isHelp = (args: readonly (string | undefined)[]) =>
+const isHelp = (args: Words) =>
   /^--(?:help|version)$/.test(args[0] ?? '') ||
   (args.at(-1) === '--help' && !isOption(args.at(-2)));
 
-/** The words of programs that have a device, a service or a kind of thing between those that decide. */
-function wordsFor(
-  name: string,
-  words: readonly (string | undefined)[],
-): readonly (string | undefined)[] {
-  const [first, second, ...rest] = words;
-  if (name === 'simctl' && words.length > 2 && /^(?:io|ui|status_bar|location)$/.test(first ?? ''))
-    return [first, ...rest];
-  if (name === 'service' && words.length > 1) return [second, first];
-  if (name === 'docker' && words.length > 1 && (first === 'container' || first === 'image'))
-    return [first === 'image' && second === 'rm' ? 'rmi' : second, ...rest];
-  return name === 'redis-cli' ? words.map((word) => word?.toLowerCase()) : words;
-}
-
-/** Options with which git's branch and tag list, where they have further words. */
-const LISTS =
-  /^(?:-l|--list|-a|--all|-r|--remotes|--contains|--merged|--no-merged|--points-at|--show-current|-v|-vv|--format|--sort|-n)/;
-/** Options with which a subcommand of git changes something that is there, and those with which it only looks. */
-const GIT_CHANGES =
-  /^(?:-[dDmMfcCu]|--delete|--move|--force|--copy|--set-upstream-to|--unset|--edit-description|--add|--replace-all|--edit|--(?:remove|rename)-section|--amend|-w|-o|--output)/;
-
-/** Subcommands of git whose options and number of words decide. */
-function gitEffect(
-  [subcommand = '', ...rest]: readonly (string | undefined)[],
-  args: readonly (string | undefined)[],
-  call: string,
-): CallEffect | undefined {
-  const has = (pattern: RegExp) => args.some((arg) => isOption(arg) && pattern.test(arg ?? ''));
-  if (
-    /^(?:branch|tag|config|archive|hash-object|symbolic-ref)$/.test(subcommand) &&
-    has(GIT_CHANGES)
-  )
-    return writes('process-spawn', call, true, true);
-  switch (subcommand) {
-    case 'branch':
-    case 'tag':
-      return rest.length === 0 || has(LISTS)
-        ? reads('process-spawn', call)
-        : writes('process-spawn', call, false, true);
-    case 'config':
-      if (has(/^(?:--get|--list|-l|--show-origin)/)) return reads('process-spawn', call);
-      return rest.length === 1 && rest[0] !== undefined ? reads('process-spawn', call) : undefined;
-    case 'clean':
-      return has(/^-[a-z]*n/) ? reads('process-spawn', call) : undefined;
-    case 'commit':
-    case 'cherry-pick':
-    case 'revert':
-      return has(/^--abort/) ? undefined : writes('process-spawn', call, has(/^--amend/), false);
-    case 'symbolic-ref':
-      return rest.length > 1 ? writes('process-spawn', call, true, true) : undefined;
-    default:
-      return undefined;
-  }
-}
-
 /** Returns the effect of curl, by its method, its data and where it saves the answer. */
-function curlEffects(args: readonly (string | undefined)[]): readonly CallEffect[] {
+function curlEffects(args: Words): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');
   if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];
   const sends =
@@ -244,18 +147,14 @@ function curlEffects(args: readonly (string | undefined)[]): readonly CallEffect
   ];
 }
 
-function ghApiEffects(args: readonly (string | undefined)[]): readonly CallEffect[] {
-  const at = args.findIndex((arg) => arg === '-X' || arg === '--method');
-  const sends = args.some((arg) => /^(?:-f|-F|--field|--raw-field|--input)$/.test(arg ?? ''));
-  const query = args
-    .map((arg) => /^query=([^]*)/.exec(arg ?? '')?.[1])
-    .find((text) => text !== undefined);
-  return httpEffects(
-    at === -1 ? (sends ? 'POST' : 'GET') : args[at + 1],
-    plainWords(args, new Set(['-X', '--method', '-f', '-F', '-H', '-q', '--jq']))[1],
-    query === undefined ? undefined : { query },
-  );
+/** Returns what the operator says of a program. */
+function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words) {
+  const programs = known?.programs ?? {};
+  const key = [`${name} ${first ?? ''}`, name].find((each) => Object.hasOwn(programs, each));
+  return key === undefined ? undefined : programs[key];
 }
+
+const OF = { read: reads, write: writes, unknown: undecided };
 
 /**
  * Returns what starting a program does, as far as its words are known.
@@ -265,7 +164,7 @@ function ghApiEffects(args: readonly (string | undefined)[]): readonly CallEffec
  */
 export function programEffects(
   program: string,
-  args: readonly (string | undefined)[],
+  args: Words,
   known?: AuditKnowledge,
   depth = 0,
 ): readonly CallEffect[] {
@@ -274,162 +173,70 @@ export function programEffects(
     .at(-1)!
     .replace(/\.(?:exe|cmd|bat)$/i, '');
   const call = [name, ...args.slice(0, 2).map((arg) => arg ?? '…')].join(' ').slice(0, 80);
-  const own = known?.programs;
-  const told =
-    own === undefined
-      ? undefined
-      : [`${name} ${args[0] ?? ''}`, name]
-          .map((key) => (Object.hasOwn(own, key) ? own[key] : undefined))
-          .find((access) => access !== undefined);
-  if (told !== undefined)
-    return [
-      told === 'read'
-        ? reads('process-spawn', call)
-        : told === 'write'
-          ? writes('process-spawn', call)
-          : undecided('process-spawn', call),
-    ];
-  if (depth > 4) return [undecided('process-spawn', call)];
+  const unknown = [undecided('process-spawn', call)];
+  const told = toldOf(known, name, args);
+  if (told !== undefined) return [OF[told]('process-spawn', call)];
+  if (depth > 4) return unknown;
   if (
     args.length > 0 &&
     args.every((arg) => /^(?:--?version|-v|-V|version|--help|-h|help)$/.test(arg ?? ''))
   )
     return [reads('process-spawn', call)];
-  const inner = (words: readonly (string | undefined)[]) =>
-    words.length === 0
-      ? []
-      : words[0] === undefined
-        ? [undecided('process-spawn', call)]
-        : programEffects(words[0], words.slice(1), known, depth + 1);
-  if (SHELLS.has(name) || name === 'cmd') {
+  const inner = ([first, ...rest]: Words, from = args) =>
+    first !== undefined
+      ? programEffects(first, rest, known, depth + 1)
+      : from.length > 0 && from.at(-1) !== undefined
+        ? []
+        : unknown;
+  if (SHELLS.test(name)) {
     const at = args.findIndex((arg) => /^(?:-\w*c|\/c|-Command|-command)$/.test(arg ?? ''));
     const text = at === -1 ? undefined : args[at + 1];
-    if (text !== undefined)
-      return shellCommands(text.slice(0, 20_000)).flatMap(({ words, writesTo }) => [
-        ...inner(words),
-        ...writesTo.map((target) => writes('fs-write', `> ${target ?? '…'}`, true, true)),
-      ]);
-    if (name !== 'cmd') return [undecided('process-spawn', call)];
+    if (text === undefined) return unknown;
+    return shellCommands(text.slice(0, 20_000)).flatMap(({ words, writesTo }) => [
+      ...(words.length === 0 ? [] : words[0] === undefined ? unknown : inner(words)),
+      ...writesTo.map((target) => writes('fs-write', `> ${target ?? '…'}`, true, true)),
+    ]);
   }
-  if (Object.hasOwn(WRAPPERS, name) && !(name === 'env' && args.length === 0)) {
+  if (Object.hasOwn(WRAPPERS, name) && args.length > 0) {
     const values = new Set(wordsIn(WRAPPERS[name]!));
     let at = 0;
-    for (
-      let arg = args[0];
-      arg !== undefined &&
-      (isOption(arg) ||
-        (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||
-        (name === 'env' && arg.includes('=')));
-      arg = args[at]
-    )
+    for (let arg = args[0]; arg !== undefined && isOfWrapper(name, arg); arg = args[at])
       at += values.has(arg) ? 2 : 1;
-    return args.length === 0
-      ? [undecided('process-spawn', call)]
-      : at < args.length
-        ? inner(args.slice(at))
-        : [reads('process-spawn', call)];
+    return at < args.length ? inner(args.slice(at)) : [reads('process-spawn', call)];
   }
-  if (name === 'xcrun') {
-    const words = plainWords(args, new Set(['--sdk', '-sdk', '--toolchain']));
-    // Options of the program that xcrun starts are its own.
-    const from = words.length === 0 ? args.length : args.indexOf(words[0]);
-    return args.some((arg) => /^-?-(?:find|show|version)|^-f$/.test(arg ?? ''))
-      ? [reads('process-spawn', call)]
-      : inner(args.slice(from));
-  }
-  if (name === 'adb') {
-    const at = args.findIndex((arg) => arg === 'shell' || arg === 'exec-out');
-    if (at !== -1 && args.length === at + 1) return [undecided('process-spawn', call)];
-    if (at !== -1)
-      return args.slice(at + 1).every((arg) => arg !== undefined)
-        ? programEffects('sh', ['-c', args.slice(at + 1).join(' ')], known, depth + 1)
-        : inner(args.slice(at + 1));
+  if (name === 'adb' && args.includes('shell')) {
+    const rest = args.slice(args.indexOf('shell') + 1);
+    return rest.length === 0 ? unknown : inner(rest);
   }
   if (name === 'curl') return curlEffects(args);
-  if (name === 'wget') {
-    if (args.some((arg) => /^--(?:post|method|body)/.test(arg ?? '')))
-      return [writes('net-write', call)];
-    return [
-      /(?:^| )(?:--spider|-\w*O ?(?:-|\/dev\/(?:null|stdout)))(?: |$)/.test(args.join(' '))
-        ? reads('net-read', call)
-        : writes('fs-write', call, true, true),
-    ];
-  }
-  if (name === 'sqlite3') return sqlEffects(plainWords(args, new Set(['-separator', '-cmd']))[1]);
-  const sqlOption = SQL_OPTIONS[name];
-  if (sqlOption !== undefined && Object.hasOwn(SQL_OPTIONS, name)) {
+  const sqlOption = Object.hasOwn(SQL_OPTIONS, name) ? SQL_OPTIONS[name] : undefined;
+  if (sqlOption !== undefined) {
     const at = args.findIndex((arg) => sqlOption.test(arg ?? ''));
     const inline = sqlOption
       .exec(args[at] ?? '')
       ?.slice(1)
-      .find((text) => text !== undefined);
-    return args.some((arg) => arg === '-l' || arg === '--list')
-      ? [reads('db-read', call)]
-      : sqlEffects(at === -1 ? undefined : (inline ?? args[at + 1]));
+      .find(Boolean);
+    return sqlEffects(at === -1 ? undefined : (inline ?? args[at + 1]));
   }
-  if (name === 'gh' && args[0] === 'api') return ghApiEffects(args);
-  if (name === 'simctl' && args[0] === 'spawn') return inner(args.slice(2));
-  if (name === 'podman' || name === 'nerdctl')
-    return [ofProgram('docker', PROGRAM_TABLE['docker']!, args)];
-  if (Object.hasOwn(PROGRAM_TABLE, name)) return [ofProgram(name, PROGRAM_TABLE[name]!, args)];
-  if (CLOUDS.has(name)) {
-    const words = plainWords(
-      args,
-      new Set(['--profile', '--region', '--project', '-o', '--output']),
-    );
-    for (const word of words.slice(0, 6).map((each) => each?.split(':').at(-1))) {
-      if (
-        word === undefined ||
-        (/^(?:run|exec|ssh|console|execute)$/.test(word) && !(word === 'run' && name === 'gcloud'))
-      )
-        break;
-      if (CLOUD_WRITE.test(word)) return [writes('net-write', call)];
-      if (CLOUD_READ.test(word)) return [reads('net-read', call)];
-    }
-    return [undecided('net-write', call)];
-  }
-  if (name === 'find' && args.some((arg) => /^-(?:exec|ok)/.test(arg ?? '')))
-    return [
-      ...inner(args.slice(args.findIndex((arg) => /^-(?:exec|ok)/.test(arg ?? '')) + 1)),
-      ...(args.includes('-delete') ? [writes('fs-write', call, true)] : []),
-    ];
-  if (/awk$/.test(name) && args.some((arg) => />\s*"|system\s*\(|\|\s*"/.test(arg ?? '')))
-    return [undecided('process-spawn', call)];
-  if (READERS.has(name)) {
-    const writing = Object.hasOwn(WRITING_READERS, name) ? WRITING_READERS[name]! : undefined;
-    if (args.some((arg) => arg !== undefined && writing?.test(arg) === true))
-      return [name === 'screencap' ? undecided('fs-write', call) : writes('fs-write', call, true)];
-    // A word that is not known may be one with which it writes.
-    if (args.includes(undefined) && writing?.test('…') === true)
-      return [undecided('fs-write', call)];
-    return [
-      reads(
-        /^(?:ping|traceroute|nslookup|dig|host|whois)$/.test(name) ? 'net-read' : 'process-spawn',
-        call,
-      ),
-    ];
-  }
-  if (CHANGERS.has(name))
-    return [
-      writes(
-        /^(?:rm|rmdir|mv|cp|chmod|chown|dd|tee|truncate)$/.test(name)
-          ? 'fs-write'
-          : 'process-spawn',
-        call,
-        true,
-      ),
-    ];
+  const execAt = name === 'find' ? args.findIndex((arg) => /^-(?:exec|ok)/.test(arg ?? '')) : -1;
+  if (execAt >= 0) return inner(args.slice(execAt + 1));
+  const table = name === 'podman' ? 'docker' : name;
+  if (Object.hasOwn(PROGRAM_TABLE, table)) return [ofProgram(name, PROGRAM_TABLE[table]!, args)];
+  if (READERS.has(name)) return [reads('process-spawn', call)];
+  if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // Of other programs a subcommand that is a verb of change tells as much; one that reads does not.
-  const verbs = plainWords(args, new Set()).slice(0, 2);
-  return [
-    verbs.some(
-      (word, at) =>
-        word !== undefined &&
-        (at === 0 || !CLOUD_READ.test(verbs[0] ?? '')) &&
-        CLOUD_WRITE.test(word),
-    )
-      ? writes('process-spawn', call)
-      : undecided('process-spawn', call),
-  ];
+  // Of other programs a verb of change tells as much as in the clouds; one that reads does not.
+  const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
+  for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
+    if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
+    if (CLOUD_WRITE.test(word)) return [writes('process-spawn', call)];
+    if (CLOUD_READ.test(word)) return CLOUDS.has(name) ? [reads('net-read', call)] : unknown;
+  }
+  return unknown;
 }
+
+/** Returns true for a word of a wrapper itself, which stands before the program that it starts. */
+const isOfWrapper = (name: string, arg: string) =>
+  isOption(arg) ||
+  (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||
+  (name === 'env' && arg.includes('='));
