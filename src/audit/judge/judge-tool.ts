@@ -102,10 +102,8 @@ function verdictOf(
 ): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
-  // Whoever says that it writes agrees with an effect that may be one.
-  const mayWrite = found.effects.some(({ access }) => access !== 'read');
-  if (handler === undefined || (found.readOnly === null && (readOnly || !mayWrite)))
-    return 'unknown';
+  // A change that was found proves that a tool writes, whatever else it calls; a change that may be one proves nothing.
+  if (handler === undefined || found.readOnly === null) return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
 

@@ -13,9 +13,13 @@ const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 /** The last word of an address at which a POST changes what is there. */
 const CHANGES =
   /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
-/** The last word of an address at which a POST makes or sends something. */
+/** The last word of an address at which a POST makes or sends something: what is done, or what is made. */
 const MAKES =
-  /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?|(?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|webhook|hook|deployment|release|pull|merge_request|job|run|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?)(?:\/x)?\/?(?:$|[?#])/i;
+  /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?)(?:\/x)?\/?(?:$|[?#])/i;
+const THINGS_OF_WORK =
+  /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
+const THINGS_OF_BUSINESS =
+  /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
 /** Words of an address at which a POST asks a question. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
@@ -67,7 +71,9 @@ export function httpEffects(
   if (
     verb === 'POST' &&
     !CHANGES.test(url ?? '') &&
-    !MAKES.test((url ?? '').replace(/^\w+:\/\/[^/]*/, ''))
+    ![MAKES, THINGS_OF_WORK, THINGS_OF_BUSINESS].some((words) =>
+      words.test((url ?? '').replace(/^\w+:\/\/[^/]*/, '')),
+    )
   )
     return [undecided('net-write', call)];
   const [destructive, idempotent] = METHODS[verb] ?? [null, null];

@@ -10,12 +10,33 @@ type Words = readonly (string | undefined)[];
 
 const READERS = new Set(
   wordsIn(
-    'rg grep egrep fgrep zgrep ag ack fd fdfind ls dir cat bat head tail wc uniq cut tr nl tac rev diff cmp comm file stat du df ps pgrep top htop which where whereis type whoami id groups who w users uname hostname arch nproc lscpu lsblk lsusb lspci uptime free vmstat iostat env printenv echo printf pwd true false test [ basename dirname realpath readlink md5sum md5 sha1sum sha256sum shasum cksum tree jq xmllint lsof netstat ss ping traceroute nslookup dig host whois ifconfig sw_vers system_profiler mdfind mdls getent journalctl dmesg man less more column xxd od hexdump strings nm objdump otool ffprobe pdftotext pdfinfo exa eza getprop dumpsys uiautomator ioreg plutil sleep cd export set unset date cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste locate sort awk gawk mawk sed yq find getconf locale ulimit exit return read wait lscpu pstree screencap xdpyinfo tasklist ver systeminfo [[ base64 base32 clear tput stty logcat pidof zipinfo identify pg_dump pg_dumpall mysqldump mongoexport readelf timedatectl loginctl',
+    `
+    rg grep egrep fgrep zgrep ag ack fd fdfind ls dir cat bat head tail wc uniq cut tr nl tac
+    rev diff cmp comm file stat du df ps pgrep top htop which where whereis type whoami id
+    groups who w users uname hostname arch nproc lscpu lsblk lsusb lspci uptime free vmstat
+    iostat env printenv echo printf pwd true false test [ basename dirname realpath readlink
+    md5sum md5 sha1sum sha256sum shasum cksum tree jq xmllint lsof netstat ss ping traceroute
+    nslookup dig host whois ifconfig sw_vers system_profiler mdfind mdls getent journalctl
+    dmesg man less more column xxd od hexdump strings nm objdump otool ffprobe pdftotext
+    pdfinfo exa eza getprop dumpsys uiautomator ioreg plutil sleep cd export set unset date
+    cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste locate sort awk gawk
+    mawk sed yq find getconf locale ulimit exit return read wait lscpu pstree screencap
+    xdpyinfo tasklist ver systeminfo [[ base64 base32 clear tput stty logcat pidof zipinfo
+    identify pg_dump pg_dumpall mysqldump mongoexport readelf timedatectl loginctl
+  `,
   ),
 );
 const CHANGERS = new Set(
   wordsIn(
-    'rm rmdir mv cp chmod chown chgrp dd tee truncate kill pkill killall xkill shutdown reboot halt mount umount shred install patch scp rsync sftp zip gzip gunzip bzip2 xz ln useradd userdel usermod passwd ffmpeg convert magick mogrify sips qpdf unzip screencapture scrot input monkey xdotool ydotool cliclick wmctrl xclip xsel pbcopy wl-copy open xdg-open start explorer notify-send say osacompile rimraf del taskkill reg netsh sc mkfs fdisk iptables ufw lp lpr mail sendmail at prettier createdb dropdb createuser dropuser pg_restore mongodump mongorestore mongoimport setprop svc',
+    `
+    rm rmdir mv cp chmod chown chgrp dd tee truncate kill pkill killall xkill shutdown reboot
+    halt mount umount shred install patch scp rsync sftp zip gzip gunzip bzip2 xz ln useradd
+    userdel usermod passwd ffmpeg convert magick mogrify sips qpdf unzip screencapture scrot
+    input monkey xdotool ydotool cliclick wmctrl xclip xsel pbcopy wl-copy open xdg-open start
+    explorer notify-send say osacompile rimraf del taskkill reg netsh sc mkfs fdisk iptables
+    ufw lp lpr mail sendmail at prettier createdb dropdb createuser dropuser pg_restore
+    mongodump mongorestore mongoimport setprop svc
+  `,
   ),
 );
 const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
@@ -48,7 +69,10 @@ const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
 /** Programs of clouds, whose first word that is a verb decides. */
 const CLOUDS = new Set(
   wordsIn(
-    'aws gcloud az doctl flyctl fly heroku vercel netlify wrangler firebase supabase linode-cli oci ibmcloud eksctl argocd istioctl flux linkerd vault consul nomad ctr crictl',
+    `
+    aws gcloud az doctl flyctl fly heroku vercel netlify wrangler firebase supabase linode-cli
+    oci ibmcloud eksctl argocd istioctl flux linkerd vault consul nomad ctr crictl
+  `,
   ),
 );
 const CLOUD_READ =

@@ -95,7 +95,7 @@ describe('the verdict on an MCP tool', () => {
       'agrees',
     ],
     ['that says it writes, and writes', WRITER, [write()], 'agrees'],
-    ['that says it writes, and may write', WRITER, [write(maybe)], 'agrees'],
+    ['that says it writes, and may write', WRITER, [write(maybe)], 'unknown'],
     ['that says it writes, and only reads', WRITER, [reads], 'over-cautious'],
     [
       'that says it only adds, and overwrites',
@@ -113,7 +113,7 @@ describe('the verdict on an MCP tool', () => {
       'that says it only adds, and may overwrite for a reason that the code does not show',
       { ...WRITER, destructiveHint: false },
       [write(maybe)],
-      'agrees',
+      'unknown',
     ],
     [
       'that says it only adds, and writes a file again that it has read',
