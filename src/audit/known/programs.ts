@@ -13,16 +13,14 @@ const READERS = new Set(
     `
     rg grep egrep fgrep zgrep ag ack fd fdfind ls dir cat bat head tail wc uniq cut tr nl tac
     rev diff cmp comm file stat du df ps pgrep top htop which where whereis type whoami id
-    groups who w users uname hostname arch nproc lscpu lsblk lsusb lspci uptime free vmstat
-    iostat env printenv echo printf pwd true false test [ basename dirname realpath readlink
-    md5sum md5 sha1sum sha256sum shasum cksum tree jq xmllint lsof netstat ss ping traceroute
-    nslookup dig host whois ifconfig sw_vers system_profiler mdfind mdls getent journalctl
-    dmesg man less more column xxd od hexdump strings nm objdump otool ffprobe pdftotext
-    pdfinfo exa eza getprop dumpsys uiautomator ioreg plutil sleep cd export set unset date
-    cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste locate sort awk gawk
-    mawk sed yq find getconf locale ulimit exit return read wait lscpu pstree screencap
-    xdpyinfo tasklist ver systeminfo [[ base64 base32 clear tput stty logcat pidof zipinfo
-    identify pg_dump pg_dumpall mysqldump mongoexport readelf timedatectl loginctl
+    groups who w users uname nproc lscpu lsblk lsusb lspci uptime free vmstat iostat env
+    printenv echo printf pwd true false test [ basename dirname realpath readlink md5sum md5
+    sha1sum sha256sum shasum cksum jq xmllint lsof netstat ss ping traceroute nslookup dig
+    host whois sw_vers system_profiler mdfind mdls getent man less more column xxd od hexdump
+    strings nm objdump otool ffprobe pdftotext pdfinfo exa eza getprop uiautomator ioreg sleep
+    cd export set unset cal seq expr bc fold fmt paste join zcat gunzip-l pbpaste wl-paste
+    locate getconf locale ulimit exit return read wait lscpu pstree xdpyinfo tasklist ver
+    systeminfo [[ base32 clear tput stty pidof zipinfo identify readelf
   `,
   ),
 );
