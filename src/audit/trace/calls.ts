@@ -24,7 +24,7 @@ import { PURE, iterate, promiseMethod, runCallbacks, runsLater } from './callbac
 import { Classes } from './classes.js';
 import { arrayMethod, mapMethod } from './collections.js';
 import { globalCall, pathCall, textMethod } from './intrinsics.js';
-import { PERHAPS, solid, type Machine } from './machine.js';
+import { PERHAPS, type Machine } from './machine.js';
 import { request, runSql, validated } from './requests.js';
 import { chosen, startProgram } from './started-programs.js';
 import {
@@ -41,6 +41,7 @@ import {
   join,
   mergeTags,
   options,
+  solid,
   stateOf,
   tagsOf,
   textOf,

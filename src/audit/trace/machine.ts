@@ -7,11 +7,11 @@ import {
   UNKNOWN,
   constant,
   contents,
-  isNothing,
   isPartial,
   join,
   mergeTags,
   options,
+  solid,
   stateOf,
   tagsOf,
   unknown,
@@ -595,10 +595,4 @@ export class Machine {
   at(place: Place): string {
     return placeOf(place.module, place.node.start);
   }
-}
-
-/** Returns the values that a value may be and that have members: not undefined or null, unless it is nothing else. */
-export function solid(value: Value): readonly Value[] {
-  const all = options(value);
-  return all.length === 1 ? all : all.filter((one) => !isNothing(one));
 }

@@ -4,7 +4,7 @@ const ids = new WeakMap<object, number>();
 let last = 0;
 
 /** Returns a number that is the object's own. */
-export function idOf(object: object): number {
+function idOf(object: object): number {
   const id = ids.get(object) ?? ++last;
   ids.set(object, id);
   return id;

@@ -1,4 +1,4 @@
-import { wordsIn } from '../known/known-value.js';
+import { wordsIn, type KnownValue } from '../known/known-value.js';
 import type { Node, Module } from './program.js';
 
 /** Where a value comes from: `arg:<name>` of the tool, `env:<name>`, `state:<place>`, `tmp` for temporary paths. */
@@ -221,6 +221,12 @@ export const isFixed = (value: Value): value is Const =>
 export const isNothing = (value: Value): boolean =>
   value.t === 'const' && (value.v === undefined || value.v === null);
 
+/** Returns the values that a value may be and that have members: not undefined or null, unless it is nothing else. */
+export function solid(value: Value): readonly Value[] {
+  const all = options(value);
+  return all.length === 1 ? all : all.filter((one) => !isNothing(one));
+}
+
 /** Returns what a test of the value gives, undefined when both is possible. */
 export function truth(value: Value): boolean | undefined {
   if (value.t === 'unknown') return undefined;
@@ -245,17 +251,8 @@ export function textOf(value: Value): string {
 export const textsOf = (value: Value): readonly string[] =>
   options(value).flatMap((one) => (one.t === 'const' && typeof one.v === 'string' ? [one.v] : []));
 
-/** A constant as it is handed to the tables of known calls. Undefined stands for what is not known. */
-export type Plain =
-  | string
-  | number
-  | boolean
-  | null
-  | undefined
-  | readonly Plain[]
-  | { readonly [key: string]: Plain };
-
-export function toPlain(value: Value, depth = 4): Plain {
+/** Returns a constant as it is handed to the tables of known calls; undefined for what is not known. */
+export function toPlain(value: Value, depth = 4): KnownValue {
   if (value.t === 'const')
     return typeof value.v === 'bigint' || isPartial(value) ? undefined : value.v;
   if (value.t !== 'obj' || depth === 0) return undefined;
