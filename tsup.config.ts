@@ -44,7 +44,6 @@ const ENTRIES = {
   chat: 'src/chat.ts',
   load: 'src/load.ts',
   audit: 'src/audit.ts',
-  'audit/observe': 'src/audit-observe.ts',
 };
 /**
  * Puts what the root entry point loads into one chunk, but for what the command line needs to show its help: reading 34 files took a quarter of the time of `import 'tooldex'`.
@@ -112,7 +111,7 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
   setup: (build) => {
     // The programs are ES modules; a library of the command line cannot be CommonJS.
     if (build.initialOptions.format === 'cjs')
-      for (const program of ['cli', 'audit/child'])
+      for (const program of ['cli', 'audit/child', 'audit/preload'])
         delete (build.initialOptions.entryPoints as Record<string, string>)[program];
     // Commander is CommonJS, whose way to the modules of Node does not exist in an ES module.
     build.onLoad(
@@ -201,7 +200,12 @@ function componentOf({ name, version, license }: Manifest) {
 
 // `--no-dts` leaves the declarations out, for a build that is only run.
 export default defineConfig(({ dts }) => ({
-  entry: { ...ENTRIES, cli: 'src/cli/main.ts', 'audit/child': 'src/audit/run/child.ts' },
+  entry: {
+    ...ENTRIES,
+    cli: 'src/cli/main.ts',
+    'audit/child': 'src/audit/run/child.ts',
+    'audit/preload': 'src/audit/run/preload.ts',
+  },
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: false,

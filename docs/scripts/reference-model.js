@@ -26,7 +26,6 @@ const CONTENTS = {
   'tooldex/chat': 'The loop of model and tools: one run, a stream, or a session that is stored between runs.',
   'tooldex/load': 'Tools from the files that define them.',
   'tooldex/audit': 'Tools that do more than they say.',
-  'tooldex/audit/observe': 'Calls that do more than their tools say, told as they happen.',
 };
 
 /** Returns what an entry point holds. @throws an Error for one that has no sentence here. */

@@ -385,8 +385,4 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ToolAudit',
     ],
   },
-  'tooldex/audit/observe': {
-    values: ['observeCalls'],
-    types: ['MetadataContradicted'],
-  },
 };

@@ -1,6 +1,5 @@
 import { loadTools } from '../../load/load-tools.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { recordCall } from './recorder.js';
 import { callOnce, type RunRequest } from './session.js';
 
 // The process in which tools of files are run for an audit. It loads them, and makes the calls that it is told to; its end of
@@ -23,11 +22,7 @@ async function untilIdle(): Promise<void> {
 }
 
 process.on('message', (request: RunRequest) => {
-  void recordCall(
-    request.id,
-    () => undefined,
-    () => callOnce(registry.require(request.name).definition, request),
-  ).then(
+  void callOnce(registry.require(request.name).definition, request).then(
     async (answer) => (await untilIdle(), send({ id: request.id, answer })),
     (error: unknown) =>
       send({ id: request.id, answer: { status: 'error', message: String(error), digest: '' } }),

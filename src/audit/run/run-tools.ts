@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { availableParallelism } from 'node:os';
@@ -76,8 +75,6 @@ export interface RunReport {
   readonly ms: number;
   /** True when a second identical call changed anything more: it is not idempotent. Null when that is not known. */
   readonly secondChanged: boolean | null;
-  /** True when the record of what it did was changed or broken off: more may have been done. */
-  readonly isRecordBroken: boolean;
 }
 
 /** What came of running tools, and what held them. */
@@ -121,7 +118,7 @@ export async function runTools(
       const { entry, inputs } = next;
       options.onProgress?.(`running ${nameOf(entry)}`);
       try {
-        reports.set(entry, await runOne(entry, inputs, subject, options, true, notes));
+        reports.set(entry, await runOne(entry, inputs, subject, options, notes));
       } catch (error) {
         skipped.push({
           name: nameOf(entry),
@@ -180,7 +177,7 @@ interface Phase {
   readonly first: readonly Change[];
   readonly both: readonly Change[];
   readonly records: readonly Seen[];
-  readonly isRecordBroken: boolean;
+  readonly effects: readonly Effect[];
   readonly ms: number;
 }
 
@@ -189,7 +186,6 @@ async function runOne(
   inputs: readonly unknown[],
   subject: RunSubject,
   options: RunOptions,
-  isPermitted: boolean,
   notes: Set<string>,
 ): Promise<RunReport> {
   const seen: Phase[] = [];
@@ -197,10 +193,10 @@ async function runOne(
   let secondChanged: boolean | null = null;
   for (const [index, input] of inputs.entries()) {
     const run = async (): Promise<Phase> => {
-      const phase = await runPhase(entry, input, subject, options, isPermitted, notes);
-      seen.push(phase.plain);
+      const phase = await runPhase(entry, input, subject, options, notes);
+      seen.push(phase);
       effects.push(...phase.effects);
-      return phase.plain;
+      return phase;
     };
     const twice = await run();
     if (!hasEnded(twice.answers)) continue;
@@ -274,7 +270,6 @@ async function runOne(
     env: [...new Set(env)].sort(),
     ms: seen[0]!.ms,
     secondChanged,
-    isRecordBroken: seen.some((phase) => phase.isRecordBroken),
   };
 }
 
@@ -283,7 +278,6 @@ const stateOf = (changes: readonly Change[]) =>
 interface Opened {
   readonly session: Session;
   readonly scratch: Scratch;
-  readonly key: string;
   /** The requests that came to the sink. */
   readonly asked: readonly Seen[];
 }
@@ -308,11 +302,10 @@ async function inScratch<T>(
   });
   sink.on('clientError', (_error, socket) => socket.destroy());
   await new Promise<void>((done) => sink.listen(scratch.sink, done));
-  const key = randomBytes(32).toString('hex');
   try {
-    const session = await openSession(subject, scratch, root, key, isPermitted);
+    const session = await openSession(subject, scratch, root, isPermitted);
     try {
-      return await work({ session, scratch, key, asked });
+      return await work({ session, scratch, asked });
     } finally {
       await session.close();
     }
@@ -329,11 +322,10 @@ async function runPhase(
   input: unknown,
   subject: RunSubject,
   options: RunOptions,
-  isPermitted: boolean,
   notes: Set<string>,
-): Promise<{ readonly plain: Phase; readonly effects: readonly Effect[] }> {
+): Promise<Phase> {
   const { timeoutMs = 10_000 } = options;
-  const work = async ({ session, scratch, key, asked }: Opened) => {
+  const work = async ({ session, scratch, asked }: Opened): Promise<Phase> => {
     const call = (id: string) =>
       session.call({ id, name: nameOf(entry), input, timeoutMs, scratch: scratch.folder });
     const before = snapshotOf(scratch);
@@ -345,24 +337,21 @@ async function runPhase(
     if (hasEnded(answers)) answers.push(await call('2'));
     await session.close();
     const both = changesSince(scratch, before);
-    const { records, isBroken } = readRecord(scratch, key, from);
-    const plain: Phase = {
+    const records = readRecord(scratch, from);
+    const seen = {
       answers,
       first,
       both,
       records: [...records, ...unseenRequests(asked, records)],
-      isRecordBroken: isBroken,
       ms,
     };
-    return { plain, effects: effectsIn(plain, scratch, options) };
+    return { ...seen, effects: effectsIn(seen, scratch, options) };
   };
-  if (!isPermitted) return inScratch(subject, options, false, work);
   const held = await inScratch(subject, options, true, work).catch((error: unknown) => {
     if (!isToolError(error)) throw error;
   });
   if (
-    held?.plain.answers.some(({ message }) => message !== undefined && RESTRICTED.test(message)) ===
-    false
+    held?.answers.some(({ message }) => message !== undefined && RESTRICTED.test(message)) === false
   )
     return held;
   notes.add(
@@ -377,40 +366,16 @@ const RESTRICTED = /Access to this API has been restricted|permission model is e
 const hasEnded = (answers: readonly RunAnswer[]) =>
   answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
 
-/** Reads what a recorder wrote since a place of its file; lines that it did not sign, or that are missing, break the record. */
-function readRecord(
-  { record }: Scratch,
-  key: string,
-  from: number,
-): { readonly records: readonly Seen[]; readonly isBroken: boolean } {
-  const next = new Map<string, number>();
-  const records: Seen[] = [];
-  let isBroken = false;
-  const text = readFileSync(record);
-  let position = 0;
-  for (const row of text.toString('utf8').split('\n')) {
-    const at = position;
-    position += Buffer.byteLength(row) + 1;
-    if (row === '') continue;
-    const json = row.slice(65);
-    if (row.slice(0, 64) !== createHmac('sha256', key).update(json).digest('hex')) {
-      isBroken = true;
-      continue;
+/** Reads what a recorder wrote since a place of its file; the last line of a process that was ended may be cut off. */
+function readRecord({ record }: Scratch, from: number): readonly Seen[] {
+  const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');
+  return rows.flatMap((row) => {
+    try {
+      return [JSON.parse(row) as Seen];
+    } catch {
+      return [];
     }
-    const {
-      process: of,
-      line,
-      ...seen
-    } = JSON.parse(json) as Seen & {
-      readonly process: string;
-      readonly line: number;
-      readonly hello?: string;
-    };
-    if (line !== (next.get(of) ?? 0) + 1) isBroken = true;
-    next.set(of, line);
-    if (at >= from && seen.hello === undefined) records.push(seen);
-  }
-  return { records, isBroken: isBroken || next.size === 0 || text.length < from };
+  });
 }
 
 /** Returns the requests that came to the sink past the functions that are recorded. */
@@ -421,7 +386,7 @@ function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): reado
 
 /** Returns the effects of two calls. Of writes inside the scratch folder only those count of which something is left. */
 function effectsIn(
-  { records, first, both }: Phase,
+  { records, first, both }: Omit<Phase, 'effects'>,
   scratch: Scratch,
   options: RunOptions,
 ): readonly Effect[] {

@@ -7,8 +7,6 @@ import { programEffects } from '../known/programs.js';
 
 /** One call of a builtin that was seen, not yet judged. */
 export interface Seen {
-  /** The tool's call within which it happened; missing where one process serves one call at a time. */
-  readonly call?: string | undefined;
   readonly module: string;
   readonly path: readonly string[];
   /** What is plain in its arguments. */
@@ -23,19 +21,14 @@ export interface Seen {
 
 /** The settings of a recorder whose process runs tools for an audit. */
 export interface Confinement {
-  /** The file of the record, and the key that signs its lines. */
+  /** The file of the record. It lies outside of what the tool may write. */
   readonly record: string;
-  readonly key: string;
   /** The only folder that may be written. */
   readonly hold: string;
   /** The socket of the sink that stands in for the network. */
   readonly sink: string;
   /** Arguments that preload the recorder into a worker. */
   readonly preload: readonly string[];
-  /** The call of which a worker is part. */
-  readonly call?: string | undefined;
-  /** True when everything belongs to the tool, and not only what a call reaches. */
-  readonly all: boolean;
 }
 
 /** The variable that holds the `Confinement`; the recorder removes it. */

@@ -84,17 +84,14 @@ export async function openSession(
   subject: RunSubject,
   scratch: Scratch,
   root: string | undefined,
-  key: string,
   isPermitted: boolean,
 ): Promise<Session> {
   const preload = preloadArguments();
   const confinement: Confinement = {
     record: scratch.record,
-    key,
     hold: scratch.folder,
     sink: scratch.sink,
     preload,
-    all: 'command' in subject,
   };
   const own = `${scratch.folder}/home`;
   const temporary = `${scratch.folder}/tmp`;
@@ -151,16 +148,13 @@ function addressIn(file: string): string {
 const IS_SOURCE = HERE.endsWith('.ts');
 
 function moduleOf(name: string): string {
-  const { href, pathname } = new URL(
-    IS_SOURCE ? (name === 'child' ? './child.ts' : '../../audit-observe.ts') : `./audit/${name}.js`,
-    HERE,
-  );
+  const { href, pathname } = new URL(IS_SOURCE ? `./${name}.ts` : `./audit/${name}.js`, HERE);
   return name === 'child' ? decodeURIComponent(pathname).replace(/^\/(?=[A-Za-z]:)/, '') : href;
 }
 
 function preloadArguments(): readonly string[] {
   const tsx = IS_SOURCE ? ['--import', pathToFileURL(createRequire(HERE).resolve('tsx')).href] : [];
-  return [...tsx, '--import', moduleOf('observe')];
+  return [...tsx, '--import', moduleOf('preload')];
 }
 
 function isAnswer(value: unknown): value is RunAnswer {

@@ -15,21 +15,17 @@ function nothing(args: Args): string | Buffer {
   return options?.encoding === undefined || options.encoding === 'buffer' ? Buffer.alloc(0) : '';
 }
 
-export const SYNC_STAND_INS: Readonly<Record<string, (args: Args) => unknown>> = {
-  execSync: nothing,
-  execFileSync: nothing,
-  spawnSync: (args) => ({
-    pid: 0,
-    status: 0,
-    signal: null,
-    stdout: nothing(args),
-    stderr: nothing(args),
-    output: [null, nothing(args), nothing(args)],
-  }),
-};
+/** Stands in for `execSync`, `execFileSync` and `spawnSync`. */
+export function programStandIn(args: Args, name: string): unknown {
+  const [stdout, stderr] = [nothing(args), nothing(args)];
+  return name === 'spawnSync'
+    ? { pid: 0, status: 0, signal: null, stdout, stderr, output: [null, stdout, stderr] }
+    : stdout;
+}
 
-/** Above those of real processes. */
-let lastPid = 2 ** 30;
+/** Process ids from here on are those of stand-ins: above those of real processes. */
+export const FIRST_PID = 2 ** 30;
+let lastPid = FIRST_PID;
 
 /** Makes a `ChildProcess` behave as that of a program which ends at once, with success and without a word. */
 export function runNoProgram(args: Args, self: unknown): number {
@@ -88,29 +84,23 @@ export function socketStandIn(connect: Connect, sink: string, args: Args): net.S
   return toSink(connect, sink, [{}], socket) as net.Socket;
 }
 
-/** Returns a function that answers a question to the DNS: all names are this machine, and have no other records. */
-export function dnsStandIn(name: string, isPromise: boolean): (args: Args) => unknown {
-  const answer = (args: Args): Args => {
-    const options = args[1];
-    if (name === 'lookup') {
-      const isAll =
-        typeof options === 'object' &&
-        options !== null &&
-        (options as { readonly all?: unknown }).all === true;
-      const one = { address: '127.0.0.1', family: 4 };
-      return isAll ? [[one]] : isPromise ? [one] : [one.address, one.family];
-    }
-    return [
-      name === 'resolve4' ||
-      (name === 'resolve' && (typeof options !== 'string' || options === 'A'))
-        ? ['127.0.0.1']
-        : [],
-    ];
-  };
-  if (isPromise) return (args) => Promise.resolve(answer(args)[0]);
-  return (args) => {
-    const done = args.at(-1);
-    if (typeof done === 'function') process.nextTick(done, null, ...answer(args));
-    return {};
-  };
+/** Calls the function at the end of arguments, as if work had been done. */
+export function answerToNobody(args: Args, answer: Args): object {
+  const done = args.at(-1);
+  if (typeof done === 'function') process.nextTick(done, ...answer);
+  return {};
+}
+
+/** Answers a question to the DNS: all names are this machine, and have no other records. */
+export function dnsStandIn(args: Args, name: string, isPromise: unknown): object {
+  const options = args[1];
+  const address = '127.0.0.1';
+  const one = { address, family: 4 };
+  if (name !== 'lookup')
+    return answerToNobody(args, [null, name === 'resolve4' || name === 'resolve' ? [address] : []]);
+  const isAll = (options as { readonly all?: unknown } | undefined)?.all === true;
+  return answerToNobody(
+    args,
+    isAll ? [null, [one]] : isPromise === true ? [null, one] : [null, address, 4],
+  );
 }

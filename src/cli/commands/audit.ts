@@ -417,7 +417,6 @@ function printRuns(
     hosts,
     env,
     secondChanged,
-    isRecordBroken,
   } of tools) {
     const seen = [
       ...files.map(
@@ -430,7 +429,6 @@ function printRuns(
       ),
       ...(env.length === 0 ? [] : [`read the environment: ${env.join(', ')}`]),
       ...(secondChanged === true ? ['the same call again changed more'] : []),
-      ...(isRecordBroken ? ['its record is broken: it may have done more'] : []),
     ];
     if (seen.length === 0 && status === 'ok' && !all) continue;
     indented(

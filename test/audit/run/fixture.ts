@@ -36,7 +36,7 @@ export async function shipped(): Promise<Shipped> {
     index: source('index.ts'),
     load: source('load.ts'),
     run: source('audit/run/run-tools.ts'),
-    'audit/observe': source('audit-observe.ts'),
+    'audit/preload': source('audit/run/preload.ts'),
     'audit/child': source('audit/run/child.ts'),
   };
   await build({

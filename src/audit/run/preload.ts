@@ -1,0 +1,269 @@
+import child_process from 'node:child_process';
+import dgram from 'node:dgram';
+import dns from 'node:dns';
+import fs from 'node:fs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
+import path from 'node:path';
+import tls from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import worker_threads from 'node:worker_threads';
+import {
+  confinement,
+  fileWith,
+  record,
+  watch,
+  type Args,
+  type Watched,
+  type Work,
+} from './recorder.js';
+import { CONFINEMENT } from './seen-effects.js';
+import {
+  answerToNobody,
+  dnsStandIn,
+  FIRST_PID,
+  programStandIn,
+  runNoProgram,
+  socketStandIn,
+  toSink,
+} from './stand-ins.js';
+
+// What is preloaded into a process that runs tools for an audit: the recorder takes the place of Node's functions below.
+
+const { env: environment } = process;
+type Members = Readonly<Record<string, unknown>>;
+
+/** Functions of fs that work on what is open already: the opening says what for. */
+const OF_OPEN_FILES =
+  /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
+/** The functions of fs that change files, each with the arguments that name what is changed. */
+const WRITES: readonly (readonly [RegExp, readonly number[]])[] = [
+  [/^(?:copyFile|cp|link|symlink)(?:Sync)?$/, [1]],
+  [/^rename(?:Sync)?$/, [0, 1]],
+  [
+    /^(?:appendFile|chmod|chown|createWriteStream|WriteStream|FileWriteStream|lchmod|lchown|lutimes|mkdir|mkdtemp|mkdtempDisposable|rm|rmdir|truncate|unlink|utimes|writeFile)(?:Sync)?$/,
+    [0],
+  ],
+];
+
+function writtenBy(args: Args, name: string): readonly string[] {
+  const flags = args[1] ?? 'r';
+  const opens =
+    /^open(?:Sync)?$/.test(name) &&
+    (typeof flags === 'number'
+      ? (flags & 3) !== 0 || (flags & fs.constants.O_CREAT) !== 0
+      : typeof flags === 'string' && !/^(?:r|rs|sr)$/.test(flags));
+  const places = opens ? [0] : (WRITES.find(([pattern]) => pattern.test(name))?.[1] ?? []);
+  return places.flatMap((place) => {
+    const value = args[place];
+    if (typeof value === 'string') return [path.resolve(value)];
+    if (value instanceof Uint8Array) return [path.resolve(Buffer.from(value).toString())];
+    return value instanceof URL && value.protocol === 'file:' ? [fileURLToPath(value)] : [];
+  });
+}
+
+const files = (owner: object) => ({
+  owner,
+  module: 'fs',
+  names: Object.keys(owner).filter(
+    (name) => /^(?:[a-z]|(?:File)?WriteStream)/.test(name) && !OF_OPEN_FILES.test(name),
+  ),
+  writes: writtenBy,
+});
+
+/** Returns the program that a call starts, and its words. */
+function programOf(args: Args, name: string): Args {
+  const words = (Array.isArray(args[1]) ? args[1] : []) as Args;
+  const hasShell = args.some((each) => Boolean((each as Members | undefined)?.['shell']));
+  return name === 'execSync' || hasShell
+    ? ['sh', ['-c', [args[0], ...words].join(' ')]]
+    : [args[0], words];
+}
+
+/** Returns method and address of a request, as `http.request` takes them. */
+function requestOf(scheme: string, [first, second]: Args): Args {
+  const isUrl = typeof first === 'string' || first instanceof URL;
+  const options = ((isUrl ? second : first) ?? {}) as Readonly<Record<string, string | undefined>>;
+  const { hostname, host = 'localhost', port, path: file = '/', method = 'GET' } = options;
+  return [
+    method.toUpperCase(),
+    isUrl
+      ? String(first)
+      : `${scheme}://${hostname ?? host}${port && !host.includes(':') ? `:${port}` : ''}${file}`,
+  ];
+}
+
+/** Returns method, address and text of a request, as `fetch` takes it. */
+function fetchOf([input, init]: Args): Args {
+  const { method, body } = (init ?? {}) as Members;
+  const request = input instanceof Request ? input : undefined;
+  return [
+    (typeof method === 'string' ? method : (request?.method ?? 'GET')).toUpperCase(),
+    request?.url ?? String(input),
+    body,
+  ];
+}
+
+/** Returns host and port that a socket connects to, or its path. */
+function placeOf(args: Args): Args {
+  const [first, second] = Array.isArray(args[0]) ? (args[0] as Args) : args;
+  if (typeof first !== 'object' || first === null)
+    return /^\d+$/.test(String(first))
+      ? [typeof second === 'string' ? second : 'localhost', Number(first)]
+      : [String(first)];
+  const { host, port, path: file, servername } = first as Members;
+  return file !== undefined && port === undefined
+    ? [file]
+    : [host ?? servername ?? 'localhost', Number(port)];
+}
+
+const names = (owner: object) =>
+  Object.getOwnPropertyNames(owner).filter((name) => /^(?:lookup|resolve|reverse)/.test(name));
+const { sink } = confinement;
+const connect = Reflect.get(net.Socket.prototype, 'connect') as Work;
+
+const WATCHED: readonly Watched[] = [
+  files(fs),
+  { ...files(fs.promises), path: ['promises'] },
+  {
+    owner: child_process,
+    module: 'child_process',
+    names: ['execSync', 'execFileSync', 'spawnSync'],
+    told: programOf,
+    instead: programStandIn,
+  },
+  {
+    owner: child_process.ChildProcess.prototype,
+    module: 'child_process',
+    names: ['spawn'],
+    told: ([options]) => {
+      const { file, args = [] } = options as { readonly file: string; readonly args?: Args };
+      return [file, args.slice(1)];
+    },
+    instead: (args, _name, self) => runNoProgram(args, self),
+  },
+  {
+    owner: http,
+    module: 'http',
+    names: ['request', 'get'],
+    told: (args) => requestOf('http', args),
+  },
+  {
+    owner: https,
+    module: 'http',
+    names: ['request', 'get'],
+    told: (args) => requestOf('https', args),
+  },
+  { owner: globalThis, module: 'global', names: ['fetch'], told: fetchOf },
+  {
+    owner: globalThis,
+    module: 'global',
+    names: ['WebSocket', 'EventSource'],
+    told: ([url]) => [String(url)],
+  },
+  {
+    owner: tls,
+    module: 'tls',
+    names: ['connect'],
+    told: placeOf,
+    instead: (args) => socketStandIn(connect, sink, args),
+  },
+  {
+    owner: net.Socket.prototype,
+    module: 'net',
+    names: ['connect'],
+    told: placeOf,
+    instead: (args, _name, self) => toSink(connect, sink, args, self),
+  },
+  { owner: http2, module: 'http2', names: ['connect'], told: ([url]) => [String(url)] },
+  {
+    owner: dgram.Socket.prototype,
+    module: 'dgram',
+    names: ['send'],
+    told: (args) => [args.findLast((each) => typeof each === 'string')],
+    instead: (args) => answerToNobody(args, [null, 0]),
+  },
+  { owner: dns, module: 'dns', names: names(dns), instead: dnsStandIn },
+  {
+    owner: dns.Resolver.prototype,
+    module: 'dns',
+    names: names(dns.Resolver.prototype),
+    instead: dnsStandIn,
+  },
+  ...[dns.promises, dns.promises.Resolver.prototype].map((owner) => ({
+    owner,
+    module: 'dns',
+    path: ['promises'],
+    names: names(owner),
+    instead: (args: Args, name: string) =>
+      new Promise((done) =>
+        dnsStandIn([...args, (_error: null, answer: unknown) => done(answer)], name, true),
+      ),
+  })),
+  { owner: process, module: 'process', names: ['chdir'] },
+  {
+    owner: process,
+    module: 'process',
+    // The second is the function below the first; the third lets a debugger into another process.
+    names: ['kill', '_kill', '_debugProcess'],
+    as: 'kill',
+    told: (args) => (Math.abs(Number(args[0])) >= FIRST_PID ? undefined : args),
+    instead: (args, name, self, original) =>
+      args[0] === process.pid || args[1] === 0
+        ? Reflect.apply(original, self, args)
+        : name === 'kill' || 0,
+  },
+  {
+    owner: process,
+    module: 'process',
+    // The bindings of Node's own would go past all of this.
+    names: ['binding'],
+    instead: () => {
+      throw new Error(
+        'Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.',
+      );
+    },
+  },
+  {
+    owner: worker_threads,
+    module: 'worker_threads',
+    names: ['Worker'],
+    told: () => undefined,
+    instead: ([first, given], _name, newTarget, original) => {
+      const options = (given ?? {}) as worker_threads.WorkerOptions;
+      const execArgv = options.execArgv && [...options.execArgv, ...confinement.preload];
+      const env = {
+        ...(typeof options.env === 'object' ? options.env : environment),
+        [CONFINEMENT]: JSON.stringify(confinement),
+      };
+      return Reflect.construct(
+        original,
+        [
+          options.eval === true ? fileWith(String(first)) : first,
+          { ...options, eval: false, env, ...(execArgv && { execArgv }) },
+        ],
+        newTarget as typeof worker_threads.Worker,
+      ) as unknown;
+    },
+  },
+];
+
+for (const row of WATCHED) watch(row);
+
+const variable = <T>(name: string | symbol, act: () => T, ...rest: readonly string[]): T =>
+  record(
+    'process',
+    ['env', String(name), ...rest],
+    () => (typeof name === 'symbol' ? undefined : []),
+    act,
+  );
+process.env = new Proxy(environment, {
+  get: (target, name) => variable(name, () => Reflect.get(target, name) as unknown),
+  ownKeys: (target) => variable('*', () => Reflect.ownKeys(target)),
+  set: (target, name, value: unknown) =>
+    variable(name, () => Reflect.set(target, name, value), 'set'),
+});
+syncBuiltinESMExports();
