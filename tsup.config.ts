@@ -30,6 +30,7 @@ const writeSchema: NonNullable<Options['esbuildPlugins']>[number] = {
 };
 
 const ROOT_ENTRY = 'src/index.ts';
+const PRELOAD = 'src/audit/run/preload.ts';
 const ENTRIES = {
   index: ROOT_ENTRY,
   tools: 'tools/index.ts',
@@ -54,7 +55,7 @@ const ENTRIES = {
 const oneChunkForTheRoot: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'one-chunk-for-the-root',
   setup: (build) => {
-    const entries = Object.values(ENTRIES).filter((entry) => entry !== ROOT_ENTRY);
+    const entries = [...Object.values(ENTRIES), PRELOAD].filter((entry) => entry !== ROOT_ENTRY);
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const file = relative('.', path);
       if (!entries.includes(file) && !LOADED_ON_DEMAND.test(file)) return undefined;
@@ -204,7 +205,7 @@ export default defineConfig(({ dts }) => ({
     ...ENTRIES,
     cli: 'src/cli/main.ts',
     'audit/child': 'src/audit/run/child.ts',
-    'audit/preload': 'src/audit/run/preload.ts',
+    'audit/preload': PRELOAD,
   },
   format: ['esm', 'cjs'],
   target: 'node20',

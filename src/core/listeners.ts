@@ -69,19 +69,3 @@ function fire(this: AbortSignal): void {
   waiting.delete(this);
   if (calls !== undefined) for (const call of [...calls]) if (calls.delete(call)) call();
 }
-
-/**
- * Tells whoever watches this process from outside, such as a module that Node preloads, of an object that was made; nobody need
- * be there. Node's own channels are asked for and not imported, as browsers have none.
- */
-export function announce(channel: string, message: object): void {
-  const node = (
-    globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }
-  ).process;
-  (
-    node?.getBuiltinModule?.('node:diagnostics_channel') as
-      { channel(name: string): { publish(message: object): void } } | undefined
-  )
-    ?.channel(channel)
-    .publish(message);
-}

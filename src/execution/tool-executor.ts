@@ -3,7 +3,7 @@ import { ToolError } from '../core/errors.js';
 import { FLOW_LABELS, type Flow, type FlowLabel } from '../core/flow.js';
 import { invalidArgument } from '../core/issues.js';
 import { LIMITS } from '../core/limits.js';
-import { announce, Listeners } from '../core/listeners.js';
+import { Listeners } from '../core/listeners.js';
 import { digestOf, type Json } from '../core/plain-data.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import type { ProviderSnapshot } from '../providers/provider.js';
@@ -143,7 +143,6 @@ export class ToolExecutor {
     this.#stopWatchingStore = store?.onAvailability((isBack) =>
       listeners.tell({ type: isBack ? 'state-available' : 'state-unavailable', at: clock.now() }),
     );
-    announce('tooldex:executor', { executor: this });
   }
 
   get registry(): ToolMetadataRegistry {
