@@ -11,7 +11,7 @@ import {
   type ToolDefinition,
   type ToolExecutorOptions,
 } from '../../src/index.js';
-import { mergeDefinitions } from '../../src/mcp/discovery/judged-definitions.js';
+import { joinDefinitions } from '../../src/mcp/discovery/join-definitions.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
 import { Demo, discover, rawTool } from './servers/start.js';
@@ -140,44 +140,6 @@ describe('a static wrapper without parameters', () => {
     expect(
       await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
     ).toMatchObject({ status: 'ok' });
-  });
-
-  it('sends nothing that the schema of the server refuses before anybody has read it, and knows it from then on', async () => {
-    const { demo, discovery } = bank();
-    const { definitions } = await loadManifest({
-      root: new ManifestTree({ 'functions.json': [WRAPPER] }).root,
-    });
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(definitions);
-    const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
-    expect(await executor.execute(callOf('share_price', { any: 'thing' }))).toMatchObject({
-      status: 'error',
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining('symbol') as string,
-    });
-    expect(demo.log('call')).toEqual([]);
-    expect(registry.require('share_price').inputJsonSchema).toEqual(SCHEMA);
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
-      status: 'ok',
-    });
-    expect(demo.log('call')).toHaveLength(1);
-  });
-
-  it('keeps a schema that it states, and sends nothing that the schema of the server refuses', async () => {
-    const { demo, discovery } = bank();
-    const parameters = { type: 'object', properties: { symbol: { const: 'X' } } };
-    const capabilities = await load(discovery, [{ ...WRAPPER, parameters }]);
-    expect(capabilities.tool('share_price')!.entry.inputJsonSchema).toEqual(parameters);
-    const executor = executorOver(capabilities, discovery);
-    expect(await executor.execute(callOf('share_price', {}))).toMatchObject({
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining('symbol') as string,
-    });
-    expect(executor.registry.require('share_price').inputJsonSchema).toEqual(parameters);
-    expect(demo.log('call')).toEqual([]);
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
-      status: 'ok',
-    });
   });
 });
 
@@ -325,7 +287,7 @@ describe('a static entry with the name of a discovered tool', () => {
         const [declared, served] = [tryDefine(said), tryDefine({ ...found, execute: () => 1 })];
         fc.pre(declared !== undefined && served !== undefined);
         const [both, own, theirs] = registered(
-          mergeDefinitions(declared, served, isOther),
+          joinDefinitions(declared, served, isOther),
           declared,
           served,
         );

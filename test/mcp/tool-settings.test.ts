@@ -241,7 +241,7 @@ describe('the limit of tools', () => {
 });
 
 describe('what a server writes to stderr', () => {
-  it('is in its status and in errors, the last 4 KiB without secrets and paths', async () => {
+  it('is in its status and nowhere else, the last 4 KiB without secrets and paths', async () => {
     const discovery = discover({
       mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
     });
@@ -251,11 +251,9 @@ describe('what a server writes to stderr', () => {
     expect(status!.stderr).toMatch(
       /noise\nError: API key \[secret\] was refused, token=\[secret\]\n/,
     );
-    expect(status).toMatchObject({
-      reason: expect.stringContaining('the end of its stderr: ') as string,
-    });
+    expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
     await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
-      'Error: API key [secret] was refused',
+      /^Expected the MCP server bad to list its tools, got a failure: it ended before it answered \(CONNECTION_CLOSED\)\.$/,
     );
     expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
       /geheim|abcdef123456|\/home\/me/,

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
@@ -47,14 +48,14 @@ export interface McpConnectionOptions extends Credentials {
   readonly isWanted: (tool: unknown) => boolean;
   /** Hears that the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** Hears that another process may answer now, or that a change may have gone unheard. */
-  readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
 }
 
 /** The tools of a server as it sent them, and the session in which it did. */
 export interface RawListing {
   readonly tools: readonly unknown[];
+  /** The names of all tools, also of those that are not wanted. */
+  readonly names: readonly string[];
   readonly era: ProtocolEra;
   readonly session: number;
   /** The capabilities that the server declares. */
@@ -75,8 +76,8 @@ export interface CallRequest {
 
 /** One life of a connection. */
 interface Session {
-  /** Counts the sessions of a connection: another number, another process or login at the server. */
-  readonly number: number;
+  /** Counts the sessions of a connection: with another number, another process may answer, or a change may have gone unheard. */
+  number: number;
   readonly client: Client;
   readonly transport: Transport;
   /** Asks the user what the server asks; missing where nobody can be asked. */
@@ -103,6 +104,8 @@ type State =
   | { readonly kind: 'open'; readonly session: Session }
   | { readonly kind: 'closed' };
 
+/** Names of tools that are kept to compare the settings with. */
+const MOST_NAMES = 100_000;
 /** The time that a server may take to prove that it is alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
@@ -147,6 +150,13 @@ export class McpConnection {
           const capabilities: Readonly<Record<string, unknown>> = {
             ...client.getServerCapabilities(),
           };
+          const names: string[] = [];
+          const isWanted = (tool: unknown) => {
+            const name: unknown = isPlainObject(tool) ? tool['name'] : undefined;
+            if (typeof name === 'string' && names.length < MOST_NAMES)
+              names.push(name.slice(0, LIMITS.labelLength));
+            return this.#options.isWanted(tool);
+          };
           const tools = await readAllPages(
             (cursor) =>
               client.request(
@@ -154,13 +164,14 @@ export class McpConnection {
                 ANYTHING,
                 options,
               ),
-            { maxTools: this.#server.maxTools, isWanted: this.#options.isWanted },
+            { maxTools: this.#server.maxTools, isWanted },
           ).catch((error: unknown) =>
             capabilities['tools'] === undefined && isMethodNotFound(error)
               ? []
               : Promise.reject(error as Error),
           );
-          return { tools, era: client.getProtocolEra() ?? 'legacy', session: number, capabilities };
+          const era = client.getProtocolEra() ?? 'legacy';
+          return { tools, names, era, session: number, capabilities };
         }),
       ),
     );
@@ -422,7 +433,7 @@ export class McpConnection {
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
     if (answered.kind !== 'returned') this.#drop(session);
-    else this.#options.onDoubt(); // It may be another process that answers.
+    else session.number = ++this.#sessions; // It may be another process that answers.
   }
 
   /** Hears of changes while the server keeps the stream open; what changed before and after that is open to doubt. */
@@ -430,13 +441,13 @@ export class McpConnection {
     try {
       const subscription = await session.client.listen({ toolsListChanged: true }, NO_LIMIT);
       session.isWatched = subscription.honoredFilter.toolsListChanged === true;
-      if (session.isStateless()) this.#options.onDoubt();
+      if (session.isStateless()) session.number = ++this.#sessions;
       await subscription.closed;
     } catch {
       return; // The server does not offer it.
     }
     session.isWatched = false;
-    if (!session.gone.signal.aborted) this.#options.onDoubt();
+    session.number = ++this.#sessions;
   }
 
   #drop(session: Session): void {

@@ -23,6 +23,8 @@ interface OfferedTool {
 /** The tools for what a server offers, by their names at the server, and what is wrong with the settings that ask for them. */
 export interface OfferedTools {
   readonly tools: ReadonlyMap<string, OfferedTool>;
+  /** The names of all tools that the settings ask for, also of those that they leave out. */
+  readonly names: readonly string[];
   readonly findings: readonly McpFinding[];
 }
 
@@ -97,6 +99,7 @@ export function offeredTools(
     ),
   );
   const tools = new Map<string, OfferedTool>();
+  const names: string[] = [];
   const findings: McpFinding[] = [];
   for (const offer of ['resources', 'prompts'] as const) {
     if (!server[offer]) continue;
@@ -124,6 +127,7 @@ export function offeredTools(
         ];
       },
     );
+    names.push(...all.map(([name]) => name));
     const wanted = all.filter(([, { raw }]) => isWanted(raw));
     if (capabilities[offer] === undefined)
       findings.push(
@@ -151,5 +155,5 @@ export function offeredTools(
       );
     else for (const [name, tool] of wanted) tools.set(name, tool);
   }
-  return { tools, findings };
+  return { tools, names, findings };
 }

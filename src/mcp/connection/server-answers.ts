@@ -40,13 +40,12 @@ export function labelOf(server: string): string {
  *
  * An error that the server answered is the tool's own failure: the server is up, and no other provider would do better.
  * Faults on the way are thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
- * the server, an error that is no ToolError where it may have; of a server that ended with its last words. Texts of the server are shortened and cleaned of secrets.
+ * the server, an error that is no ToolError where it may have. Texts of the server are shortened and cleaned of secrets.
  */
 export function callFailure(
   error: unknown,
   server: string,
   sdk: typeof McpClient,
-  lastWords = '',
 ): ToolResult<never> {
   const label = labelOf(server);
   if (isToolError(error)) throw error;
@@ -80,7 +79,7 @@ export function callFailure(
   if (codesOf(error).some((code) => NEVER_SENT.has(code)))
     throw unavailable(`${label} to be there`, describeFailure(error), error);
   throw new Error(
-    `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known${error instanceof ConnectionLostError ? lastWords : ''}`,
+    `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`,
     { cause: error },
   );
 }

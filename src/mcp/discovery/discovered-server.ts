@@ -1,13 +1,16 @@
 import type { Clock } from '../../core/clock.js';
+import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
+import { RecentMap } from '../../core/recent-map.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { fail, type ToolResult } from '../../tool/outcome.js';
-import type { ToolDefinition } from '../../tool/tool-definition.js';
+import { FUNCTION_OPTIONS } from '../../tool/tool-fields.js';
+import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
 import {
   McpConnection,
   type CallRequest,
@@ -22,33 +25,31 @@ import {
   labelOf,
   unavailable,
 } from '../connection/server-answers.js';
-import {
-  headersOf,
-  PrincipalConnections,
-  type HeadersFor,
-} from '../connection/principal-connections.js';
 import { boundedFetch, type Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
-import { isAllowed, spellingsOf } from '../translate/tool-names.js';
-import { matchesPattern } from '../../safety/name-pattern.js';
+import { isAllowed } from '../translate/tool-names.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
-import type { McpDiscoveryEvent, McpServerStatus, PinGuard } from './discovery-options.js';
-import { takesServedSchema, type JudgedBy, type JudgedDefinitions } from './judged-definitions.js';
-import { findingOf, type McpFinding } from '../translate/foreign-text.js';
-import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
+import type {
+  HeadersFor,
+  McpDiscoveryEvent,
+  McpServerStatus,
+  PinGuard,
+} from './discovery-options.js';
 import {
-  buildTable,
-  changeOf,
-  EMPTY_TABLE,
-  type ToolTable,
-  type UnmatchedName,
-} from './tool-table.js';
+  declaredPart,
+  joinDefinitions,
+  mcpProviderOf,
+  takesServedSchema,
+} from './join-definitions.js';
+import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
+import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
+import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
 interface DiscoveredServerOptions extends Omit<
   McpConnectionOptions,
-  keyof Credentials | 'isWanted' | 'onToolsChanged' | 'onDoubt'
+  keyof Credentials | 'isWanted' | 'onToolsChanged'
 > {
   readonly clock: Clock;
   readonly random: () => number;
@@ -58,8 +59,14 @@ interface DiscoveredServerOptions extends Omit<
   readonly logins: LoginStore;
   readonly headers?: HeadersFor | undefined;
   readonly tell: (event: McpDiscoveryEvent) => void;
-  /** The definitions by which calls to a server of this name were judged, also before its settings changed. */
-  readonly judged: JudgedDefinitions;
+}
+
+/** A tool of the program joined with a tool of the server, and the digest of the one with which it was joined first. */
+interface Join {
+  readonly first: string;
+  readonly declared: ToolDefinition;
+  readonly served: ToolDefinition;
+  readonly joined: ToolDefinition;
 }
 
 interface Failure {
@@ -74,29 +81,29 @@ interface Failure {
 const CHANGE_GAP_MS = 250;
 /** Listings that one call waits for at most: a server may say all the time that its tools have changed. */
 const MOST_LISTINGS = 2;
+/** Joins that are remembered. */
+const MOST_JOINED = 10_000;
 
-/** Characters of a server's stderr in a message, which is cut at 1,000. */
-const LAST_WORDS = 700;
+/** Stands for the digest of a tool that has had several. */
+const CHANGED = '';
 
 /** One server: its last listing, the time when it is asked again, and the calls to its tools. */
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
   readonly #connection: McpConnection;
-  readonly #ofPrincipals: PrincipalConnections;
   readonly #login: ServerLogin | undefined;
   #table: ToolTable = EMPTY_TABLE;
+  /** The digest of the only definition that the server has listed of each tool; `CHANGED` where it has listed others. */
+  readonly #onlyListed = new Map<string, string>();
+  readonly #joins = new RecentMap<string, Join>(MOST_JOINED);
   #listing:
     | (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number })
     | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
-  /** The patterns of the settings that no tool of the last listing has matched. */
-  #unmatched: readonly UnmatchedName[] = [];
   /** True when the server has said that its tools are different from those of the listing. */
   #changed = false;
-  /** True when the server may be another, or have said so unheard: before the next call it is asked. */
-  #doubted = false;
   #running: Promise<void> | undefined;
   /** The question after the one that runs. */
   #next: Promise<void> | undefined;
@@ -106,29 +113,23 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
-    const { headers } = options;
     this.#login = loginAt(server, options);
-    const connect = (principal?: string, login?: ServerLogin) =>
-      new McpConnection(server, {
-        ...options,
-        login,
-        ...(headers && { ownHeaders: () => headersOf(headers, server.name, principal) }),
-        isWanted: (tool) => this.#isWanted(tool),
-        onToolsChanged: () => this.#heardOfChange(),
-        onDoubt: () => void (this.#doubted = true),
-      });
-    this.#connection = connect(undefined, this.#login);
-    this.#ofPrincipals = new PrincipalConnections(server.name, options.clock, (principal) =>
-      connect(principal),
-    );
+    const { headers } = options;
+    this.#connection = new McpConnection(server, {
+      ...options,
+      login: this.#login,
+      ...(headers && { ownHeaders: () => headersOf(headers, server.name) }),
+      isWanted: (tool) => this.#isWanted(tool),
+      onToolsChanged: () => this.#heardOfChange(),
+    });
+  }
+
+  /** The names of all tools that the server listed last; `undefined` before it did. */
+  get names(): readonly string[] | undefined {
+    return this.#listing?.names;
   }
 
   /** The usable tools, by their names at the server. */
-  /** The names in the settings that no tool of the last listing has matched; undefined before there was one. */
-  get unmatched(): readonly UnmatchedName[] | undefined {
-    return this.#listing === undefined ? undefined : this.#unmatched;
-  }
-
   get tools(): ReadonlyMap<string, ToolDefinition> {
     return this.#table.tools;
   }
@@ -226,7 +227,8 @@ export class DiscoveredServer {
   /**
    * Calls a tool that the server lists, that the settings allow and whose definition is the pinned one.
    *
-   * @param by the definition by which the call was judged; otherwise the digest in the context says it.
+   * @param digest the digest of the definition by which the call was judged. @default the only definition that the server
+   * has listed, for a tool of the program
    * @throws ToolError `TOOL_CHANGED` for a tool that is no longer the one that was judged, `TOOL_UNAVAILABLE` for other tools, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
@@ -234,41 +236,87 @@ export class DiscoveredServer {
     toolName: string,
     input: unknown,
     context: ToolContext,
-    by: JudgedBy = context.definitionDigest,
+    digest?: string,
   ): Promise<unknown> {
     const { signal, reportProgress } = context;
-    const { judged } = this.#options;
     const sdk = await this.#options.packages.client();
     const attempt = async () => {
-      const session = await this.#listedSession(signal);
+      const session = await this.#listedSession(toolName, signal);
       const definition = this.#callable(toolName);
-      judged.assertCurrent(toolName, definition, by, input);
+      this.#assertJudged(toolName, definition, context, digest);
       const offered = this.offered.get(toolName);
       if (offered !== undefined)
-        return this.#asPrincipal(session, context, async (connection, own) =>
-          callResult(await connection.askIn(own, context, (ask) => offered.answer(input, ask))),
+        return callResult(
+          await this.#connection.askIn(session, context, (ask) => offered.answer(input, ask)),
         );
       // Without a listener the server need not tell.
       const onProgress: CallRequest['onProgress'] =
         reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
+      const { inputSchema } = definition;
       const request = {
+        session,
         tool: toolName,
-        inputSchema: definition.inputSchema,
+        inputSchema,
         arguments: input,
         context,
         onProgress,
       };
-      const answer = await this.#asPrincipal(session, context, (connection, own) =>
-        connection.callTool({ ...request, session: own }),
-      );
-      return callResult(answer); // Its output schema is the definition's, which the executor holds answers to.
+      // Its output schema is the definition's, which the executor holds answers to.
+      return callResult(await this.#connection.callTool(request));
     };
     try {
       return this.#withoutSecrets(await inAnySession(attempt));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      return this.#withoutSecrets(callFailure(error, this.server.name, sdk, this.#lastWords()));
+      return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
     }
+  }
+
+  /** @throws ToolError `TOOL_CHANGED` when a call was judged by another definition than the server's tool has now. */
+  #assertJudged(
+    toolName: string,
+    now: ToolDefinition,
+    { toolName: calledAs, definitionDigest }: ToolContext,
+    given: string | undefined,
+  ): void {
+    const isPinned = this.#options.pins !== undefined;
+    const judged =
+      given ??
+      (calledAs === now.name
+        ? definitionDigest
+        : calledAs !== undefined && !isPinned
+          ? this.#onlyListed.get(toolName)
+          : undefined);
+    if (judged === undefined || judged === entryOf(now).digest) return;
+    const label = labelOf(this.server.name);
+    throw withRenewal(
+      new ToolError(
+        'TOOL_CHANGED',
+        `${label[0]!.toUpperCase()}${label.slice(1)} changed its tool ${quoted(toolName)} after this call was judged. Nothing was sent; call it again, and it is judged by its definition now.`,
+        { details: { tool: quoted(toolName) } },
+      ),
+      (tool) => {
+        const declared = declaredPart(tool);
+        if (declared !== undefined) return this.#join(declared, toolName, now);
+        return tool.name === now.name ? now : joinDefinitions(tool, now, true);
+      },
+    );
+  }
+
+  /** Joins a tool of the program; where the server's is not that with which it was joined first, and no pins judge it, it requires consent. */
+  #join(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
+    const key = `${entryOf(declared).digest} ${toolName}`;
+    const known = this.#joins.get(key);
+    // Digests say nothing of functions.
+    const isSame = (one: ToolDefinition) =>
+      FUNCTION_OPTIONS.every((option) => one[option] === declared[option]);
+    if (known?.served === served && isSame(known.declared)) return known.joined;
+    const { digest } = entryOf(served);
+    const first = known?.first ?? digest;
+    const isOther = this.#options.pins === undefined && first !== digest;
+    const joined = joinDefinitions(declared, served, isOther);
+    this.#joins.set(key, { first, declared, served, joined });
+    return joined;
   }
 
   #withoutSecrets<T>(result: ToolResult<T>): ToolResult<T> {
@@ -290,7 +338,7 @@ export class DiscoveredServer {
     const served = toolName === undefined ? undefined : this.#table.tools.get(toolName);
     if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared)))
       return undefined;
-    return this.#options.judged.join(declared, toolName!, served);
+    return this.#join(declared, toolName!, served);
   }
 
   /** Resolves with true when the server answers. */
@@ -315,13 +363,18 @@ export class DiscoveredServer {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelTimer?.();
-    await Promise.all([this.#connection.close(), this.#ofPrincipals.close()]);
+    await this.#connection.close();
     await this.#running;
     this.#table = EMPTY_TABLE;
   }
 
-  /** Returns the session for a call, in which the server has listed its tools. */
-  async #listedSession(signal: AbortSignal | undefined): Promise<number> {
+  /**
+   * Returns the session for a call, in which the server has listed its tools.
+   *
+   * It is asked again after its tools may have changed, when the listing is old, and, where it announces no changes, before
+   * every call that is not readonly.
+   */
+  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<number> {
     if (this.#listing === undefined) await this.ask(false);
     if (this.#listing === undefined)
       throw unavailable(
@@ -333,24 +386,18 @@ export class DiscoveredServer {
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
       throw unavailable(
         `${labelOf(this.server.name)} to be there`,
-        `a failure: ${describeConnectionFailure(error)}${this.#lastWords()}`,
+        `a failure: ${describeConnectionFailure(error)}`,
         error,
       );
     });
-    // After a restart it may be another program, of which the listing before says nothing.
-    // A question under way has taken the change for which it is asked, but what it learns is not in use yet.
-    const isOutdated = () =>
-      this.#listing!.session !== session ||
-      this.#changed ||
-      this.#doubted ||
-      this.#running !== undefined;
+    const tool = this.#table.tools.get(toolName);
+    const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
+    const isUnsure = () =>
+      // After a restart it may be another program, of which the listing before says nothing.
+      this.#listing!.session !== session || !this.#isFresh() || this.#running !== undefined;
     let listings = 0;
-    for (
-      ;
-      listings < MOST_LISTINGS && (isOutdated() || (listings === 0 && this.#connection.isBlind));
-      listings++
-    )
-      await this.ask(true);
+    if (!isUnsure() && !isReadonly && this.#connection.isBlind) listings = await this.#askOnce();
+    while (listings < MOST_LISTINGS && isUnsure()) listings += await this.#askOnce();
     if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined))
       throw unavailable(
         `${labelOf(this.server.name)} to list its tools after they may have changed`,
@@ -359,23 +406,9 @@ export class DiscoveredServer {
     return session;
   }
 
-  /** Works on the connection with the credentials of the call's principal, or on the common one where it has none of its own. */
-  async #asPrincipal<T>(
-    session: number,
-    { principal, signal }: ToolContext,
-    work: (connection: McpConnection, session: number) => Promise<T>,
-  ): Promise<T> {
-    const { headers } = this.#options;
-    const hasOwn =
-      headers !== undefined &&
-      principal !== undefined &&
-      this.server.transport.kind !== 'stdio' &&
-      (await headersOf(headers, this.server.name, principal)) !== undefined;
-    return hasOwn
-      ? this.#ofPrincipals.use(principal, async (connection) =>
-          work(connection, await connection.open(signal)),
-        )
-      : work(this.#connection, session);
+  async #askOnce(): Promise<1> {
+    await this.ask(true);
+    return 1;
   }
 
   #meantBy(
@@ -383,8 +416,9 @@ export class DiscoveredServer {
     isDefault: boolean,
   ): string | undefined {
     if (execute !== undefined || manual === true) return undefined;
-    if (providers.length === 0) return this.#table.toolNames.get(name);
-    const { server, tool } = providers.find((each) => each.name === 'mcp')?.config ?? {};
+    if (providers.length === 0)
+      return [...this.#table.tools].find(([, served]) => served.name === name)?.[0];
+    const { server, tool } = mcpProviderOf(providers)?.config ?? {};
     return typeof tool === 'string' &&
       (server === undefined ? isDefault : server === this.server.name)
       ? tool
@@ -438,23 +472,14 @@ export class DiscoveredServer {
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     if (typeof name !== 'string') return true;
-    const spellings = spellingsOf(name.trim(), this.server.name);
-    this.#unmatched = this.#unmatched.filter(
-      ({ list, pattern }) =>
-        !(list === 'tools' ? [spellings[0]] : spellings).some((spelling) =>
-          matchesPattern(pattern, spelling),
-        ),
-    );
     return isAllowed(name, this.server, this.#options.settings);
   }
 
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
-    this.#unmatched = this.#namesInSettings();
     this.#askedAt = clock.elapsed();
-    const [wasChanged, wasDoubted] = [this.#changed, this.#doubted];
+    const wasChanged = this.#changed;
     this.#changed = false;
-    this.#doubted = false;
     try {
       const listing = await this.#connection.listTools();
       if (this.#closed) return;
@@ -464,6 +489,7 @@ export class DiscoveredServer {
       this.#listing = {
         ...listing,
         tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
+        names: [...listing.names, ...offered.names],
         offered,
         at: clock.elapsed(),
         date: clock.now(),
@@ -478,29 +504,8 @@ export class DiscoveredServer {
       });
     } catch (error) {
       this.#changed ||= wasChanged;
-      this.#doubted ||= wasDoubted;
-      if (!this.#closed) this.#failed(describeConnectionFailure(error) + this.#lastWords());
+      if (!this.#closed) this.#failed(describeConnectionFailure(error));
     }
-  }
-
-  #namesInSettings(): readonly UnmatchedName[] {
-    const { settings } = this.#options;
-    const lists = [
-      ['allow_tools', this.server.allowTools, false],
-      ['deny_tools', this.server.denyTools, false],
-      ['allow_tools', settings.allowTools, true],
-      ['deny_tools', settings.denyTools, true],
-    ] as const;
-    return [
-      ...this.server.tools.map(({ pattern }) => ({
-        list: 'tools' as const,
-        pattern,
-        isOfAll: false,
-      })),
-      ...lists.flatMap(([list, patterns = [], isOfAll]) =>
-        patterns.map((pattern) => ({ list, pattern, isOfAll })),
-      ),
-    ];
   }
 
   /** Makes the table of the listing again: what was withheld may have been approved since. */
@@ -508,34 +513,25 @@ export class DiscoveredServer {
     if (this.#listing === undefined) return;
     const before = this.#table;
     const { pins, patternEngine, settings, clock, tell } = this.#options;
-    const call = this.callTool.bind(this);
     const table = await buildTable(this.#listing.tools, before, {
       server: this.server,
       settings,
       pins,
       patternEngine,
-      call,
-      unmatched: this.#unmatched,
+      call: this.callTool.bind(this),
+      names: this.#listing.names,
       offered: this.#listing.offered,
     });
     if (this.#closed) return;
-    this.#options.judged.note(table.tools);
+    for (const [toolName, definition] of table.tools) {
+      const { digest } = entryOf(definition);
+      const only = this.#onlyListed.get(toolName) ?? digest;
+      // Under which of several a tool of the program was written is not known: the server must not choose by going back to one.
+      this.#onlyListed.set(toolName, only === digest ? digest : CHANGED);
+    }
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
-  }
-
-  /** Returns the end of what the process has written to stderr, for a message. */
-  #lastWords(): string {
-    const lines = this.#connection.stderr
-      .split('\n')
-      .filter((line) => line.trim() !== '' && !/^\s+at /.test(line));
-    return lines.length === 0
-      ? ''
-      : `; the end of its stderr: ${lines
-          .map((line) => line.trim())
-          .join(' | ')
-          .slice(-LAST_WORDS)}`;
   }
 
   #failed(reason: string): void {
@@ -597,4 +593,13 @@ function loginAt(
     sdk: packages.client,
     fetch: boundedFetch(),
   });
+}
+
+/** Asks for the headers of requests. @throws ToolError `PROVIDER_UNAVAILABLE`, which says nothing of them. */
+async function headersOf(headersFor: HeadersFor, server: string): Promise<Headers> {
+  try {
+    return new Headers(await headersFor(server));
+  } catch (error) {
+    throw unavailable(`headers for ${labelOf(server)}`, 'an error', error);
+  }
 }

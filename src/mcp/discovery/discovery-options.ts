@@ -11,7 +11,6 @@ import {
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { OnElicit } from '../connection/elicitation.js';
 import type { McpConnectionOptions, ProtocolEra } from '../connection/mcp-connection.js';
-import type { HeadersFor } from '../connection/principal-connections.js';
 import { MCP_PACKAGES, type McpPackages } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
 import type { Environment } from '../settings/transport-settings.js';
@@ -44,7 +43,7 @@ export type McpServerStatus = {
   | {
       /** The last listing failed: the server is left alone for a while, or asked again by the next refresh. */
       readonly state: 'backing-off' | 'failed';
-      /** The reason, with the end of what its process has written to stderr. */
+      /** The reason. */
       readonly reason: string;
       /** The number of failures in a row. */
       readonly failures: number;
@@ -76,6 +75,14 @@ export interface PinGuard {
 }
 export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
+/** Returns the headers of a request to a server. */
+export type HeadersFor = (
+  server: string,
+) =>
+  | Readonly<Record<string, string>>
+  | undefined
+  | Promise<Readonly<Record<string, string>> | undefined>;
+
 /** The options of discovery. */
 export interface McpDiscoveryOptions {
   /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
@@ -92,7 +99,7 @@ export interface McpDiscoveryOptions {
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
-  /** Returns the headers with which a server over HTTP is called for a principal, on a connection that no other principal uses; `undefined` for those of the settings. Without a principal it is asked for listing tools. @default those of the settings for all */
+  /** Returns the headers of each request to a server that isn't a local process, in place of those of the settings of the same name, such as a token that changes. Users with credentials of their own need a discovery each. @default those of the settings */
   readonly headers?: HeadersFor;
   /** The place where logins at servers are kept: a folder, or a `StateStore`. @default tooldex/logins in XDG_DATA_HOME */
   readonly logins?: string | LoginStore;

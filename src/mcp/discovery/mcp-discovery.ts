@@ -30,7 +30,7 @@ import {
   type McpDiscoveryOptions,
   type McpServerStatus,
 } from './discovery-options.js';
-import { JudgedDefinitions } from './judged-definitions.js';
+import { unmatchedNames } from './tool-table.js';
 
 /**
  * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
@@ -53,7 +53,6 @@ export class McpDiscovery {
   readonly #events = new Listeners<McpDiscoveryEvent>();
   /** Listeners that are told the name of each server whose tools are different. */
   readonly #moves = new Listeners<string>();
-  readonly #judged = new Map<string, JudgedDefinitions>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -117,7 +116,7 @@ export class McpDiscovery {
     );
     return Object.freeze([
       ...this.#settingFindings(),
-      ...unmatchedByAll(servers),
+      ...unmatchedByAll(this.#settings, servers),
       ...servers.flatMap(({ findings }) => findings),
       ...findLookAlikes(named),
       ...findSteering(named),
@@ -195,8 +194,9 @@ export class McpDiscovery {
    * Calls a tool by its name at a server. Arguments are passed as they are, whatever they are called.
    *
    * @param server the default server when missing.
+   * @param digest the digest of the server's tool as the call was judged by; another is not called.
    * @returns a plain value, or a failure that the server answered.
-   * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_UNAVAILABLE` for a tool that is not listed, not
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_CHANGED`, `TOOL_UNAVAILABLE` for a tool that is not listed, not
    * allowed or withheld, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
    * @throws Error that is no ToolError when the connection breaks during the call.
    */
@@ -205,8 +205,9 @@ export class McpDiscovery {
     tool: string,
     input: unknown,
     context: ToolContext,
+    digest?: string,
   ): Promise<unknown> {
-    return this.#require(server).callTool(tool, input, context);
+    return this.#require(server).callTool(tool, input, context, digest);
   }
 
   /** Resolves with true when a server answers a ping. @throws ToolError `INVALID_ARGUMENT` for an unknown server. */
@@ -280,7 +281,6 @@ export class McpDiscovery {
             onElicit,
             pins,
             settings,
-            judged: this.#judgedOf(server.name),
             tell: (event) => this.#tell(event),
           }),
         ];
@@ -313,13 +313,6 @@ export class McpDiscovery {
         ),
       ),
     ];
-  }
-
-  #judgedOf(server: string): JudgedDefinitions {
-    const judged =
-      this.#judged.get(server) ?? new JudgedDefinitions(server, this.#options.pins !== undefined);
-    this.#judged.set(server, judged);
-    return judged;
   }
 
   /** Loads a server's tools: at once if they are known, while it is asked again where it is time. */
@@ -408,14 +401,16 @@ export class McpProvider implements Provider {
   readonly #discovery: Pick<McpDiscovery, 'callTool' | 'check'>;
   readonly #server: string | undefined;
   readonly #tool: string;
+  readonly #digest: string | undefined;
 
   /**
-   * @param config as manifests have it: `tool` is the name at the server, `server` one that is configured. @default the default server, or else the only one
+   * @param config as manifests have it: `tool` is the name at the server, `server` one that is configured (by default the
+   * default server, or else the only one), `digest` that of the server's tool with which a tool of the program was joined.
    * @throws ToolError `INVALID_ARGUMENT` for a configuration without a tool.
    */
   constructor(
     discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
-    { server, tool }: Readonly<Record<string, unknown>>,
+    { server, tool, digest }: Readonly<Record<string, unknown>>,
   ) {
     if (typeof tool !== 'string' || tool.trim() === '')
       throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
@@ -424,11 +419,12 @@ export class McpProvider implements Provider {
     this.#discovery = discovery;
     this.#server = server;
     this.#tool = tool;
+    this.#digest = typeof digest === 'string' ? digest : undefined;
   }
 
   /** Calls the tool. @throws ToolError as `McpDiscovery.callTool`. */
   call(input: unknown, context: ToolContext): Promise<unknown> {
-    return this.#discovery.callTool(this.#server, this.#tool, input, context);
+    return this.#discovery.callTool(this.#server, this.#tool, input, context, this.#digest);
   }
 
   /** Resolves with true when the server answers a ping. */
@@ -479,19 +475,17 @@ export async function discoverMcpTools(
 }
 
 /** Finds names in the lists for all servers that no tool of any has matched. A server that has listed nothing may have it. */
-function unmatchedByAll(servers: readonly DiscoveredServer[]): readonly McpFinding[] {
-  const [first, ...others] = servers.map(({ unmatched }) => unmatched);
-  const names = (first ?? []).filter(
-    ({ isOfAll, list, pattern }) =>
-      isOfAll &&
-      others.every(
-        (each) =>
-          each?.some(
-            (other) => other.isOfAll && other.list === list && other.pattern === pattern,
-          ) === true,
-      ),
+function unmatchedByAll(
+  settings: McpSettings,
+  servers: readonly DiscoveredServer[],
+): readonly McpFinding[] {
+  const [first, ...others] = servers.map(({ server, names }) =>
+    names === undefined ? [] : unmatchedNames(settings, server, names),
   );
-  return names.map(({ list, pattern }) =>
+  const unmatched = (first ?? []).filter(([list, pattern]) =>
+    others.every((each) => each.some((other) => other[0] === list && other[1] === pattern)),
+  );
+  return unmatched.map(([list, pattern]) =>
     findingOf(
       'settings',
       '',

@@ -1,16 +1,17 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
-import { compareText, digestOf } from '../../core/plain-data.js';
+import { compareText } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolContext } from '../../tool/tool-options.js';
-import { defineTool, type ToolDefinition } from '../../tool/tool-definition.js';
+import { matchesPattern } from '../../safety/name-pattern.js';
+import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settings.js';
 import type { OfferedTools } from '../connection/offered-tools.js';
 import { withReading } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
-import { isAllowed } from '../translate/tool-names.js';
+import { isAllowed, spellingsOf, type Filters } from '../translate/tool-names.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
@@ -18,8 +19,6 @@ import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, ToolDefinition>;
-  /** The names at the server, by the names here. */
-  readonly toolNames: ReadonlyMap<string, string>;
   /** The reasons why tools that are listed may not be called, by their names at the server. */
   readonly withheld: ReadonlyMap<string, string>;
   readonly findings: readonly McpFinding[];
@@ -27,36 +26,24 @@ export interface ToolTable {
 
 export const EMPTY_TABLE: ToolTable = Object.freeze({
   tools: new Map(),
-  toolNames: new Map(),
   withheld: new Map(),
   findings: Object.freeze([]),
 });
-
-/** A name or pattern in the settings that no tool of a server has matched: misspelt, it leaves open what it was to close. */
-export interface UnmatchedName {
-  readonly list: 'tools' | 'allow_tools' | 'deny_tools';
-  readonly pattern: string;
-  /** True for lists for all servers: another may have the tool. */
-  readonly isOfAll: boolean;
-}
-
-/** The digests of everything in a definition but its work. */
-const digests = new WeakMap<ToolDefinition, string>();
 
 interface TableSources {
   readonly server: McpServerSettings;
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
-  /** The patterns of the settings that no tool matches. */
-  readonly unmatched: readonly UnmatchedName[];
+  /** The names of all tools that the server lists, also of those that the settings leave out. */
+  readonly names: readonly string[];
   readonly offered: OfferedTools;
-  /** Calls a tool by its name at the server, as the definition says that is called. */
+  /** Calls a tool by its name at the server; the digest is that of the definition whose work this is. */
   readonly call: (
     toolName: string,
     input: unknown,
     context: ToolContext,
-    definition: ToolDefinition,
+    digest: string,
   ) => Promise<unknown>;
 }
 
@@ -64,7 +51,7 @@ interface TableSources {
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
-  { server, settings, pins, patternEngine, call, unmatched, offered }: TableSources,
+  { server, settings, pins, patternEngine, call, names, offered }: TableSources,
 ): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine, offered);
   const tools = new Map<string, ToolDefinition>();
@@ -72,21 +59,16 @@ export async function buildTable(
   const findings: McpFinding[] = [
     ...translated.findings,
     ...offered.findings,
-    ...settingFindings(server.name, translated.tools, unmatched),
+    ...settingFindings(server, translated.tools, names),
   ];
   for (const { toolName, options, raw, unavailable } of translated.tools) {
-    if (unavailable !== undefined)
-      findings.push(findingOf('unavailable', server.name, unavailable, toolName));
+    const find = (kind: McpFinding['kind'], message: string) =>
+      findings.push(findingOf(kind, server.name, message, toolName));
+    if (unavailable !== undefined) find('unavailable', unavailable);
     const answer = await askPins(pins, server.name, raw);
     if (!answer.ok) {
       withheld.set(toolName, answer.reason);
-      findings.push(findingOf('quarantined', server.name, answer.reason, toolName));
-      continue;
-    }
-    const digest = digestOf(options);
-    const known = before.tools.get(toolName);
-    if (known !== undefined && digests.get(known) === digest) {
-      tools.set(toolName, known);
+      find('quarantined', answer.reason);
       continue;
     }
     try {
@@ -94,18 +76,20 @@ export async function buildTable(
         ...options,
         ...(unavailable !== undefined && { available: () => refused(unavailable) }),
         execute: (input: unknown, context: ToolContext) =>
-          call(toolName, input, context, definition),
+          call(toolName, input, context, entryOf(definition).digest),
       });
-      digests.set(definition, digest);
-      tools.set(toolName, definition);
+      const known = before.tools.get(toolName);
+      tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
-      findings.push(findingOf('refused', server.name, publicMessage(error), toolName));
+      find('refused', publicMessage(error));
     }
   }
-  const toolNames = new Map([...tools].map(([toolName, { name }]) => [name, toolName]));
-  return Object.freeze({ tools, toolNames, withheld, findings: Object.freeze(findings) });
+  return Object.freeze({ tools, withheld, findings: Object.freeze(findings) });
 }
+
+const isSame = (one: ToolDefinition, other: ToolDefinition) =>
+  entryOf(one).digest === entryOf(other).digest;
 
 const refused = (reason: string): never => {
   throw new ToolError('TOOL_UNAVAILABLE', reason);
@@ -122,43 +106,54 @@ const MOST_NAMES = 3;
 
 /** Finds settings that do nothing, and those that are not enough for what they seem to say. */
 function settingFindings(
-  server: string,
+  server: McpServerSettings,
   tools: readonly TranslatedTool[],
-  unmatched: readonly UnmatchedName[],
+  names: readonly string[],
 ): readonly McpFinding[] {
-  const open = tools.filter(({ isOpen }) => isOpen).map(({ toolName }) => quoted(toolName));
-  const shown =
-    open.length > MOST_NAMES
-      ? `${open.slice(0, MOST_NAMES).join(', ')} and ${open.length - MOST_NAMES} more`
-      : open.join(', ');
-  const names = tools.map(({ toolName }) => toolName);
-  return [
-    ...unmatched
-      .filter(({ isOfAll }) => !isOfAll)
-      .map(({ list, pattern }) =>
-        findingOf(
-          'settings',
-          server,
-          expectedGot(
-            `a name or pattern in "${list}" that matches a tool of the server`,
-            quoted(pattern),
-            didYouMean(pattern, names),
-          ),
-        ),
+  const findings = unmatchedNames(server, server, names).map(([list, pattern]) =>
+    expectedGot(
+      `a name or pattern in "${list}" that matches a tool of the server`,
+      quoted(pattern),
+      didYouMean(
+        pattern,
+        tools.map(({ toolName }) => toolName),
       ),
-    ...(open.length === 0
-      ? []
-      : [
-          findingOf(
-            'settings',
-            server,
-            expectedGot(
-              `the access of ${shown} beside "consent": false`,
-              'none, so that they may write and their calls still need approval',
-              'Say "access": "readonly" of tools that only read.',
-            ),
-          ),
-        ]),
+    ),
+  );
+  const open = tools.filter(({ isOpen }) => isOpen).map(({ toolName }) => quoted(toolName));
+  if (open.length > 0) {
+    const more = open.length > MOST_NAMES ? ` and ${open.length - MOST_NAMES} more` : '';
+    findings.push(
+      expectedGot(
+        `the access of ${open.slice(0, MOST_NAMES).join(', ')}${more} beside "consent": false`,
+        'none, so that they may write and their calls still need approval',
+        'Say "access": "readonly" of tools that only read.',
+      ),
+    );
+  }
+  return findings.map((message) => findingOf('settings', server.name, message));
+}
+
+/** Returns the names and patterns of lists that none of a server's tools matches: misspelt, they leave open what they were to close. */
+export function unmatchedNames(
+  { allowTools = [], denyTools, tools = [] }: Filters & Partial<Pick<McpServerSettings, 'tools'>>,
+  { name }: McpServerSettings,
+  names: readonly string[],
+): readonly (readonly [list: string, pattern: string])[] {
+  const spellings = names.map((tool) => spellingsOf(tool.trim(), name));
+  const own = names.map((tool) => [tool.trim()]);
+  const unmatched = (list: string, patterns: readonly string[], all: readonly string[][]) =>
+    patterns
+      .filter((pattern) => !all.some((each) => each.some((one) => matchesPattern(pattern, one))))
+      .map((pattern) => [list, pattern] as const);
+  return [
+    ...unmatched(
+      'tools',
+      tools.map(({ pattern }) => pattern),
+      own,
+    ),
+    ...unmatched('allow_tools', allowTools, spellings),
+    ...unmatched('deny_tools', denyTools, spellings),
   ];
 }
 

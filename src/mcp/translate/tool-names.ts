@@ -47,7 +47,8 @@ function encoded(character: string): string {
   return `_x${character.codePointAt(0)!.toString(16)}_`;
 }
 
-type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
+/** The lists of tools that may be used, and that may not. */
+export type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 
 /**
  * Returns true for a tool that may be used by the lists for all servers and for this one.
@@ -81,7 +82,7 @@ export function isAllowed(
 }
 
 /** Returns the spellings by which lists may name a tool: its name at the server, and with the server's, as it is and as it is registered. */
-export function spellingsOf(name: string, server: string): readonly [string, string, ...string[]] {
+export function spellingsOf(name: string, server: string): [string, string, ...string[]] {
   const registered = mcpToolName(server, name);
   return [
     name,

@@ -1,0 +1,67 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { McpDiscoveryOptions } from '../../src/mcp.js';
+import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
+import { discover } from './servers/start.js';
+
+async function servers(headers: NonNullable<McpDiscoveryOptions['headers']>) {
+  const authorization = await AuthorizationServer.start();
+  const server = await ProtectedServer.start(authorization);
+  for (const user of ['ada', 'eve'])
+    authorization.access.set(`token-of-${user}`, { client: 'x', user, scope: 'files:read' });
+  const discovery = discover({ mcpServers: { tickets: { url: server.url } } }, { headers });
+  onTestFinished(async () => {
+    await discovery.close();
+    for (const each of [authorization, server]) each.close();
+  });
+  const read = async () =>
+    ((await discovery.callTool('tickets', 'read', {}, {})) as { value: unknown }).value;
+  return { authorization, server, discovery, read };
+}
+
+describe('headers that a function returns', () => {
+  it('go with every request to the server as they are at that time', async () => {
+    let user = 'ada';
+    const { server, read } = await servers((name) => ({
+      authorization: `Bearer token-of-${user}`,
+      'x-server': name,
+    }));
+    expect(await read()).toBe('ada');
+    user = 'eve';
+    expect(await read()).toBe('eve');
+    const sent = server.seen.filter(({ path }) => path === '/mcp');
+    expect(new Set(sent.map(({ headers }) => headers.get('x-server')))).toEqual(
+      new Set(['tickets']),
+    );
+  });
+
+  it('do not follow a redirect', async () => {
+    const { authorization, server, discovery, read } = await servers(() => ({
+      authorization: 'Bearer token-of-ada',
+      'x-api-key': 'secret',
+    }));
+    await discovery.refresh();
+    server.redirect = `${authorization.origin}/mcp`;
+    await expect(read()).rejects.toThrow();
+    expect(authorization.seen).toEqual([]);
+  });
+
+  it.each([
+    [
+      'an error',
+      () => {
+        throw new Error('no token sk-live-1234567890abcdef');
+      },
+    ],
+    ['a text', () => 'Bearer' as never],
+  ])('end the call if there is %s in place of them', async (_, broken) => {
+    let isBroken = false;
+    const { server, discovery, read } = await servers(() =>
+      isBroken ? broken() : { authorization: 'Bearer token-of-ada' },
+    );
+    await discovery.refresh();
+    isBroken = true;
+    const before = server.seen.length;
+    await expect(read()).rejects.toThrow(/headers for the MCP server tickets, got an error/);
+    expect(server.seen.slice(before).filter(({ body }) => body.includes('tools/call'))).toEqual([]);
+  });
+});
