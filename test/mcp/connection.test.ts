@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import {
   createMcpHandler,
@@ -448,3 +448,30 @@ function closing(server: HttpServer): { close: () => unknown } {
     },
   };
 }
+
+describe('a server that cannot be reached', () => {
+  it.each([
+    ['at whose port nobody listens', undefined, 'no program listens at its address (ECONNREFUSED)'],
+    [
+      'that hangs up',
+      (socket: Socket) => socket.destroy(),
+      'it could not be reached (UND_ERR_SOCKET)',
+    ],
+    [
+      'that answers something else',
+      (socket: Socket) => socket.end('HTTP/1.1 418 No\r\ncontent-length: 0\r\n\r\n'),
+      'HTTP status 418',
+    ],
+  ])('%s has the reason in its status', async (_, answer, reason) => {
+    const listener = createTcpServer(answer).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    if (answer === undefined) listener.close();
+    const discovery = discover({ mcpServers: { a: { url: `http://127.0.0.1:${port}/mcp` } } });
+    await discovery.refresh();
+    listener.close();
+    expect(discovery.status()).toMatchObject([
+      { state: 'backing-off', reason: expect.stringContaining(reason) as string },
+    ]);
+  });
+});

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   mkdtempSync,
@@ -10,9 +11,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import {
   createMcpServer,
   readMcpSettings,
@@ -20,8 +22,9 @@ import {
   type McpDiscoveryOptions,
 } from '../../src/mcp.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
-import { discover, NetworkServer } from './servers/start.js';
+import { discover, here, NetworkServer } from './servers/start.js';
 
 async function servers() {
   const authorization = await AuthorizationServer.start();
@@ -110,6 +113,34 @@ describe('a server that wants a login', () => {
     ).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
     expect(authorization.asked('/register')).toHaveLength(1);
   });
+});
+
+describe('a login that has ended while the server is in use', () => {
+  it.each([['through the provider mcp'], ['without a provider']])(
+    'is what the outcome and the status say, with the command, until the user logs in again (%s)',
+    async (way) => {
+      const { authorization, server } = await servers();
+      const discovery = discoveryOf(server.url, {}, { access: 'readonly', consent: false });
+      await discovery.login('tickets', { open: approve });
+      const registry = new ToolMetadataRegistry();
+      registry.registerAll(discovery.definitions());
+      const executor = new ToolExecutor({
+        registry,
+        ...(way !== 'without a provider' && { providers: { mcp: discovery.provider } }),
+      });
+      const read = (id: string) => executor.execute({ id, name: 'mcp.tickets.read', input: {} });
+      expect(await read('1')).toMatchObject({ status: 'ok' });
+      authorization.revoke();
+      const advice = expect.stringContaining('Run `tooldex mcp login tickets`') as string;
+      expect(await read('2')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: advice });
+      expect(discovery.status()).toMatchObject([
+        { state: 'backing-off', tools: 2, reason: advice },
+      ]);
+      await discovery.login('tickets', { open: approve });
+      expect(await read('3')).toMatchObject({ status: 'ok' });
+      expect(discovery.status()).toMatchObject([{ state: 'ready' }]);
+    },
+  );
 });
 
 describe('a login at other kinds of servers', () => {
@@ -408,8 +439,18 @@ describe('a server', () => {
     });
   });
 
-  it('far away cannot send this program to what listens on this machine', async () => {
+  it.each([
+    (port: string) => `http://127.0.0.1:${port}`,
+    (port: string) => `https://127.0.0.1:${port}`,
+    (port: string) => `https://[::ffff:127.0.0.1]:${port}`,
+    (port: string) => `https://[::127.0.0.1]:${port}`,
+    (port: string) => `https://0.0.0.0:${port}`,
+    (port: string) => `https://[::]:${port}`,
+    (port: string) => `https://localhost.:${port}`,
+    (port: string) => `https://my.localhost:${port}`,
+  ])('far away cannot send this program to what listens on this machine: %s', async (addressAt) => {
     const { authorization } = await servers();
+    const local = addressAt(new URL(authorization.origin).port);
     const asked: string[] = [];
     const real = globalThis.fetch;
     // Stands for a server on the network, which names an authorization server on the user's machine.
@@ -421,7 +462,7 @@ describe('a server', () => {
         ? new Response(null, { status: 401 })
         : Response.json({
             resource: 'https://far.example/mcp',
-            authorization_servers: [authorization.origin],
+            authorization_servers: [local],
           });
     }) as typeof fetch;
     onTestFinished(() => void (globalThis.fetch = real));
@@ -560,6 +601,41 @@ describe('a token', () => {
     expect(await call(two)).toBe('ada');
     authorization.expire();
     expect(await Promise.all([call(one), call(two)])).toEqual(['ada', 'ada']);
+  });
+
+  it('is renewed by one of four processes that need it at the same time', async () => {
+    const { authorization, server } = await servers();
+    const logins = newFolder();
+    await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
+    authorization.expire();
+    const four = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const { stdout } = await promisify(execFile)(
+          process.execPath,
+          [...here('login-program.ts').args, server.url, logins],
+          { timeout: DEADLINE_MS },
+        );
+        return stdout;
+      }),
+    );
+    expect(four).toEqual(['ada', 'ada', 'ada', 'ada']);
+    expect(
+      authorization.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type')),
+    ).toEqual(['authorization_code', 'refresh_token']);
+  });
+
+  it('is renewed although a process that held its lock has died', async () => {
+    const { authorization, server } = await servers();
+    const logins = newFolder();
+    const discovery = discoveryOf(server.url, { logins });
+    await discovery.login('tickets', { open: approve });
+    const [file] = readdirSync(logins);
+    writeFileSync(join(logins, file!.replace('.json', '.lock.json')), `${Date.now() - 1} x`, {
+      mode: 0o600,
+    });
+    authorization.expire();
+    expect(await call(discovery)).toBe('ada');
+    expect(readdirSync(logins)).toEqual([file]);
   });
 
   it('that another process has renewed since a request was sent is used, and not renewed once more', async () => {

@@ -1,7 +1,7 @@
 import type * as McpClient from '@modelcontextprotocol/client';
 import type { Client, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../core/clock.js';
-import { ToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -432,7 +432,8 @@ export class McpConnection {
         this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)),
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
-    if (answered.kind !== 'returned') this.#drop(session);
+    if (answered.kind !== 'returned')
+      this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
     else session.number = ++this.#sessions; // It may be another process that answers.
   }
 
@@ -450,16 +451,16 @@ export class McpConnection {
     session.number = ++this.#sessions;
   }
 
-  #drop(session: Session): void {
+  #drop(session: Session, why?: unknown): void {
     if (this.#state.kind === 'open' && this.#state.session === session)
       this.#state = { kind: 'idle' };
-    this.#end(session);
+    this.#end(session, why);
   }
 
-  /** Lets go of a session: what waits for an answer in it fails. */
-  #end({ client, transport, gone }: Session): void {
+  /** Lets go of a session: what waits for an answer in it fails, with the reason where this program gave it. */
+  #end({ client, transport, gone }: Session, why?: unknown): void {
     if (gone.signal.aborted) return;
-    gone.abort(new ConnectionLostError('the connection was lost'));
+    gone.abort(isToolError(why) ? why : new ConnectionLostError('the connection was lost'));
     const closing: Promise<unknown> = Promise.allSettled([transport.close(), client.close()]).then(
       () => {
         this.#closing = this.#closing.filter((other) => other !== closing);

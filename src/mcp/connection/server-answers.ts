@@ -5,6 +5,7 @@ import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
 import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
+import { loginNeeded } from '../login/login-needed.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
@@ -60,6 +61,12 @@ export function callFailure(
       'a token without the scopes that it asks for',
       error,
     );
+  if (error instanceof sdk.SdkHttpError && error.status === 401)
+    throw loginNeeded(
+      `a token in "headers" that ${label} accepts`,
+      'the HTTP status 401',
+      'Send another token.',
+    );
   if (error instanceof sdk.SdkHttpError && error.status < 500)
     throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
   if (error instanceof sdk.SdkError) {
@@ -76,7 +83,7 @@ export function callFailure(
     if (error.code === sdk.SdkErrorCode.NotConnected)
       throw unavailable(`a connection to ${label}`, 'none', error);
   }
-  if (codesOf(error).some((code) => NEVER_SENT.has(code)))
+  if (codesOf(causesOf(error)).some((code) => NEVER_SENT.has(code)))
     throw unavailable(`${label} to be there`, describeFailure(error), error);
   throw new Error(
     `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`,
@@ -98,17 +105,19 @@ export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
   if (error instanceof ConnectionLostError)
     return 'the connection was lost before it answered; messages above 16 MiB end it too';
-  const known = codesOf(error)
-    .map((code) => KNOWN_REASONS.get(code))
-    .find((reason) => reason !== undefined);
+  const causes = causesOf(error);
+  const codes = codesOf(causes);
+  const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
   if (known !== undefined) return known;
-  const status: unknown =
-    typeof error === 'object' && error !== null
-      ? (error as { status?: unknown }).status
-      : undefined;
-  return typeof status === 'number'
-    ? `${describeFailure(error)}, HTTP status ${status}`
-    : describeFailure(error);
+  const status = causes.map((cause) => cause['status']).find((each) => typeof each === 'number');
+  if (codes.includes('ERA_NEGOTIATION_FAILED')) {
+    const [first] = codes;
+    if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
+    return `it did not answer as an MCP server does${status === undefined ? '' : `, but with the HTTP status ${status}`}`;
+  }
+  return status === undefined
+    ? describeFailure(error)
+    : `${describeFailure(error)}, HTTP status ${status}`;
 }
 
 const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
@@ -129,19 +138,22 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Returns the codes of an error and of what caused it, the first cause first: the SDK wraps what the network says. */
-function codesOf(error: unknown): readonly string[] {
-  const codes: string[] = [];
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 5; depth += 1) {
-    const { code, cause, data } = at as {
-      code?: unknown;
-      cause?: unknown;
-      data?: { cause?: unknown };
-    };
-    if (typeof code === 'string') codes.unshift(code);
-    at = cause ?? data?.cause;
+/** Returns an error and what caused it, the first cause first: the SDK wraps what the network says. */
+function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const causes: Readonly<Record<string, unknown>>[] = [];
+  for (let at = error; typeof at === 'object' && at !== null && causes.length < 5;) {
+    const cause = at as Readonly<Record<string, unknown>>;
+    causes.unshift(cause);
+    at = cause['cause'] ?? (cause['data'] as { cause?: unknown } | undefined)?.cause;
   }
-  return codes;
+  return causes;
+}
+
+/** Returns the codes of causes, as systems and the SDK write them. */
+function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
+  return causes
+    .map(({ code }) => code)
+    .filter((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) as string[];
 }
 
 /** Characters of a failure's text. */

@@ -3,14 +3,12 @@ import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { describeValue } from '../../core/plain-data.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
-import { RecentMap } from '../../core/recent-map.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import { exponentialBackoff } from '../../providers/exponential-backoff.js';
 import { abortError } from '../../providers/run-attempt.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { fail, type ToolResult } from '../../tool/outcome.js';
-import { FUNCTION_OPTIONS } from '../../tool/tool-fields.js';
-import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
+import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import {
   McpConnection,
   type CallRequest,
@@ -27,6 +25,7 @@ import {
 } from '../connection/server-answers.js';
 import { boundedFetch, type Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
+import { isLoginNeeded } from '../login/login-needed.js';
 import { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';
@@ -37,13 +36,9 @@ import type {
   McpServerStatus,
   PinGuard,
 } from './discovery-options.js';
-import {
-  declaredPart,
-  joinDefinitions,
-  mcpProviderOf,
-  takesServedSchema,
-} from './join-definitions.js';
-import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
+import { JoinedTools } from './joined-tools.js';
+import { mcpProviderOf, takesServedSchema } from './join-definitions.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
 import { buildTable, changeOf, EMPTY_TABLE, type ToolTable } from './tool-table.js';
 
@@ -61,15 +56,10 @@ interface DiscoveredServerOptions extends Omit<
   readonly tell: (event: McpDiscoveryEvent) => void;
 }
 
-/** A tool of the program joined with a tool of the server, and the digest of the one with which it was joined first. */
-interface Join {
-  readonly first: string;
-  readonly declared: ToolDefinition;
-  readonly served: ToolDefinition;
-  readonly joined: ToolDefinition;
-}
-
 interface Failure {
+  readonly error: unknown;
+  /** True for a failure of a call, of which nothing is left when another has succeeded. */
+  readonly isOfCall: boolean;
   readonly reason: string;
   readonly failures: number;
   /** The end of the pause by the clock's elapsed time, and as a date for users. */
@@ -81,12 +71,6 @@ interface Failure {
 const CHANGE_GAP_MS = 250;
 /** Listings that one call waits for at most: a server may say all the time that its tools have changed. */
 const MOST_LISTINGS = 2;
-/** Joins that are remembered. */
-const MOST_JOINED = 10_000;
-
-/** Stands for the digest of a tool that has had several. */
-const CHANGED = '';
-
 /** One server: its last listing, the time when it is asked again, and the calls to its tools. */
 export class DiscoveredServer {
   readonly server: McpServerSettings;
@@ -94,9 +78,7 @@ export class DiscoveredServer {
   readonly #connection: McpConnection;
   readonly #login: ServerLogin | undefined;
   #table: ToolTable = EMPTY_TABLE;
-  /** The digest of the only definition that the server has listed of each tool; `CHANGED` where it has listed others. */
-  readonly #onlyListed = new Map<string, string>();
-  readonly #joins = new RecentMap<string, Join>(MOST_JOINED);
+  readonly #joined: JoinedTools;
   #listing:
     | (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number })
     | undefined;
@@ -113,6 +95,7 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
+    this.#joined = new JoinedTools(server.name, options.pins !== undefined);
     this.#login = loginAt(server, options);
     const { headers } = options;
     this.#connection = new McpConnection(server, {
@@ -243,7 +226,7 @@ export class DiscoveredServer {
     const attempt = async () => {
       const session = await this.#listedSession(toolName, signal);
       const definition = this.#callable(toolName);
-      this.#assertJudged(toolName, definition, context, digest);
+      this.#joined.assertJudged(toolName, definition, context, digest);
       const offered = this.offered.get(toolName);
       if (offered !== undefined)
         return callResult(
@@ -265,58 +248,20 @@ export class DiscoveredServer {
       return callResult(await this.#connection.callTool(request));
     };
     try {
-      return this.#withoutSecrets(await inAnySession(attempt));
+      const result = await inAnySession(attempt);
+      if (this.#failure?.isOfCall === true) this.#failure = undefined;
+      return this.#withoutSecrets(result);
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
-      return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
+      try {
+        return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
+      } catch (readable) {
+        // That a login has ended since the listing is in the status, too.
+        if (isLoginNeeded(readable) && readable !== this.#failure?.error)
+          this.#failed(readable, true);
+        throw readable;
+      }
     }
-  }
-
-  /** @throws ToolError `TOOL_CHANGED` when a call was judged by another definition than the server's tool has now. */
-  #assertJudged(
-    toolName: string,
-    now: ToolDefinition,
-    { toolName: calledAs, definitionDigest }: ToolContext,
-    given: string | undefined,
-  ): void {
-    const isPinned = this.#options.pins !== undefined;
-    const judged =
-      given ??
-      (calledAs === now.name
-        ? definitionDigest
-        : calledAs !== undefined && !isPinned
-          ? this.#onlyListed.get(toolName)
-          : undefined);
-    if (judged === undefined || judged === entryOf(now).digest) return;
-    const label = labelOf(this.server.name);
-    throw withRenewal(
-      new ToolError(
-        'TOOL_CHANGED',
-        `${label[0]!.toUpperCase()}${label.slice(1)} changed its tool ${quoted(toolName)} after this call was judged. Nothing was sent; call it again, and it is judged by its definition now.`,
-        { details: { tool: quoted(toolName) } },
-      ),
-      (tool) => {
-        const declared = declaredPart(tool);
-        if (declared !== undefined) return this.#join(declared, toolName, now);
-        return tool.name === now.name ? now : joinDefinitions(tool, now, true);
-      },
-    );
-  }
-
-  /** Joins a tool of the program; where the server's is not that with which it was joined first, and no pins judge it, it requires consent. */
-  #join(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
-    const key = `${entryOf(declared).digest} ${toolName}`;
-    const known = this.#joins.get(key);
-    // Digests say nothing of functions.
-    const isSame = (one: ToolDefinition) =>
-      FUNCTION_OPTIONS.every((option) => one[option] === declared[option]);
-    if (known?.served === served && isSame(known.declared)) return known.joined;
-    const { digest } = entryOf(served);
-    const first = known?.first ?? digest;
-    const isOther = this.#options.pins === undefined && first !== digest;
-    const joined = joinDefinitions(declared, served, isOther);
-    this.#joins.set(key, { first, declared, served, joined });
-    return joined;
   }
 
   #withoutSecrets<T>(result: ToolResult<T>): ToolResult<T> {
@@ -338,7 +283,7 @@ export class DiscoveredServer {
     const served = toolName === undefined ? undefined : this.#table.tools.get(toolName);
     if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared)))
       return undefined;
-    return this.#join(declared, toolName!, served);
+    return this.#joined.join(declared, toolName!, served);
   }
 
   /** Resolves with true when the server answers. */
@@ -376,11 +321,7 @@ export class DiscoveredServer {
    */
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<number> {
     if (this.#listing === undefined) await this.ask(false);
-    if (this.#listing === undefined)
-      throw unavailable(
-        `${labelOf(this.server.name)} to list its tools`,
-        `a failure: ${this.#failure?.reason ?? 'it is closed'}`,
-      );
+    if (this.#listing === undefined) throw this.#away('to list its tools', 'it is closed');
     const session = await this.#connection.open(signal).catch((error: unknown) => {
       // Settings that cannot work are no outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
@@ -399,11 +340,16 @@ export class DiscoveredServer {
     if (!isUnsure() && !isReadonly && this.#connection.isBlind) listings = await this.#askOnce();
     while (listings < MOST_LISTINGS && isUnsure()) listings += await this.#askOnce();
     if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined))
-      throw unavailable(
-        `${labelOf(this.server.name)} to list its tools after they may have changed`,
-        `a failure: ${this.#failure?.reason ?? 'it was lost once more'}`,
-      );
+      throw this.#away('to list its tools after they may have changed', 'it was lost once more');
     return session;
+  }
+
+  /** Makes the error for a server that could not be listed; that a user must log in is said as it is. */
+  #away(expected: string, otherwise: string): ToolError {
+    const { error, reason = otherwise } = this.#failure ?? {};
+    return isLoginNeeded(error)
+      ? error
+      : unavailable(`${labelOf(this.server.name)} ${expected}`, `a failure: ${reason}`);
   }
 
   async #askOnce(): Promise<1> {
@@ -504,7 +450,7 @@ export class DiscoveredServer {
       });
     } catch (error) {
       this.#changed ||= wasChanged;
-      if (!this.#closed) this.#failed(describeConnectionFailure(error));
+      if (!this.#closed) this.#failed(error);
     }
   }
 
@@ -523,22 +469,20 @@ export class DiscoveredServer {
       offered: this.#listing.offered,
     });
     if (this.#closed) return;
-    for (const [toolName, definition] of table.tools) {
-      const { digest } = entryOf(definition);
-      const only = this.#onlyListed.get(toolName) ?? digest;
-      // Under which of several a tool of the program was written is not known: the server must not choose by going back to one.
-      this.#onlyListed.set(toolName, only === digest ? digest : CHANGED);
-    }
+    this.#joined.note(table.tools);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
   }
 
-  #failed(reason: string): void {
+  #failed(error: unknown, isOfCall = false): void {
     const { clock, random, tell } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
     const backoffMs = Math.ceil(exponentialBackoff(failures, { random }));
+    const reason = describeConnectionFailure(error);
     this.#failure = {
+      error,
+      isOfCall,
       reason,
       failures,
       until: clock.elapsed() + backoffMs,

@@ -1,7 +1,8 @@
-import { chmod, constants, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, constants, link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
+import { pauseFor, type Clock } from '../../core/clock.js';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
@@ -49,8 +50,35 @@ export async function updateLogin(
   }
   throw new ToolError(
     'STATE_UNAVAILABLE',
-    expectedGot('to write a login', 'others who write it all the time'),
+    'Could not save the login: another process keeps changing it. Try again.',
   );
+}
+
+/** The longest that a process keeps the lock of a login, and the pause between two looks at the lock of another. */
+const LOCK_MS = 60_000;
+const PAUSE_MS = 50;
+
+/** Works while no other process does for the same login. The lock of a process that has died ends after a minute. */
+export async function whileLocked(
+  store: LoginStore,
+  key: string,
+  clock: Clock,
+  work: () => Promise<void>,
+): Promise<void> {
+  const lock = `${key}.lock`;
+  for (;;) {
+    const held = await store.get(lock);
+    const own = `${clock.now() + LOCK_MS} ${randomUUID()}`;
+    const isFree = held === undefined || !(parseInt(held, 10) > clock.now());
+    if (isFree && (await store.compareAndSet(lock, held, own))) {
+      try {
+        return await work();
+      } finally {
+        await store.compareAndSet(lock, own, undefined);
+      }
+    }
+    await pauseFor(PAUSE_MS, clock);
+  }
 }
 
 /** Reads a login. One that cannot be read is none: the user logs in again. */
@@ -117,7 +145,8 @@ export function loginsIn(folder: string): LoginStore {
           await mkdir(folder, { recursive: true, mode: 0o700 });
           await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
           await chmod(beside, 0o600); // The process may mask some of it.
-          await rename(beside, path);
+          if (expected !== undefined) await rename(beside, path);
+          else if (!(await isNewLink(beside, path))) return false;
         }
         return true;
       } catch (error) {
@@ -126,6 +155,19 @@ export function loginsIn(folder: string): LoginStore {
       }
     },
   });
+}
+
+/** Gives a file a name that none has: of several processes, one does. */
+async function isNewLink(file: string, name: string): Promise<boolean> {
+  try {
+    await link(file, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(file, { force: true });
+  }
 }
 
 function unusable(what: string, error: unknown): ToolError {

@@ -7,7 +7,7 @@ import type {
   StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { pauseFor, type Clock } from '../../core/clock.js';
+import type { Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import {
@@ -18,7 +18,6 @@ import {
   type FieldsOf,
 } from '../../core/options.js';
 import { withDeadline } from '../../execution/with-deadline.js';
-import { isLoopback } from '../../host/addresses.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import {
   expandVariables,
@@ -27,7 +26,16 @@ import {
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
-import { loginKeyOf, loginOf, updateLogin, type Login, type LoginStore } from './login-store.js';
+import { loginNeeded } from './login-needed.js';
+import { checkedAddress } from './checked-address.js';
+import {
+  loginKeyOf,
+  loginOf,
+  updateLogin,
+  whileLocked,
+  type Login,
+  type LoginStore,
+} from './login-store.js';
 
 interface ServerLoginOptions {
   /** The name of the server in the settings, for messages. */
@@ -64,9 +72,6 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
 const NO_CALLBACK = 'http://127.0.0.1/callback';
 /** The limit of all that an authorization server is asked at once. */
 const AUTH_TIMEOUT_MS = 30_000;
-/** Looks for what another process writes, and the pause between two of them. */
-const LOOKS = 10;
-const PAUSE_MS = 100;
 /** Scopes as RFC 6749 allows them; a server's own text in messages. */
 const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
 
@@ -103,12 +108,12 @@ export class ServerLogin implements AuthProvider {
     }) as F;
   }
 
-  /** Gets another token after the server has refused one. @throws ToolError `PROVIDER_UNAVAILABLE` when only the user can. */
+  /** Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` when only the user can. */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
   }
 
-  /** Gets a token with the scopes that the server has missed. @throws ToolError `PROVIDER_UNAVAILABLE` when only the user can. */
+  /** Gets a token with the scopes that the server has missed. @throws ToolError `TOOL_UNAVAILABLE` when only the user can. */
   async widen(missed: string | undefined): Promise<void> {
     const { computeScopeUnion } = await this.#options.sdk();
     const { tokens } = await this.#read();
@@ -222,20 +227,25 @@ export class ServerLogin implements AuthProvider {
     else await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
   }
 
+  /** Gets a token in place of the refused one. One process at a time does, as a refresh token is good once; the others use what it got. */
   async #renew(response: Response): Promise<void> {
     const { extractWWWAuthenticateParams } = await this.#options.sdk();
-    const { tokens } = await this.#read();
-    const sent = this.#sent.get(response);
-    if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`)
-      return; // It was renewed meanwhile, perhaps by another process.
-    if (!this.#isMachine && tokens?.refresh_token === undefined)
-      throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-    await this.#authorize({
+    const { resourceMetadataUrl, scope = '' } = extractWWWAuthenticateParams(response);
+    const wanted = this.#oauth.scopes.join(' ') || scope;
+    const about = {
       ...(resourceMetadataUrl && { resourceMetadataUrl }),
-      ...(this.#oauth.scopes.length > 0
-        ? { scope: this.#oauth.scopes.join(' ') }
-        : scope !== undefined && { scope }),
+      ...(wanted !== '' && { scope: wanted }),
+    };
+    if (this.#isMachine) return this.#authorize(about);
+    const { store, clock } = this.#options;
+    await whileLocked(store, loginKeyOf(this.#url), clock, async () => {
+      const { tokens } = await this.#read();
+      const sent = this.#sent.get(response);
+      if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`)
+        return;
+      if (tokens?.refresh_token === undefined)
+        throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
+      await this.#authorize(about);
     });
   }
 
@@ -354,18 +364,8 @@ export class ServerLogin implements AuthProvider {
       codeVerifier: () => verifier,
       saveDiscoveryState: (found) => void (discovered = found),
       discoveryState: () => discovered,
-      // Another process may just have used the refresh token: then what it got is good, and may be about to be written.
       invalidateCredentials: async (what) => {
         if (user !== undefined) return;
-        for (
-          let look = 0;
-          what === 'tokens' &&
-          refreshed !== undefined &&
-          look < LOOKS &&
-          (await this.#read()).tokens?.refresh_token === refreshed;
-          look++
-        )
-          await pauseFor(PAUSE_MS, this.#options.clock);
         await this.#update(({ client, tokens, ...login }) => ({
           ...login,
           ...(what === 'tokens' && client && { client }),
@@ -395,15 +395,12 @@ export class ServerLogin implements AuthProvider {
   }
 
   #needed(which: string, got: string): ToolError {
-    return this.#unavailable(
-      `a login at ${this.#label}${which}`,
-      got,
-      `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`,
-    );
+    const advice = `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`;
+    return loginNeeded(`a login at ${this.#label}${which}`, got, advice);
   }
 
-  #unavailable(expected: string, got: string, advice?: string): ToolError {
-    return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got, advice));
+  #unavailable(expected: string, got: string): ToolError {
+    return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got));
   }
 
   get #label(): string {
@@ -430,24 +427,4 @@ export class ServerLogin implements AuthProvider {
 /** Returns an issuer without the slash at its end, which some write and others do not. */
 function trimmed(issuer: string): string {
   return issuer.replace(/\/$/, '');
-}
-
-/**
- * Returns an address that a server has named, if it may be asked or opened: https, or http on this machine for a server that is there too.
- *
- * @throws ToolError `FORBIDDEN_URL`: a server far away must not send this program to what listens on this machine.
- */
-function checkedAddress(address: URL, server: URL): string {
-  const isHere = isLoopback(address.hostname.replace(/^\[(.*)\]$/, '$1'));
-  const mayBeHere = isLoopback(server.hostname.replace(/^\[(.*)\]$/, '$1'));
-  const fits = isHere
-    ? mayBeHere && ['http:', 'https:'].includes(address.protocol)
-    : address.protocol === 'https:';
-  // A server that is reached without https, in a network of one's own, may answer itself.
-  if (!fits && address.origin !== server.origin)
-    throw new ToolError(
-      'FORBIDDEN_URL',
-      expectedGot('the addresses of a login to begin with https://', 'another'),
-    );
-  return address.href;
 }

@@ -83,6 +83,12 @@ export class AuthorizationServer {
     this.access.clear();
   }
 
+  /** Ends all tokens, as an operator does. */
+  revoke(): void {
+    this.expire();
+    this.#refreshes.clear();
+  }
+
   close(): void {
     this.#server?.closeAllConnections();
     this.#server?.close();

@@ -1,0 +1,37 @@
+import { BlockList, isIP } from 'node:net';
+import { ToolError } from '../../core/errors.js';
+import { expectedGot } from '../../core/issues.js';
+
+/** The addresses of this machine for itself; those that stand for all of its addresses reach it too. */
+const here = new BlockList();
+here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also as IPv6, which is ::ffff:127.0.0.1.
+here.addSubnet('0.0.0.0', 8, 'ipv4');
+here.addSubnet('::7f00:0', 104, 'ipv6');
+here.addAddress('::1', 'ipv6');
+here.addAddress('::', 'ipv6');
+
+function isHere({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  const family = isIP(host);
+  return family === 0
+    ? /(?:^|\.)localhost$/.test(host)
+    : here.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/**
+ * Returns an address that a server has named, if it may be asked or opened: https, or http on this machine for a server that is there too.
+ *
+ * @throws ToolError `FORBIDDEN_URL`: a server far away must not send this program to what listens on this machine.
+ */
+export function checkedAddress(address: URL, server: URL): string {
+  const fits = isHere(address)
+    ? isHere(server) && ['http:', 'https:'].includes(address.protocol)
+    : address.protocol === 'https:';
+  // A server that is reached without https, in a network of one's own, may answer itself.
+  if (!fits && address.origin !== server.origin)
+    throw new ToolError(
+      'FORBIDDEN_URL',
+      expectedGot('the addresses of a login to begin with https://', 'another'),
+    );
+  return address.href;
+}
