@@ -114,7 +114,12 @@ export async function runCli(
     terminal,
     cwd,
     importOptions,
-    onTools: (command, examples, run, { showsProblems = false, looks = false } = {}) =>
+    onTools: (
+      command,
+      examples,
+      run,
+      { showsProblems = false, exitsByResult = showsProblems, looks = false } = {},
+    ) =>
       withExamples(command, examples).action(async () => {
         const given = command.optsWithGlobals<CommandOptions>();
         const options =
@@ -164,7 +169,7 @@ export async function runCli(
             );
           const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
           exitCode =
-            code === EXIT.ok && problems.length > 0 && !showsProblems ? EXIT.findings : code;
+            code === EXIT.ok && problems.length > 0 && !exitsByResult ? EXIT.findings : code;
         } finally {
           await loaded.close?.();
         }

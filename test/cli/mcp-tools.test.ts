@@ -46,6 +46,45 @@ describe('tooldex mcp list', () => {
     });
   });
 
+  it('reads the file of --mcp, too, and starts no other servers', async () => {
+    const other = new Demo('other');
+    configure({ other: other.process });
+    const { process: demo } = new Demo('read');
+    writeFileSync(join(folder, 'servers.json'), JSON.stringify({ mcpServers: { demo } }));
+    const { out } = await tooldex(['--mcp', 'servers.json', 'mcp', 'list']);
+    expect(out).toMatch(/^demo +ready/m);
+    expect(out).not.toContain('other');
+    expect(other.log('list')).toEqual([]);
+  });
+
+  it('shows what servers say of their tools, settings that say the same, and the beginning of long descriptions', async () => {
+    const demo = new Demo();
+    demo.list(
+      rawTool('read', { annotations: { readOnlyHint: true, openWorldHint: false } }),
+      rawTool('drop', { annotations: { destructiveHint: true }, description: 'x'.repeat(1_000) }),
+      rawTool('other'),
+    );
+    configure({ demo: demo.process });
+    const { out } = await tooldex(['mcp', 'list'], { columns: Infinity });
+    expect(out).toMatch(/^mcp\.demo\.read +high +yes +readOnly, not openWorld/m);
+    expect(out).toMatch(/^mcp\.demo\.drop .* x{109}…$/m);
+    expect(out).toContain(`"tools": {
+  "drop": {"access":"write","danger":"high"},
+  "read": {"access":"readonly","consent":false}
+}`);
+    const { suggested } = JSON.parse((await tooldex(['mcp', 'list', '--json'])).out) as {
+      suggested: { demo: object };
+    };
+    configure({ demo: { ...demo.process, tools: suggested.demo } });
+    const { tools } = JSON.parse((await tooldex(['mcp', 'list', '--json'])).out) as {
+      tools: { tool: string }[];
+    };
+    expect(tools.find(({ tool }) => tool === 'read')).toMatchObject({
+      accessMode: 'readonly',
+      requiresConsent: false,
+    });
+  });
+
   it('reads a file with comments and a comma at the end, and says where it is wrong otherwise', async () => {
     const { command, args } = new Demo('read').process;
     writeFileSync(
@@ -94,6 +133,17 @@ describe('tooldex --mcp', () => {
         'high',
       ]),
     ).toMatchObject({ code: 0, out: 'Echo: hello\n' });
+  });
+
+  it('exits by the outcome of its call, also when another server is down', async () => {
+    configure({ everything: official('everything'), gone: { command: join(folder, 'nothing') } });
+    const run = ['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', '--yes', 'high'];
+    expect(await tooldex([...run, '--input', '{"message":"hello"}'])).toMatchObject({
+      code: 0,
+      out: 'Echo: hello\n',
+      err: expect.stringContaining('not loaded gone') as string,
+    });
+    expect((await tooldex([...run, '--input', '{}'])).code).not.toBe(0);
   });
 
   it('withholds what the lock file does not know', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CapabilityRegistry, loadManifest, type CapabilityOptions } from '../../src/capability.js';
+import { CapabilityRegistry, type CapabilityOptions } from '../../src/capability.js';
 import {
   AccessMode,
   DangerLevel,

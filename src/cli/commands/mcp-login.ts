@@ -5,7 +5,7 @@ import { openMcpDiscovery } from '../load/load-mcp-tools.js';
 import type { CommandHost } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';
 import { paint, plainLine, seenText, type Dialog } from '../terminal/terminal.js';
-import { CONFIG_OPTION } from './mcp-pins.js';
+import { CONFIG_OPTION, configOf } from './mcp-pins.js';
 
 /** Adds `tooldex mcp login` and `tooldex mcp logout`. */
 export function defineLogin(mcp: Command, { terminal, cwd, alone }: CommandHost): void {
@@ -26,19 +26,20 @@ export function defineLogin(mcp: Command, { terminal, cwd, alone }: CommandHost)
   );
 }
 
-type LoginOptions = Partial<Readonly<Record<string, unknown>>> & {
+interface LoginOptions {
   readonly config?: string;
+  readonly mcp?: string;
   readonly browser?: boolean;
-};
+}
 
 /** Logs in at a server of the settings. @returns 1 when the server does not answer with its tools afterwards. */
 async function mcpLogin(
   terminal: Dialog,
   server: string,
-  { config, browser = true }: LoginOptions,
+  options: LoginOptions,
   cwd: string,
 ): Promise<number> {
-  const discovery = await openMcpDiscovery(config, terminal, cwd);
+  const discovery = await openMcpDiscovery(configOf(options), terminal, cwd);
   const interrupt = new AbortController();
   const stopListening = terminal.onInterrupt(() => interrupt.abort());
   try {
@@ -48,7 +49,7 @@ async function mcpLogin(
         terminal.err(
           `Log in at ${paint(terminal, 'bold', seenText(new URL(address).origin))}:\n${seenText(address)}`,
         );
-        if (browser && terminal.interactive) openBrowser(address);
+        if (options.browser !== false && terminal.interactive) openBrowser(address);
       },
     });
     const status = discovery.status().find((each) => each.server === server);
@@ -72,10 +73,10 @@ async function mcpLogin(
 async function mcpLogout(
   terminal: Dialog,
   server: string,
-  { config }: LoginOptions,
+  options: LoginOptions,
   cwd: string,
 ): Promise<number> {
-  const discovery = await openMcpDiscovery(config, terminal, cwd);
+  const discovery = await openMcpDiscovery(configOf(options), terminal, cwd);
   try {
     await discovery.logout(server);
     terminal.out(`${paint(terminal, 'green', '✓')} the login at ${server} is forgotten`);

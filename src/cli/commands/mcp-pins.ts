@@ -30,6 +30,8 @@ export type PinsAction = 'verify' | 'diff' | 'approve';
 export interface PinsOptions {
   /** The settings of MCP. @default .mcp.json or mcp.json in the working directory */
   readonly config?: string;
+  /** The same, as the option of all commands. */
+  readonly mcp?: string;
   /** The lock file. @default tooldex-pins.json beside the settings */
   readonly lock?: string;
   readonly json?: boolean;
@@ -44,6 +46,11 @@ export const CONFIG_OPTION = [
   '--config <file>',
   'the settings of MCP servers (default: .mcp.json or mcp.json)',
 ] as const;
+
+/** Returns the settings file that a command reads: that of `--config`, or else that of `--mcp`. */
+export function configOf({ config, mcp }: { readonly config?: string; readonly mcp?: string }) {
+  return config ?? mcp;
+}
 
 /** Adds `tooldex mcp pins` and the commands below it. */
 export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost): void {
@@ -130,7 +137,7 @@ export async function mcpPins(
       'INVALID_ARGUMENT',
       expectedGot('the tools to approve, or --all', tools.length > 0 ? 'both' : 'neither'),
     );
-  const { settings, lock } = await readMcpConfig(options.config, terminal, cwd);
+  const { settings, lock } = await readMcpConfig(configOf(options), terminal, cwd);
   const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
   // Before servers are started: a refused file needs none. Without one everything is new; for CI that is an error.
   const pins =

@@ -3,8 +3,6 @@ import { Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
-import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
@@ -21,16 +19,15 @@ import {
   type CommandOptions,
 } from '../load/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { plainJson, plainLine, paint, type Dialog } from '../terminal/terminal.js';
-import { table } from '../terminal/table.js';
+import { paint, type Dialog } from '../terminal/terminal.js';
+import { defineList } from './mcp-list.js';
 import { defineLogin } from './mcp-login.js';
-import { CONFIG_OPTION, definePins } from './mcp-pins.js';
+import { definePins } from './mcp-pins.js';
 
 /** Serves tools over MCP, and looks at the servers of others. */
 export const MCP_COMMANDS: CommandFamily = {
   mcp: (mcp, host) => {
-    const { terminal, cwd, onTools, alone } = host;
+    const { terminal, onTools } = host;
     const serve = mcp
       .command('serve')
       .description('serves the tools to an MCP client on standard input and output, or over HTTP')
@@ -68,97 +65,11 @@ export const MCP_COMMANDS: CommandFamily = {
       ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'],
       (loaded, options) => mcpServe(terminal, loaded, options),
     );
-    const list = mcp
-      .command('list')
-      .description('the servers of a settings file, and the tools they offer now')
-      .option(...CONFIG_OPTION);
-    alone(list, ['mcp list', 'mcp list --config servers.json --json'], (options) =>
-      mcpList(terminal, options, cwd),
-    );
+    defineList(mcp, host);
     defineLogin(mcp, host);
     definePins(mcp, host);
   },
 };
-
-/** Shows the state of every server of the settings, and what it offers. @returns 1 when a server cannot be asked. */
-async function mcpList(
-  terminal: Dialog,
-  options: Readonly<Record<string, unknown>>,
-  cwd: string,
-): Promise<number> {
-  const { config, json, trustAutoApprove } = options as {
-    readonly config?: string;
-    readonly json?: boolean;
-    readonly trustAutoApprove?: boolean;
-  };
-  const discovery = await openMcpDiscovery(config, terminal, cwd, trustAutoApprove);
-  const stopListening = terminal.onInterrupt(() => void discovery.close());
-  try {
-    await discovery.refresh();
-    const servers = discovery.status();
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(discovery.definitions());
-    const tools = [...registry].map(
-      ({ name, description, accessMode, dangerLevel, requiresConsent, providers }) => ({
-        name,
-        server: providers[0]?.config?.['server'],
-        description,
-        accessMode,
-        dangerLevel,
-        requiresConsent,
-      }),
-    );
-    if (json === true)
-      terminal.out(plainJson({ servers, tools, findings: discovery.findings() }, 2));
-    else {
-      terminal.out(
-        table(terminal, servers, [
-          { title: 'SERVER', value: ({ server }) => server, style: () => 'bold' },
-          {
-            title: 'STATE',
-            value: ({ state }) => state,
-            style: ({ state }) => (state === 'ready' ? 'green' : 'red'),
-          },
-          { title: 'PROTOCOL', value: ({ era }) => era ?? '', narrow: 'drop' },
-          { title: 'TOOLS', value: ({ tools: count }) => String(count), align: 'right' },
-          { title: 'REASON', value: reasonOf, narrow: 'wrap' },
-        ]),
-      );
-      if (tools.length > 0) {
-        terminal.out('');
-        terminal.out(
-          table(terminal, tools, [
-            { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
-            { title: 'DANGER', value: ({ dangerLevel }) => dangerLevel },
-            {
-              title: 'CONSENT',
-              value: ({ requiresConsent }) => (requiresConsent ? 'yes' : 'no'),
-              narrow: 'drop',
-            },
-            { title: 'DESCRIPTION', value: ({ description }) => description, narrow: 'wrap' },
-          ]),
-        );
-      }
-      for (const { kind, server, tool, message } of discovery.findings())
-        if (kind !== 'unreachable')
-          terminal.err(
-            `${paint(terminal, 'yellow', kind)} ${plainLine(tool === undefined ? server : `${server} ${tool}`)}  ${plainLine(message)}`,
-          );
-    }
-    return servers.every(({ state }) => state === 'ready' || state === 'stale')
-      ? EXIT.ok
-      : EXIT.findings;
-  } finally {
-    stopListening();
-    await discovery.close();
-  }
-}
-
-function reasonOf(server: McpServerStatus): string {
-  return server.state === 'failed' || server.state === 'backing-off'
-    ? plainLine(server.reason)
-    : '';
-}
 
 /** The input and the variables of the process; a test gives its own. */
 interface McpServeWorld {

@@ -42,6 +42,7 @@ export const RUN_COMMANDS: CommandFamily = {
         'run git_commit --input @commit.json',
       ],
       (loaded, options, [name]) => run(terminal, loaded, name!, options, cwd),
+      { exitsByResult: true },
     ),
   plan: (command, { terminal, cwd, onTools }) =>
     onTools(

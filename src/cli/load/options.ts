@@ -32,7 +32,10 @@ export interface CommandHost {
     examples: readonly string[],
     run: RunOnTools,
     options?: {
+      /** Shows what was not loaded itself. */
       readonly showsProblems?: boolean;
+      /** Exits by its own result alone, also when something else was not loaded. */
+      readonly exitsByResult?: boolean;
       /** The command calls and exports nothing, and so sees the tools of all personas. */
       readonly looks?: boolean;
     },

@@ -107,7 +107,9 @@ export function translateMcpTool(
   );
   const capabilities = capabilitiesOf(raw.capabilities);
 
+  const authHints = authHintsOf(raw);
   const changes = [
+    ...authHints.changes,
     ...description.changes.map((change) => `of its description ${change}`),
     ...input.changes,
     ...(output === undefined
@@ -125,7 +127,7 @@ export function translateMcpTool(
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
     timeoutMs: server.timeoutMs,
-    auth: mergeAuth(raw, server.auth),
+    auth: mergeAuth(raw, authHints.says, server.auth),
     ...(capabilities.length > 0 ? { capabilities } : {}),
     ...allowlistOf(raw, server),
     ...extras,
@@ -317,6 +319,40 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
+function ownAuth({ auth, authentication }: Raw): Readonly<Record<string, unknown>> {
+  return [auth, authentication].find(isPlainObject) ?? {};
+}
+
+/** Texts and numbers by which servers say no. */
+const NO = new Set(['', '0', 'false', 'no']);
+
+/** Reads whether a tool says that it needs a login. Any value that is neither true nor false, nor a no as text, counts as a yes. */
+function authHintsOf(tool: Raw): {
+  readonly says: readonly boolean[];
+  readonly changes: readonly string[];
+} {
+  const given = [
+    ['requires_authentication', tool.requires_authentication],
+    ['auth.required', ownAuth(tool)['required']],
+  ] as const;
+  const says: boolean[] = [];
+  const changes: string[] = [];
+  for (const [field, value] of given) {
+    if (value === undefined || value === null) continue;
+    const isRequired = typeof value === 'boolean' ? value : !NO.has(String(value).toLowerCase());
+    says.push(isRequired);
+    if (typeof value !== 'boolean')
+      changes.push(
+        expectedGot(
+          `true or false in "${field}"`,
+          describeValue(value),
+          `It counts as ${isRequired}.`,
+        ),
+      );
+  }
+  return { says, changes };
+}
+
 /**
  * Returns what a tool needs to be allowed to call: what its server's settings say, and more if the tool asks for more.
  *
@@ -325,13 +361,11 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
  * since a foreign server has no business with names in our environment.
  */
 function mergeAuth(
-  tool: Readonly<Record<string, unknown>>,
+  tool: Raw,
+  says: readonly boolean[],
   server: McpServerAuth | undefined,
 ): ToolAuth {
-  const own = [tool['auth'], tool['authentication']].find(isPlainObject) ?? {};
-  const says = [tool['requires_authentication'], own['required']].filter(
-    (value) => typeof value === 'boolean',
-  );
+  const own = ownAuth(tool);
   const serverScopes = server?.scopes ?? [];
   const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);
   const implied =
