@@ -472,6 +472,20 @@ describe('what a tool needs to be called', () => {
     });
   });
 
+  it.each([
+    ['1', true],
+    ['true', true],
+    ['perhaps', true],
+    [1, true],
+    ['false', false],
+    [0, false],
+  ])('is told by %j where true or false is expected, with a finding', (value, required) => {
+    expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
+      options: { auth: { required } },
+      changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
+    });
+  });
+
   it('names only variables of the settings', () => {
     expect(
       authOf(

@@ -467,6 +467,7 @@ export class DiscoveredServer {
       call: this.callTool.bind(this),
       names: this.#listing.names,
       offered: this.#listing.offered,
+      repeatsInHeaders: this.#listing.era === 'modern' && this.server.transport.kind === 'http',
     });
     if (this.#closed) return;
     this.#joined.note(table.tools);

@@ -12,6 +12,7 @@ import type { OfferedTools } from '../connection/offered-tools.js';
 import { withReading } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import { isAllowed, spellingsOf, type Filters } from '../translate/tool-names.js';
+import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
@@ -38,6 +39,8 @@ interface TableSources {
   /** The names of all tools that the server lists, also of those that the settings leave out. */
   readonly names: readonly string[];
   readonly offered: OfferedTools;
+  /** True where arguments are repeated in headers, as the protocol of 2026 has it over HTTP. */
+  readonly repeatsInHeaders: boolean;
   /** Calls a tool by its name at the server; the digest is that of the definition whose work this is. */
   readonly call: (
     toolName: string,
@@ -51,7 +54,7 @@ interface TableSources {
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
-  { server, settings, pins, patternEngine, call, names, offered }: TableSources,
+  { server, settings, pins, patternEngine, call, names, offered, repeatsInHeaders }: TableSources,
 ): Promise<ToolTable> {
   const translated = translateListing(listing, server, settings, patternEngine, offered);
   const tools = new Map<string, ToolDefinition>();
@@ -65,6 +68,11 @@ export async function buildTable(
     const find = (kind: McpFinding['kind'], message: string) =>
       findings.push(findingOf(kind, server.name, message, toolName));
     if (unavailable !== undefined) find('unavailable', unavailable);
+    const wrongHeader = repeatsInHeaders ? wrongMirroredHeader(options.inputSchema) : undefined;
+    if (wrongHeader !== undefined) {
+      find('refused', wrongHeader);
+      continue;
+    }
     const answer = await askPins(pins, server.name, raw);
     if (!answer.ok) {
       withheld.set(toolName, answer.reason);

@@ -193,7 +193,9 @@ class ToolServer implements McpToolServer {
     const { port, host } = checkOptions(serveHttpOptions, options, 'options of serveHttp');
     const { token, verify, allowedHosts = hostsFor(host) } = this.#options;
     const { sdk, connect } = await this.#start();
-    const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect);
+    const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect, (name) =>
+      this.#tools.inputSchemaOf(name),
+    );
     const listening = await listenHttp(face, {
       port,
       host,
@@ -254,7 +256,7 @@ class ToolServer implements McpToolServer {
       }
       return connection.server;
     };
-    const http = createHttpFace(sdk, options, connect);
+    const http = createHttpFace(sdk, options, connect, (name) => this.#tools.inputSchemaOf(name));
     this.#told.add(http);
     this.#open.add(http);
     return { sdk, connect, http };

@@ -1,4 +1,4 @@
-import type { AuthInfo, Server } from '@modelcontextprotocol/server';
+import type { AuthInfo, McpServer, Server } from '@modelcontextprotocol/server';
 import { systemClock } from '../../core/clock.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createCors } from '../../host/cors.js';
@@ -11,6 +11,7 @@ import {
   type Admitted,
 } from '../../host/request-guard.js';
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { ownerOf } from './connection.js';
 import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
 import type { CheckedServerOptions } from './server-options.js';
@@ -33,14 +34,19 @@ export interface HttpFace {
  * be told of changes.
  *
  * @param connect makes the server of a request, or of a session if it lasts.
+ * @param inputSchemaOf returns the schema of a served tool, for arguments that are repeated in headers.
  */
 export function createHttpFace(
   sdk: ServerSdk,
   options: CheckedServerOptions,
   connect: (lasts: boolean) => Server,
+  inputSchemaOf: (name: string) => JsonSchema | undefined,
 ): HttpFace {
   const onerror = (error: Error) => options.onError?.(error);
-  const modern = sdk.createMcpHandler(() => connect(false), { legacy: 'reject', onerror });
+  const modern = sdk.createMcpHandler(() => checkingHeaders(sdk, connect(false), inputSchemaOf), {
+    legacy: 'reject',
+    onerror,
+  });
   const {
     maxSessions,
     sessionIdleMs,
@@ -111,6 +117,16 @@ export function createHttpFace(
       await Promise.all([modern.close(), sessions.close()]);
     },
   };
+}
+
+/** Lets the SDK hold `Mcp-Param-*` headers against the arguments of a call: it does that for servers that know schemas by name. */
+function checkingHeaders(
+  sdk: ServerSdk,
+  server: Server,
+  toolInputSchemaJson: (name: string) => JsonSchema | undefined,
+): McpServer {
+  const knowing = new sdk.McpServer({ name: '', version: '' });
+  return Object.assign(knowing, { server, toolInputSchemaJson });
 }
 
 /** Listens for web clients. @throws ToolError as `listen`. */

@@ -14,6 +14,7 @@ import type { CallContext } from '../../safety/calls.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
 import { definitionOf, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
+import type { JsonSchema } from '../../tool/tool-schema.js';
 import { outputSchemaOf } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 
@@ -76,6 +77,11 @@ export class ServedTools {
   find(name: string, caller: Caller): ToolEntry | undefined {
     const entry = this.#registry.get(this.ownName(name));
     return entry !== undefined && this.#isServed(entry, caller) ? entry : undefined;
+  }
+
+  /** Returns the schema of the tool with this name or alias, whoever may call it. */
+  inputSchemaOf(name: string): JsonSchema | undefined {
+    return this.#registry.get(this.ownName(name))?.inputJsonSchema;
   }
 
   /** Returns `find_tools` as a caller may use it: it finds what is served to them, and nothing else. */

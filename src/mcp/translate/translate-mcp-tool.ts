@@ -320,7 +320,7 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
 }
 
 function ownAuth({ auth, authentication }: Raw): Readonly<Record<string, unknown>> {
-  return [auth, authentication].find(isPlainObject) ?? {};
+  return ([auth, authentication] as readonly unknown[]).find(isPlainObject) ?? {};
 }
 
 /** Texts and numbers by which servers say no. */

@@ -1,0 +1,46 @@
+import { expectedGot } from '../../core/issues.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import { quoted } from './foreign-text.js';
+
+/** The word of a schema that has an argument repeated in the header `Mcp-Param-<name>` (protocol of 2026, HTTP). */
+const KEY = 'x-mcp-header';
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
+
+/**
+ * Returns why a schema's `x-mcp-header` break the rules of the protocol, by which clients must leave the tool out;
+ * `undefined` if none does. Each names one header, in a text, integer or boolean that is reached through `properties` alone.
+ */
+export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
+  const names = new Set<string>();
+  const visit = (node: unknown, isReachable: boolean, isRoot: boolean): string | undefined => {
+    if (Array.isArray(node)) return first(node, (each) => visit(each, false, false));
+    if (!isPlainObject(node)) return undefined;
+    if (Object.hasOwn(node, KEY)) {
+      const { [KEY]: name, type } = node;
+      const shown = typeof name === 'string' ? quoted(name) : 'no text';
+      if (!isReachable || isRoot || !TYPES.includes(type))
+        return expectedGot(
+          `"${KEY}" in arguments that are texts, integers or booleans, reached through "properties" alone`,
+          `${shown} elsewhere`,
+        );
+      if (typeof name !== 'string' || !TOKEN.test(name) || names.has(name.toLowerCase()))
+        return expectedGot(`"${KEY}" as the name of one header`, shown);
+      names.add(name.toLowerCase());
+    }
+    return first(Object.entries(node), ([key, child]) =>
+      key === 'properties' && isPlainObject(child)
+        ? first(Object.values(child), (each) => visit(each, isReachable, false))
+        : visit(child, false, false),
+    );
+  };
+  return visit(inputSchema, true, true);
+}
+
+function first<T>(all: readonly T[], look: (each: T) => string | undefined): string | undefined {
+  for (const each of all) {
+    const found = look(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

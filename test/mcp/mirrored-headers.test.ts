@@ -1,0 +1,128 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AccessMode, defineTool, ToolMetadataRegistry } from '../../src/index.js';
+import { createMcpServer } from '../../src/mcp.js';
+import { discover, namesOf, rawTool } from './servers/start.js';
+import { overHttp, overStdio } from './servers/swapping-server.js';
+
+const withProperty = (name: string, property: object, more: object = {}) =>
+  rawTool(name, { inputSchema: { type: 'object', properties: { region: property }, ...more } });
+
+const GOOD = withProperty('good', { type: 'string', 'x-mcp-header': 'Region' });
+const NESTED = withProperty('nested', {
+  type: 'object',
+  properties: { deep: { type: 'integer', 'x-mcp-header': 'Deep' } },
+});
+const WRONG = [
+  withProperty('number', { type: 'number', 'x-mcp-header': 'Region' }),
+  withProperty('object', { type: 'object', 'x-mcp-header': 'Region' }),
+  withProperty('empty', { type: 'string', 'x-mcp-header': '' }),
+  withProperty('spaces', { type: 'string', 'x-mcp-header': 'a b' }),
+  withProperty('no_text', { type: 'string', 'x-mcp-header': 1 }),
+  withProperty('in_list', {
+    type: 'array',
+    items: { type: 'string', 'x-mcp-header': 'Region' },
+  }),
+  withProperty('in_choice', { anyOf: [{ type: 'string', 'x-mcp-header': 'Region' }] }),
+  withProperty('root', { type: 'string' }, { 'x-mcp-header': 'Region' }),
+  rawTool('twice', {
+    inputSchema: {
+      type: 'object',
+      properties: {
+        one: { type: 'string', 'x-mcp-header': 'Region' },
+        two: { type: 'string', 'x-mcp-header': 'region' },
+      },
+    },
+  }),
+];
+
+describe('a tool with x-mcp-header against the rules of the protocol', () => {
+  it('is left out with a finding on a connection of 2026 over HTTP', async () => {
+    const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
+    const discovery = discover({ mcpServers: { cloud: server.start } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toEqual(['mcp.cloud.good', 'mcp.cloud.nested']);
+    expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
+      WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"')]),
+    );
+  });
+
+  it.each([
+    ['of 2025 over HTTP', () => overHttp('sessions', ...WRONG)],
+    ['over stdio', () => overStdio('modern', ...WRONG)],
+  ])('is offered on a connection %s, which has no such headers', async (_, serverOf) => {
+    const discovery = discover({ mcpServers: { cloud: (await serverOf()).start } });
+    await discovery.refresh();
+    expect(namesOf(discovery)).toHaveLength(WRONG.length);
+  });
+});
+
+describe('a served tool with x-mcp-header', () => {
+  async function serving() {
+    const registry = new ToolMetadataRegistry();
+    registry.register(
+      defineTool({
+        name: 'open',
+        description: 'Opens',
+        accessMode: AccessMode.READONLY,
+        executionCategory: 'compute',
+        inputSchema: {
+          type: 'object',
+          properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+        },
+        execute: (input) => JSON.stringify(input),
+      }),
+    );
+    const server = createMcpServer(registry);
+    onTestFinished(() => server.close());
+    return (await server.serveHttp({ port: 0 })).url;
+  }
+
+  const callWith = (url: string, headers: Readonly<Record<string, string>>) =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'open',
+        ...headers,
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'open',
+          arguments: { region: 'west' },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    });
+
+  it.each([
+    ['is called if the header says what the argument does', { 'mcp-param-region': 'west' }, 200],
+    ['is not called without the header', {}, 400],
+    ['is not called if the header says something else', { 'mcp-param-region': 'east' }, 400],
+  ])('%s', async (_, headers, status) => {
+    const response = await callWith(await serving(), headers);
+    const text = await response.text();
+    expect([response.status, text.includes('-32020'), text.includes('west')]).toEqual([
+      status,
+      status === 400,
+      true,
+    ]);
+  });
+
+  it('is called by this package with the header', async () => {
+    const discovery = discover({ mcpServers: { own: { url: await serving() } } });
+    await discovery.refresh();
+    expect(await discovery.callTool('own', 'open', { region: 'wést' }, {})).toMatchObject({
+      value: '{"region":"wést"}',
+    });
+  });
+});
