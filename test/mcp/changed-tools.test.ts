@@ -12,6 +12,7 @@ import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
 import type { McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
+import { definitionOf } from '../../src/tool/tool-definition.js';
 import { DEADLINE_MS } from '../programs.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
@@ -309,6 +310,31 @@ describe('a server that announces no changes', () => {
     expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
     expect(server.calls()).toEqual(['price']);
   });
+});
+
+describe('a discovered tool that the program defines again in other words', () => {
+  it.each([['through the provider mcp'], ['without a provider']])(
+    'is called as long as the server lists the same, and keeps these words (%s)',
+    async (way) => {
+      const server = await overHttp('sessions', SHOWS);
+      const { discovery } = await setUp(server, WAYS[1]!);
+      const own = discovery.definitions().map((tool) => definitionOf({ ...tool, category: 'own' }));
+      const providers =
+        way === 'without a provider' ? {} : { providers: { mcp: discovery.provider } };
+      const executor = executorOver(discovery, providers, own);
+      expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({ status: 'ok' });
+      server.list(TRANSFERS);
+      await discovery.refresh({ force: true });
+      expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
+        code: 'TOOL_CHANGED',
+      });
+      expect(executor.registry.require('mcp.bank.price')).toMatchObject({
+        category: 'own',
+        requiresConsent: true,
+      });
+      expect(server.calls()).toEqual(['price']);
+    },
+  );
 });
 
 describe("a tool of the program that was written after the server's tool had become another", () => {

@@ -42,7 +42,7 @@ describe('a tool with x-mcp-header against the rules of the protocol', () => {
     await discovery.refresh();
     expect(namesOf(discovery)).toEqual(['mcp.cloud.good', 'mcp.cloud.nested']);
     expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
-      WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"')]),
+      WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"') as string]),
     );
   });
 

@@ -36,7 +36,7 @@ import type {
   McpServerStatus,
   PinGuard,
 } from './discovery-options.js';
-import { JoinedTools } from './joined-tools.js';
+import type { JoinedTools } from './joined-tools.js';
 import { mcpProviderOf, takesServedSchema } from './join-definitions.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { offeredTools, type OfferedTools } from '../connection/offered-tools.js';
@@ -54,6 +54,8 @@ interface DiscoveredServerOptions extends Omit<
   readonly logins: LoginStore;
   readonly headers?: HeadersFor | undefined;
   readonly tell: (event: McpDiscoveryEvent) => void;
+  /** The joins with tools of a server of this name, also before its settings changed. */
+  readonly joined: JoinedTools;
 }
 
 interface Failure {
@@ -78,7 +80,6 @@ export class DiscoveredServer {
   readonly #connection: McpConnection;
   readonly #login: ServerLogin | undefined;
   #table: ToolTable = EMPTY_TABLE;
-  readonly #joined: JoinedTools;
   #listing:
     | (RawListing & { readonly offered: OfferedTools; readonly at: number; readonly date: number })
     | undefined;
@@ -95,7 +96,6 @@ export class DiscoveredServer {
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
     this.#options = options;
-    this.#joined = new JoinedTools(server.name, options.pins !== undefined);
     this.#login = loginAt(server, options);
     const { headers } = options;
     this.#connection = new McpConnection(server, {
@@ -226,7 +226,7 @@ export class DiscoveredServer {
     const attempt = async () => {
       const session = await this.#listedSession(toolName, signal);
       const definition = this.#callable(toolName);
-      this.#joined.assertJudged(toolName, definition, context, digest);
+      this.#options.joined.assertJudged(toolName, definition, context, digest);
       const offered = this.offered.get(toolName);
       if (offered !== undefined)
         return callResult(
@@ -283,7 +283,7 @@ export class DiscoveredServer {
     const served = toolName === undefined ? undefined : this.#table.tools.get(toolName);
     if (served === undefined || (served.name !== declared.name && !takesServedSchema(declared)))
       return undefined;
-    return this.#joined.join(declared, toolName!, served);
+    return this.#options.joined.join(declared, toolName!, served);
   }
 
   /** Resolves with true when the server answers. */
@@ -470,7 +470,7 @@ export class DiscoveredServer {
       repeatsInHeaders: this.#listing.era === 'modern' && this.server.transport.kind === 'http',
     });
     if (this.#closed) return;
-    this.#joined.note(table.tools);
+    this.#options.joined.note(table.tools);
     this.#table = table;
     const change = changeOf(this.server.name, before, table);
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });

@@ -15,8 +15,8 @@ interface Join {
   readonly joined: ToolDefinition;
 }
 
-/** Joins that are remembered. */
-const MOST_JOINS = 10_000;
+/** Tools of one server, and joins with them, that are remembered. */
+const MOST_REMEMBERED = 10_000;
 /** Stands for the digest of a tool that has had several. */
 const SEVERAL = '';
 
@@ -31,7 +31,9 @@ export class JoinedTools {
   readonly #isPinned: boolean;
   /** The digest of the only definition that the server has listed of each tool. */
   readonly #onlyListed = new Map<string, string>();
-  readonly #joins = new RecentMap<string, Join>(MOST_JOINS);
+  /** The digests of all definitions that the server has listed. */
+  readonly #listed = new RecentMap<string, true>(MOST_REMEMBERED);
+  readonly #joins = new RecentMap<string, Join>(MOST_REMEMBERED);
 
   constructor(server: string, isPinned: boolean) {
     this.#server = server;
@@ -42,9 +44,11 @@ export class JoinedTools {
   note(tools: Iterable<readonly [toolName: string, definition: ToolDefinition]>): void {
     for (const [toolName, definition] of tools) {
       const { digest } = entryOf(definition);
-      const only = this.#onlyListed.get(toolName) ?? digest;
+      this.#listed.set(digest, true);
+      const only = this.#onlyListed.get(toolName);
+      if (only === undefined && this.#onlyListed.size >= MOST_REMEMBERED) continue;
       // Under which of several a tool of the program was written is not known: the server must not choose by going back to one.
-      this.#onlyListed.set(toolName, only === digest ? digest : SEVERAL);
+      this.#onlyListed.set(toolName, (only ?? digest) === digest ? digest : SEVERAL);
     }
   }
 
@@ -76,13 +80,9 @@ export class JoinedTools {
     { toolName: calledAs, definitionDigest }: ToolContext,
     given: string | undefined,
   ): void {
-    const isOfProgram = calledAs !== undefined && calledAs !== now.name;
-    const assumed = isOfProgram
-      ? this.#isPinned
-        ? undefined
-        : this.#onlyListed.get(toolName)
-      : definitionDigest;
-    const judged = given ?? assumed;
+    const isServers = calledAs === undefined || this.#listed.has(definitionDigest ?? '');
+    const ofProgram = this.#isPinned ? undefined : (this.#onlyListed.get(toolName) ?? SEVERAL);
+    const judged = given ?? (isServers ? definitionDigest : ofProgram);
     if (judged === undefined || judged === entryOf(now).digest) return;
     const error = new ToolError(
       'TOOL_CHANGED',
@@ -91,7 +91,7 @@ export class JoinedTools {
     throw withRenewal(error, (tool) => {
       const declared = declaredPart(tool);
       if (declared !== undefined) return this.join(declared, toolName, now);
-      return tool.name === now.name ? now : joinDefinitions(tool, now, true);
+      return this.#listed.has(entryOf(tool).digest) ? now : joinDefinitions(tool, now, true);
     });
   }
 }

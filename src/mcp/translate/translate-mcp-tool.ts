@@ -324,7 +324,7 @@ function ownAuth({ auth, authentication }: Raw): Readonly<Record<string, unknown
 }
 
 /** Texts and numbers by which servers say no. */
-const NO = new Set(['', '0', 'false', 'no']);
+const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
 /** Reads whether a tool says that it needs a login. Any value that is neither true nor false, nor a no as text, counts as a yes. */
 function authHintsOf(tool: Raw): {
@@ -339,7 +339,8 @@ function authHintsOf(tool: Raw): {
   const changes: string[] = [];
   for (const [field, value] of given) {
     if (value === undefined || value === null) continue;
-    const isRequired = typeof value === 'boolean' ? value : !NO.has(String(value).toLowerCase());
+    const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
+    const isRequired = typeof word === 'boolean' ? word : !NO.has(word);
     says.push(isRequired);
     if (typeof value !== 'boolean')
       changes.push(
