@@ -81,7 +81,6 @@ export class McpDiscovery {
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
-    if (typeof force !== 'boolean') throw invalidArgument('force as true or false', force);
     if (!this.#settings.enabled || this.#closed) return;
     await checkTransports(this.#settings, this.#options.packages);
     await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
@@ -132,7 +131,6 @@ export class McpDiscovery {
 
   /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
   onChange(listener: (change: McpChange) => void): () => void {
-    if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#events.add((event) =>
       event.type === 'changed'
         ? listener({
