@@ -365,7 +365,7 @@ describe('pages of other sites', () => {
       headers: {
         origin,
         'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization, mcp-session-id',
+        'access-control-request-headers': 'authorization, mcp-session-id, mcp-param-city, x-other',
       },
     });
     const answer = await send(server, { headers: { origin }, body: INITIALIZE });
@@ -386,6 +386,8 @@ describe('pages of other sites', () => {
     const origin = 'https://app.example';
     const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
     expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
+    expect(asked.allowed).toContain('mcp-param-city');
+    expect(asked.allowed).not.toContain('x-other');
     expect(asked.allowed).toMatch(/authorization.*mcp-session-id/);
     expect(asked.exposed).toBe('mcp-session-id, www-authenticate');
     expect(

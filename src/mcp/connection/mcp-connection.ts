@@ -49,6 +49,7 @@ export interface McpConnectionOptions extends Credentials {
   /** Hears that the server says that its tools have changed. */
   readonly onToolsChanged: () => void;
   readonly onElicit?: OnElicit | undefined;
+  readonly elicitUrls?: boolean;
 }
 
 /** The tools of a server as it sent them, and the session in which it did. */
@@ -376,7 +377,10 @@ export class McpConnection {
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
-      capabilities: onElicit === undefined ? {} : { elicitation: { form: {} } },
+      capabilities:
+        onElicit === undefined
+          ? {}
+          : { elicitation: { form: {}, ...(this.#options.elicitUrls === true && { url: {} }) } },
       inputRequired: { autoFulfill: false }, // Which of the calls asks is known here only.
       // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
       versionNegotiation:

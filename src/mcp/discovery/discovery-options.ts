@@ -99,6 +99,8 @@ export interface McpDiscoveryOptions {
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
+  /** True when `onElicit` also answers questions of the mode `url`, for which the user must open an address. @default false */
+  readonly elicitUrls?: boolean;
   /** Returns the headers of each request to a server that isn't a local process, in place of those of the settings of the same name, such as a token that changes. Users with credentials of their own need a discovery each. @default those of the settings */
   readonly headers?: HeadersFor;
   /** The place where logins at servers are kept: a folder, or a `StateStore`. @default tooldex/logins in XDG_DATA_HOME */
@@ -125,6 +127,7 @@ export const discoveryOptions = z.strictObject({
     .default({ name: 'tooldex', version: '1' }),
   onEvent: aFunction<NonNullable<McpDiscoveryOptions['onEvent']>>().optional(),
   onElicit: aFunction<OnElicit>().optional(),
+  elicitUrls: z.boolean().default(false),
   headers: aFunction<HeadersFor>().optional(),
   logins: z.union([text(), withMethods<LoginStore>('a store', 'get', 'compareAndSet')]).optional(),
   env: anObject<Environment>('variables by name').optional(),

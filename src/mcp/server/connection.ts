@@ -8,6 +8,7 @@ import type {
   Server,
   ServerContext,
 } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
 import { digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { checkInput } from '../../tool/check-input.js';
 import type { ToolContext } from '../../tool/tool-options.js';
@@ -19,7 +20,7 @@ import type {
   RequestContext,
 } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
-import { canShowForms, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
+import { canShow, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
 
 interface ConnectionParts {
   readonly sdk: ServerSdk;
@@ -44,6 +45,8 @@ export class Connection {
   readonly server: Server;
   readonly #parts: ConnectionParts;
   readonly #lasts: boolean;
+  /** The conversation of its calls, for which the program may name another; requests that stand alone have none. */
+  readonly #conversation: RequestContext;
   /** The names of found tools, the longest unused first. */
   readonly #found = new Set<string>();
 
@@ -52,6 +55,7 @@ export class Connection {
     const { sdk, options, tools, codec } = parts;
     this.#parts = parts;
     this.#lasts = lasts;
+    this.#conversation = lasts ? { conversationId: randomUUID() } : {};
     const instructions = [
       options.instructions,
       tools.isSearched(staticCaller(options)) ? INSTRUCTIONS : undefined,
@@ -110,7 +114,10 @@ export class Connection {
       throw this.#invalid(
         `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
       );
-    return calls.call({ entry, input, context, canAsk: this.#canAsk(request) }, request);
+    return calls.call(
+      { entry, input, context, canAsk: (mode) => this.#canAsk(request, mode) },
+      request,
+    );
   }
 
   /** Calls a found tool as if it had been listed. */
@@ -172,14 +179,16 @@ export class Connection {
   }
 
   #contextOf(request: ServerContext): RequestContext {
-    return contextOf(this.#parts, request, this.server.getClientVersion());
+    const given = contextOf(this.#parts, request, this.server.getClientVersion());
+    return { ...this.#conversation, ...given };
   }
 
-  #canAsk(request: ServerContext): boolean {
+  #canAsk(request: ServerContext, mode: 'form' | 'url'): boolean {
     const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-    return canShowForms(
+    return canShow(
       envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ??
         this.server.getClientCapabilities(),
+      mode,
     );
   }
 

@@ -9,6 +9,8 @@ import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { OnElicit } from '../connection/elicitation.js';
+import { RelayedCalls } from './relayed-calls.js';
 import { Connection, contextOf, ownerOf } from './connection.js';
 import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
 import { ownOutput } from './own-output.js';
@@ -75,6 +77,13 @@ export interface McpToolServer {
    * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
+  /**
+   * Asks the user behind a client what a server behind this one asks in the client's call: the `onElicit` of a discovery
+   * whose tools are served. Such a call waits in this process, so the client's answer must come back to it.
+   *
+   * It can be passed around on its own.
+   */
+  readonly onElicit: OnElicit;
   /** Ends all connections and the calls that run in them, for good; closes the executor, unless it was given. */
   close(): Promise<void>;
 }
@@ -115,9 +124,11 @@ interface Started {
 }
 
 class ToolServer implements McpToolServer {
+  readonly onElicit: OnElicit;
   readonly #options: CheckedServerOptions;
   readonly #executor: ToolExecutor;
   readonly #tools: ServedTools;
+  readonly #running: RelayedCalls;
   readonly #key: Uint8Array;
   /** The connections and faces that are told of changes. */
   readonly #told = new Set<Pick<HttpFace, 'tellChange'>>();
@@ -141,6 +152,8 @@ class ToolServer implements McpToolServer {
         ...(approvalKey && { approvalKey }),
       });
     this.#tools = new ServedTools(registry, options);
+    this.#running = new RelayedCalls(clock ?? systemClock);
+    this.onElicit = this.#running.onElicit;
     this.#stopListening = registry.onChange(() => this.#gatherChanges());
   }
 
@@ -222,6 +235,7 @@ class ToolServer implements McpToolServer {
     this.#closed = true;
     this.#stopListening();
     this.#gathering?.();
+    this.#running.close();
     await Promise.all([...this.#open].map((connection) => connection.close()));
     if (this.#options.executor === undefined) await this.#executor.close();
   }
@@ -245,6 +259,7 @@ class ToolServer implements McpToolServer {
       sdk,
       executor: this.#executor,
       codec,
+      running: this.#running,
       now: () => (options.clock ?? systemClock).now(),
     });
     const parts = { sdk, options, tools: this.#tools, calls, codec };

@@ -85,7 +85,8 @@ export function createHttpFace(
       isOpen: preflight !== undefined || metadata !== undefined,
     });
     if (!admission.ok) return rpcRefusal(admission.message, admission.status, admission.headers);
-    if (preflight !== undefined) return new Response(null, { status: 204, headers: preflight });
+    if (preflight !== undefined)
+      return new Response(null, { status: 204, headers: withParameters(preflight, request) });
     if (metadata !== undefined) return Response.json(metadata);
     const authInfo = (verify === undefined ? given : undefined) ?? authInfoOf(request, admission);
     const passed = authInfo === undefined ? {} : { authInfo };
@@ -117,6 +118,20 @@ export function createHttpFace(
       await Promise.all([modern.close(), sessions.close()]);
     },
   };
+}
+
+/** Returns the headers of the answer to a preflight, which also allows those that repeat arguments of a call. */
+function withParameters(
+  preflight: Readonly<Record<string, string>>,
+  request: Request,
+): Readonly<Record<string, string>> {
+  const allowed = 'access-control-allow-headers';
+  const asked = request.headers.get('access-control-request-headers') ?? '';
+  const parameters = asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => /^mcp-param-[\w-]+$/i.test(name));
+  return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
 }
 
 /** Lets the SDK hold `Mcp-Param-*` headers against the arguments of a call: it does that for servers that know schemas by name. */

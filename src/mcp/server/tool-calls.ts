@@ -3,6 +3,7 @@ import type {
   CallToolResult,
   ElicitRequestFormParams,
   InputRequiredResult,
+  InputResponseView,
   RequestStateCodec,
   ServerContext,
 } from '@modelcontextprotocol/server';
@@ -17,6 +18,8 @@ import type { Approval } from '../../safety/approvals.js';
 import { deniedText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
+import type { OnElicit } from '../connection/elicitation.js';
+import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
 import {
   answerIn,
@@ -36,14 +39,24 @@ export type ServerSdk = typeof McpServerSdk &
 export type AskedBefore =
   /** The call without its arguments, which the request carries again: with others its signature does not hold. */
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  | {
+  /** Questions of a server behind this one, by their keys. The call runs still. */
+  | (SameCall & {
+      readonly kind: 'relayed';
+      readonly callId: string;
+      readonly keys: readonly string[];
+    })
+  | (SameCall & {
       readonly kind: 'question';
-      readonly toolName: string;
-      readonly inputDigest: string;
       readonly question: Question;
       readonly expiresAt?: number;
       /** The number of times it was asked. */ readonly times: number;
-    };
+    });
+
+/** The call that asked, as the request with the answer must make it again. */
+interface SameCall {
+  readonly toolName: string;
+  readonly inputDigest: string;
+}
 
 /** The number of times that a question is asked while it does not take the answers. */
 const MOST_TIMES = 5;
@@ -52,6 +65,7 @@ interface ToolCallsOptions {
   readonly sdk: ServerSdk;
   readonly executor: ToolExecutor;
   readonly codec: RequestStateCodec<AskedBefore>;
+  readonly running: RelayedCalls;
   /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -61,7 +75,8 @@ interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
-  readonly canAsk: boolean;
+  /** Returns true for questions that the client can show to the user. */
+  readonly canAsk: (mode: 'form' | 'url') => boolean;
 }
 
 /** The key of the one thing that is asked in a round. */
@@ -88,12 +103,25 @@ export class ToolCalls {
     const before = request.mcpReq.requestState<AskedBefore>();
     if (before === undefined) return this.#run(call, request, randomUUID());
     const { sdk } = this.#options;
-    const answer = sdk.inputResponse(request.mcpReq.inputResponses, ASKED);
+    const answer = (key: string) => sdk.inputResponse(request.mcpReq.inputResponses, key);
+    const one = answer(ASKED);
     const accepted =
-      answer.kind === 'elicit' && answer.action === 'accept' ? (answer.content ?? {}) : undefined;
-    return before.kind === 'approval'
-      ? this.#afterApproval(call, request, before.pending, accepted !== undefined)
-      : this.#afterQuestion(call, request, before, accepted);
+      one.kind === 'elicit' && one.action === 'accept' ? (one.content ?? {}) : undefined;
+    if (before.kind === 'approval')
+      return this.#afterApproval(call, request, before.pending, accepted !== undefined);
+    const { entry, input } = call;
+    if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
+      return errorResult(
+        `Expected the call that asked, got another one of ${entry.name}. Call again.`,
+      );
+    if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
+    const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
+    const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
+    if (resume === undefined)
+      return errorResult(
+        `${entry.name} no longer waits for this answer: it has ended, or runs in another process. Check what it did before you call it again.`,
+      );
+    return this.#follow(call, request, before.callId, () => resume);
   }
 
   async #afterApproval(
@@ -120,16 +148,12 @@ export class ToolCalls {
   }
 
   async #afterQuestion(
-    { entry, input }: RequestedCall,
+    { entry }: RequestedCall,
     request: ServerContext,
     asked: Extract<AskedBefore, { kind: 'question' }>,
     accepted: Readonly<Record<string, unknown>> | undefined,
   ): Promise<CallToolResult | InputRequiredResult> {
     const { now } = this.#options;
-    if (asked.toolName !== entry.name || asked.inputDigest !== digestOf(input))
-      return errorResult(
-        `Expected the call that asked, got another one of ${entry.name}. Call again.`,
-      );
     if (accepted === undefined)
       return errorResult(
         `${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`,
@@ -157,29 +181,66 @@ export class ToolCalls {
     id: string,
     approval?: Approval,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const { executor } = this.#options;
+    const { executor, running } = this.#options;
     const { entry, input, context, canAsk } = call;
-    const { signal, _meta } = request.mcpReq;
-    const token = _meta?.progressToken;
+    return this.#follow(call, request, id, () =>
+      running.run(
+        id,
+        (signal) =>
+          executor.execute(
+            { id, name: entry.name, input },
+            { ...context, signal, ...(approval && { approval }) },
+          ),
+        canAsk,
+        request.mcpReq.signal,
+      ),
+    );
+  }
+
+  /** Answers a request with the outcome of its call, or with the questions of a server behind this one. */
+  async #follow(
+    call: RequestedCall,
+    request: ServerContext,
+    callId: string,
+    wait: () => ReturnType<RelayedCalls['run']>,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const token = request.mcpReq._meta?.progressToken;
     const stop =
       token === undefined
         ? undefined
-        : relayProgress(executor, id, (told) =>
+        : relayProgress(this.#options.executor, callId, (told) =>
             request.mcpReq.notify({
               method: 'notifications/progress',
               params: { progressToken: token, ...told },
             }),
           );
-    let outcome: ToolOutcome;
-    try {
-      outcome = await executor.execute(
-        { id, name: entry.name, input },
-        { ...context, signal, ...(approval && { approval }) },
-      );
-    } finally {
-      await stop?.();
-    }
-    if (!canAsk)
+    const round = await wait().finally(() => stop?.());
+    if ('outcome' in round) return this.#answer(call, request, round.outcome);
+    const { inputRequired } = this.#options.sdk;
+    return this.#askAll(
+      Object.fromEntries(
+        [...round.questions].map(([key, { server, asked }]) => {
+          const message = `${server} asks: ${asked.message}`;
+          return [
+            key,
+            asked['mode'] === 'url'
+              ? inputRequired.elicitUrl({ message, url: String(asked['url']) })
+              : inputRequired.elicit({ ...(asked as unknown as ElicitRequestFormParams), message }),
+          ];
+        }),
+      ),
+      { kind: 'relayed', callId, keys: [...round.questions.keys()], ...sameCall(call) },
+      request,
+    );
+  }
+
+  async #answer(
+    call: RequestedCall,
+    request: ServerContext,
+    outcome: ToolOutcome,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    const { entry, canAsk } = call;
+    if (!canAsk('form'))
       return outcome.status === 'approval_required'
         ? refusedUnasked(entry, outcome)
         : outcomeResult(entry, outcome);
@@ -209,8 +270,7 @@ export class ToolCalls {
         questionForm(entry.name, asked),
         {
           kind: 'question',
-          toolName: entry.name,
-          inputDigest: digestOf(input),
+          ...sameCall(call),
           question: asked,
           ...(expiresAt !== undefined && { expiresAt }),
           times: 1,
@@ -226,21 +286,41 @@ export class ToolCalls {
     state: AskedBefore,
     request: ServerContext,
   ): Promise<InputRequiredResult> {
-    const { inputRequired } = this.#options.sdk;
-    return inputRequired({
-      inputRequests: { [ASKED]: inputRequired.elicit(form) },
-      requestState: await this.#options.codec.mint(state, request),
+    return this.#askAll({ [ASKED]: this.#options.sdk.inputRequired.elicit(form) }, state, request);
+  }
+
+  async #askAll(
+    inputRequests: NonNullable<InputRequiredResult['inputRequests']>,
+    state: AskedBefore,
+    request: ServerContext,
+  ): Promise<InputRequiredResult> {
+    const { sdk, codec } = this.#options;
+    return sdk.inputRequired({
+      inputRequests,
+      requestState: await codec.mint(state, request),
     });
   }
 }
 
-/** Returns true for a client that can show a form to the user; an empty capability is how clients said so before there were other kinds. */
-export function canShowForms(capabilities: unknown): boolean {
+const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
+  toolName: entry.name,
+  inputDigest: digestOf(input),
+});
+
+/** Returns a client's answer as the server behind gets it; without one the question is cancelled. */
+function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
+  if (answer.kind !== 'elicit') return { action: 'cancel' };
+  const { action, content } = answer;
+  return { action, ...(content && { content: content as Record<string, string> }) };
+}
+
+/** Returns true for a client that can show a form to the user, or an address; an empty capability is how clients said that they show forms before there were other kinds. */
+export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;
   return (
     isPlainObject(elicitation) &&
-    (Object.keys(elicitation).length === 0 || isPlainObject(elicitation['form']))
+    (isPlainObject(elicitation[mode]) || (mode === 'form' && Object.keys(elicitation).length === 0))
   );
 }
 

@@ -68,6 +68,34 @@ export function demoServer({ tools, note, pid, env, exit }: DemoProcess): Server
             }),
           },
         });
+      case 'ask_url':
+        return mcpReq.inputResponses === undefined
+          ? inputRequired({
+              inputRequests: {
+                page: inputRequired.elicitUrl({
+                  message: 'Sign in',
+                  url: 'https://login.example/start',
+                }),
+              },
+            })
+          : text(JSON.stringify(mcpReq.inputResponses));
+      case 'ask_often': {
+        const { inputResponses, requestState } = mcpReq;
+        const question = (message: string) =>
+          inputRequired.elicit({
+            message,
+            requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+          });
+        if (inputResponses === undefined)
+          return inputRequired({ inputRequests: { a: question('A'), b: question('B') } });
+        const before = requestState<string>();
+        return before === undefined
+          ? inputRequired({
+              inputRequests: { c: question('C') },
+              requestState: JSON.stringify(inputResponses),
+            })
+          : text(`${before} ${JSON.stringify(inputResponses)}`);
+      }
       case 'ask_once':
         if (mcpReq.inputResponses !== undefined) return text(JSON.stringify(mcpReq.inputResponses));
         return inputRequired({

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import { onAbort } from '../../core/listeners.js';
+import { abortError } from '../../providers/run-attempt.js';
+import type { ToolOutcome } from '../../safety/calls.js';
+import type { OnElicit } from '../connection/elicitation.js';
+
+type Answer = Awaited<ReturnType<OnElicit>>;
+
+/** A question of a server behind this one. */
+export interface RelayedQuestion {
+  readonly server: string;
+  /** The question as the server asks it. */
+  readonly asked: Parameters<OnElicit>[1];
+}
+
+interface OpenQuestion extends RelayedQuestion {
+  readonly answer: (answer: Answer) => void;
+}
+
+interface RunningCall {
+  readonly outcome: Promise<ToolOutcome>;
+  readonly controller: AbortController;
+  readonly canAsk: (mode: 'form' | 'url') => boolean;
+  readonly questions: Map<string, OpenQuestion>;
+  /** Tells the request that waits for the call that a question has come. */
+  wake: () => void;
+  /** Stops the clock that runs while the client is away to answer. */
+  stopClock: () => void;
+}
+
+/** The answer to a request that waits for a call: its outcome, or the questions that are open. */
+type Round =
+  { readonly outcome: ToolOutcome } | { readonly questions: ReadonlyMap<string, RelayedQuestion> };
+
+/** The milliseconds that a call waits for its client to come back with answers. */
+const PATIENCE_MS = 600_000;
+
+/**
+ * The calls that run for clients. A call goes on while its client is away to ask the user what a server behind this one
+ * wants to know; the client comes back with the answers in a request of its own, to the same process.
+ */
+export class RelayedCalls {
+  readonly #calls = new Map<string, RunningCall>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Runs a call until it ends or a server asks. To abort `signal` meanwhile ends the call.
+   *
+   * @param canAsk returns true for questions that the client can show.
+   */
+  run(
+    id: string,
+    work: (signal: AbortSignal) => Promise<ToolOutcome>,
+    canAsk: RunningCall['canAsk'],
+    signal: AbortSignal,
+  ): Promise<Round> {
+    const controller = new AbortController();
+    const nothing = () => undefined;
+    const call: RunningCall = {
+      outcome: work(controller.signal).finally(() => this.#calls.delete(id)),
+      ...{ controller, canAsk, questions: new Map(), wake: nothing, stopClock: nothing },
+    };
+    this.#calls.set(id, call);
+    return this.#next(call, signal);
+  }
+
+  /**
+   * Answers the questions of a round, and goes on as `run` does.
+   *
+   * @param answers by the keys of the questions.
+   * @returns `undefined` for a call that has ended, or runs in another process.
+   */
+  resume(
+    id: string,
+    answers: ReadonlyMap<string, Answer>,
+    signal: AbortSignal,
+  ): Promise<Round> | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined) return undefined;
+    call.stopClock();
+    for (const [key, answer] of answers) call.questions.get(key)?.answer(answer);
+    return this.#next(call, signal);
+  }
+
+  /** Ends all calls that wait for their clients. */
+  close(): void {
+    for (const { controller } of this.#calls.values()) controller.abort();
+  }
+
+  /** Asks the user behind the client in whose call a server asks; nobody, where that isn't known. */
+  readonly onElicit: OnElicit = (server, asked, { call: about, signal }) => {
+    const call = about && this.#calls.get(about.id);
+    const mode = asked['mode'] === 'url' ? 'url' : 'form';
+    if (call === undefined || !call.canAsk(mode)) return Promise.resolve({ action: 'cancel' });
+    return new Promise((resolve, reject) => {
+      const key = randomUUID();
+      const stop = onAbort(signal, () => {
+        call.questions.delete(key);
+        reject(abortError(signal));
+      });
+      const answer = (given: Answer) => {
+        stop();
+        call.questions.delete(key);
+        resolve(given);
+      };
+      call.questions.set(key, { server, asked, answer });
+      call.wake();
+    });
+  };
+
+  async #next(call: RunningCall, signal: AbortSignal): Promise<Round> {
+    const stop = onAbort(signal, () => call.controller.abort(signal.reason));
+    const asked = new Promise<void>((resolve) => {
+      call.wake = resolve;
+      if (call.questions.size > 0) resolve();
+    });
+    try {
+      const outcome = await Promise.race([call.outcome, asked]);
+      if (outcome !== undefined) return { outcome };
+    } finally {
+      stop();
+    }
+    call.stopClock = this.#clock.after(PATIENCE_MS, () => call.controller.abort(), {
+      background: true,
+    });
+    return { questions: new Map(call.questions) };
+  }
+}

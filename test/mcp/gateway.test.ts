@@ -1,0 +1,150 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { createMcpServer, type McpServerOptions, type McpToolServer } from '../../src/mcp.js';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { WAYS, type Elicited } from './server-clients.js';
+import { Demo, discover, official } from './servers/start.js';
+
+const reads = { access_mode: 'readonly', requires_consent: false, timeout_seconds: 30 };
+
+/** A gateway before one server, which asks the user behind the gateway's client. */
+async function gatewayTo(start: object): Promise<McpToolServer> {
+  const registry = new ToolMetadataRegistry();
+  const executor = new ToolExecutor({ registry });
+  const server = createMcpServer(registry, { executor });
+  const discovery = discover(
+    { mcpServers: { asks: { ...start, ...reads } } },
+    { onElicit: server.onElicit, elicitUrls: true },
+  );
+  await discovery.refresh();
+  registry.registerAll(discovery.definitions());
+  onTestFinished(async () => {
+    await server.close();
+    await executor.close();
+  });
+  return server;
+}
+
+describe.each(WAYS)('through a gateway, $way', ({ open }) => {
+  it.each([
+    ['in the answer to a call', () => new Demo('ask_once').start, 'mcp__asks__ask_once'],
+    ['beside its calls', () => official('everything'), 'mcp__asks__trigger-elicitation-request'],
+  ] as const)(
+    'shows the user the question that a server asks %s, and the server gets the answer',
+    async (_, start, tool) => {
+      const asked: Elicited[] = [];
+      const client = await open(await gatewayTo(start()), {
+        answer: (question) => {
+          asked.push(question);
+          return { action: 'accept', content: { name: 'Ada Lovelace' } };
+        },
+      });
+      const result = await client.call(tool);
+      expect(asked).toHaveLength(1);
+      expect(asked[0]!.message).toMatch(/^asks asks: /);
+      expect(asked[0]!.requestedSchema.properties).toHaveProperty('name');
+      expect(JSON.stringify(result)).toContain('Ada Lovelace');
+    },
+  );
+
+  it('answers several questions of one call, at once and one after the other', async () => {
+    const asked: string[] = [];
+    const client = await open(await gatewayTo(new Demo('ask_often').start), {
+      answer: ({ message }) => {
+        asked.push(message);
+        return { action: 'accept', content: { name: `to ${message.at(-1)}` } };
+      },
+    });
+    const result = JSON.stringify(await client.call('mcp__asks__ask_often'));
+    expect(asked.sort()).toEqual(['asks asks: A', 'asks asks: B', 'asks asks: C']);
+    for (const letter of ['A', 'B', 'C']) expect(result).toContain(`to ${letter}`);
+  });
+
+  it('tells the server when the user declines, or the client cannot ask', async () => {
+    const server = await gatewayTo(new Demo('ask_once').start);
+    const declines = await open(server, { answer: () => ({ action: 'decline' }) });
+    expect(JSON.stringify(await declines.call('mcp__asks__ask_once'))).toContain('decline');
+    const cannot = await open(server);
+    expect(JSON.stringify(await cannot.call('mcp__asks__ask_once'))).toContain('cancel');
+  });
+});
+
+describe('a question that sends the user to an address', () => {
+  it.each(['auto', 'legacy'] as const)(
+    'reaches a client (%s) that can open addresses, and the server hears that the user agreed',
+    async (mode) => {
+      const server = await gatewayTo(new Demo('ask_url').start);
+      const asked: unknown[] = [];
+      const client = new Client(
+        { name: 'test', version: '1.0.0' },
+        { versionNegotiation: { mode }, capabilities: { elicitation: { form: {}, url: {} } } },
+      );
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params);
+        return { action: 'accept' };
+      });
+      const [near, far] = InMemoryTransport.createLinkedPair();
+      await server.connect(far);
+      await client.connect(near);
+      onTestFinished(() => client.close());
+      const result = await client.callTool({ name: 'mcp__asks__ask_url', arguments: {} });
+      expect(asked).toMatchObject([
+        { mode: 'url', message: 'asks asks: Sign in', url: 'https://login.example/start' },
+      ]);
+      expect(JSON.stringify(result)).toContain('accept');
+    },
+  );
+
+  it('is cancelled where the client shows forms alone', async () => {
+    const client = await WAYS[0]!.open(await gatewayTo(new Demo('ask_url').start), {
+      answer: () => ({ action: 'accept' }),
+    });
+    expect(JSON.stringify(await client.call('mcp__asks__ask_url'))).toContain('cancel');
+  });
+});
+
+describe('the calls of a client', () => {
+  const conversations = async (
+    open: (typeof WAYS)[number]['open'],
+    options: McpServerOptions = {},
+  ) => {
+    const registry = new ToolMetadataRegistry();
+    registry.register(
+      defineTool({
+        name: 'who',
+        description: 'Says in which conversation it runs',
+        inputSchema: { type: 'object' },
+        accessMode: 'readonly',
+        execute: (_: unknown, { conversationId }) => conversationId ?? 'none',
+      }),
+    );
+    const server = createMcpServer(registry, options);
+    onTestFinished(() => server.close());
+    const said = async () => {
+      const client = await open(server);
+      const [one, other] = [await client.call('who'), await client.call('who')];
+      return [one, other].map(({ content }) => JSON.stringify(content));
+    };
+    return [await said(), await said()].flat();
+  };
+
+  it.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
+    'share a conversation where the protocol has a session: $way',
+    async ({ open }) => {
+      const [first, again, other] = await conversations(open);
+      expect(first).not.toContain('none');
+      expect(again).toBe(first);
+      expect(other).not.toBe(first);
+    },
+  );
+
+  it('have the conversation that the program names, or none, where each request stands alone', async () => {
+    const { open } = WAYS.find(({ way }) => way === 'the client of 2026 over HTTP')!;
+    expect(new Set(await conversations(open))).toEqual(
+      new Set(['[{"type":"text","text":"none"}]']),
+    );
+    expect((await conversations(open, { context: () => ({ conversationId: 'c1' }) }))[0]).toContain(
+      'c1',
+    );
+  });
+});
