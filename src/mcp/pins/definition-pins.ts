@@ -10,7 +10,7 @@ import {
   type PinFinding,
   type ServerListing,
 } from './definition-changes.js';
-import { changeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
+import { writeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
 /** The options of pins. */
@@ -60,10 +60,8 @@ export class DefinitionPins {
   readonly #options: Required<DefinitionPinsOptions>;
   #file: string | undefined;
   #pins: PinTable = new Map();
-  /** The decisions since the last save, in order: saving repeats them on the file as it is then. */
-  #unsaved: ((pins: PinTable) => void)[] = [];
   readonly #quarantine = new Map<string, QuarantinedTool>();
-  /** The last save: one at a time, or the second would forget what the first did not write. */
+  /** The last save: one at a time, or an earlier one could end last. */
   #saving: Promise<unknown> = Promise.resolve();
 
   /** Makes pins that begin empty and trust what they see first. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
@@ -152,8 +150,7 @@ export class DefinitionPins {
       this.#options.onNew === 'trust' &&
       [...this.#pins.values()].filter((each) => each.server === server).length < MOST_TRUSTED
     ) {
-      // One that another process approved meanwhile stays as it is.
-      this.#decide((pins) => pins.has(key) || pins.set(key, pin));
+      this.#pins.set(key, pin);
       return { ok: true };
     }
     this.#quarantine.set(
@@ -193,55 +190,25 @@ export class DefinitionPins {
   approve(server: string, tool: unknown): void {
     const pin = pinOrThrow(server, tool);
     const key = keyOf(server, pin.tool);
-    this.#decide((pins) => pins.set(key, pin));
+    this.#pins.set(key, pin);
     this.#quarantine.delete(key);
   }
 
   /** Forgets the pin of a tool, and says whether there was one; lasts once it is saved. */
   remove(server: string, tool: string): boolean {
-    const key = keyOf(server, tool);
-    const had = this.#pins.has(key);
-    this.#decide((pins) => pins.delete(key));
-    return had;
+    return this.#pins.delete(keyOf(server, tool));
   }
 
   /**
-   * Writes what was approved, removed and trusted since the last save into the lock file, beside what other processes wrote
-   * there meanwhile.
+   * Writes all pins into the lock file, in place of what is there.
    *
    * @param file that of `load` when missing, or else `tooldex-pins.json`.
-   * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, `LIMIT_EXCEEDED` for more than
-   * 16 Mi characters. Nothing is changed then.
+   * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED` for more than 16 Mi characters.
    */
   save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
-    const saved = this.#saving.then(() => this.#save(file));
+    const saved = this.#saving.then(() => writeLockFile(file, this.#pins));
     this.#saving = saved.catch(() => {}); // Whoever asked for it is told.
-    return saved;
-  }
-
-  async #save(file: string): Promise<void> {
-    // Into a file of its own goes everything, and not only what was decided since.
-    const whole =
-      file === this.#file
-        ? []
-        : [...this.#pins].map(
-            ([key, pin]) =>
-              (pins: PinTable) =>
-                pins.set(key, pin),
-          );
-    const decided = [...this.#unsaved];
-    const saved = await changeLockFile(file, (pins) =>
-      [...whole, ...decided].forEach((each) => each(pins)),
-    );
-    this.#unsaved.splice(0, decided.length);
-    for (const each of this.#unsaved) each(saved); // Decided while it was written.
-    this.#pins = saved;
-    this.#file = file;
-  }
-
-  #decide(change: (pins: PinTable) => unknown): void {
-    change(this.#pins);
-    this.#unsaved.push((pins) => void change(pins));
+    return saved.then(() => void (this.#file = file));
   }
 }
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
-import { parseJsonText, pointerOf, type Path } from '../../capability/manifest/json-text.js';
-import { ToolError, type Issue } from '../../core/errors.js';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
 /** Rises when the shape of the file changes. */
@@ -12,8 +11,6 @@ const VERSION = 1;
 const ALGORITHM = 'sha256:';
 /** Bytes of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
-/** Faults that a message names: a bad merge makes one for every line. */
-const MOST_FAULTS = 10;
 
 /**
  * Reads the pins of a lock file; `undefined` where there is no file.
@@ -27,30 +24,21 @@ export async function readLockFile(file: string): Promise<PinTable | undefined> 
 }
 
 /**
- * Changes a lock file; a missing one begins empty. It is written beside the old one and renamed, so readers see the old
- * file or the new one. A file that would not change is not touched.
+ * Writes a lock file. It is written beside the old one and renamed, so readers see the old file or the new one.
  *
- * @returns the pins as they are now in the file.
- * @throws ToolError `INVALID_ARGUMENT` for a file that is refused or cannot be written, `LIMIT_EXCEEDED`.
+ * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED`.
  */
-export async function changeLockFile(
-  file: string,
-  change: (pins: PinTable) => void,
-): Promise<PinTable> {
+export async function writeLockFile(file: string, pins: PinTable): Promise<void> {
   const name = shownPath(file);
-  const before = await textOf(file, name);
-  const pins = before === undefined ? noPins() : readLockText(before, name);
-  change(pins);
-  const after = lockTextOf(pins);
-  if (after.length > MAX_LOCK_LENGTH)
+  const text = lockTextOf(pins);
+  if (text.length > MAX_LOCK_LENGTH)
     throw new ToolError(
       'LIMIT_EXCEEDED',
       `The pins in ${name} would take more than ${MAX_LOCK_LENGTH} characters. Pin fewer tools.`,
     );
-  if (after === before) return pins;
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    await writeFile(temporary, after, { flag: 'wx', flush: true });
+    await writeFile(temporary, text, { flag: 'wx', flush: true });
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -61,30 +49,19 @@ export async function changeLockFile(
       { cause: error },
     );
   }
-  return pins;
 }
-
-const noPins = (): PinTable => new Map();
 
 async function textOf(file: string, name: string): Promise<string | undefined> {
   try {
-    const { size } = await stat(file).then((stats) =>
-      stats.isFile()
-        ? stats
-        : Promise.reject(refusedLock(name, [expectedGot('a file', 'a folder or a device')])),
-    );
+    const { size } = await stat(file);
     if (size > MAX_LOCK_LENGTH)
-      throw refusedLock(name, [expectedGot(`at most ${MAX_LOCK_LENGTH} bytes`, String(size))]);
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+      throw refusedLock(name, `it has more than ${MAX_LOCK_LENGTH} bytes`);
+    return await readFile(file, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code = 'an error' } = error as NodeJS.ErrnoException;
     if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    const reason =
-      code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-        ? expectedGot('UTF-8 text', 'other bytes')
-        : expectedGot('a file that can be read', code ?? 'an error');
-    throw refusedLock(name, [reason], error);
+    throw refusedLock(name, `it cannot be read (${code})`, error);
   }
 }
 
@@ -110,90 +87,37 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins of a lock file's text.
- *
- * A text is refused as a whole: one that is cut off, has a key twice (after a bad merge, say), or was edited so that a
- * definition and its digest no longer fit. How it is indented does not matter.
+ * Reads the pins of a lock file's text: the definitions alone, of which the same text must come again but for white space.
+ * So a text is refused that is cut off, has a key twice (after a bad merge, say), or in which a digest does not fit.
  *
  * @param name how messages call the file.
- * @throws ToolError `INVALID_ARGUMENT` with what is wrong.
+ * @throws ToolError `INVALID_ARGUMENT` for any other text.
  */
 export function readLockText(text: string, name: string): PinTable {
-  const faults: Issue[] = [];
   const pins: PinTable = new Map();
-  if (text.length > MAX_LOCK_LENGTH)
-    throw refusedLock(name, [
-      expectedGot(`at most ${MAX_LOCK_LENGTH} characters`, String(text.length)),
-    ]);
-  const parsed = parseJsonText(text);
-  if (!parsed.ok) throw refusedLock(name, [`line ${parsed.fault.line}: ${parsed.fault.message}`]);
-  const say = (path: Path, message: string) => void faults.push({ path, message });
-  // A key that stands there twice is read as its last value, and reviewed as its first.
-  for (const { path, message } of parsed.text.findings())
-    say(path, message.replace('; only the last value counts', ''));
-  readRoot(parsed.value, pins, say);
-  if (faults.length === 0) return pins;
-  const lines = faults
-    .slice(0, MOST_FAULTS)
-    .map(
-      ({ path, message }) =>
-        `line ${parsed.text.positionAt(path).line}${path.length === 0 ? '' : `, ${pointerOf(path)}`}: ${message}`,
-    );
-  throw refusedLock(
-    name,
-    faults.length > MOST_FAULTS ? [...lines, `and ${faults.length - MOST_FAULTS} more`] : lines,
-  );
-}
-
-type Say = (path: Path, message: string) => void;
-
-function readRoot(value: unknown, pins: PinTable, say: Say): void {
-  if (!isPlainObject(value))
-    return say([], expectedGot('an object with "version" and "servers"', describeValue(value)));
-  const { version, servers, ...rest } = value;
-  if (version !== VERSION)
-    return say(
-      ['version'],
-      expectedGot(
-        String(VERSION),
-        describeValue(version),
-        'It was written by another version of tooldex.',
-      ),
-    );
-  for (const key of Object.keys(rest))
-    say([key], expectedGot('only "version" and "servers"', 'another key'));
-  if (!isPlainObject(servers))
-    return say(['servers'], expectedGot('servers by name', describeValue(servers)));
-  for (const [server, tools] of Object.entries(servers)) {
-    if (!isPlainObject(tools))
-      say(['servers', server], expectedGot('tools by name', describeValue(tools)));
-    else for (const [tool, entry] of Object.entries(tools)) readPin(pins, server, tool, entry, say);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text.trimStart()); // Also without a byte order mark.
+  } catch (error) {
+    throw refusedLock(name, 'it is not JSON', error);
   }
+  for (const [server, tools] of entriesOf(isPlainObject(parsed) ? parsed['servers'] : undefined))
+    for (const [tool, entry] of entriesOf(tools)) {
+      const pinnable = pinOf(server, isPlainObject(entry) ? entry['definition'] : undefined);
+      if (pinnable.ok) pins.set(keyOf(server, tool), pinnable.pin);
+    }
+  const packed = (json: string) => json.replace(/\s+/g, '');
+  if (packed(lockTextOf(pins)) !== packed(text))
+    throw refusedLock(name, 'it was edited by hand, merged badly or written by another version');
+  return pins;
 }
 
-function readPin(pins: PinTable, server: string, tool: string, entry: unknown, say: Say): void {
-  const path = ['servers', server, tool];
-  if (!isPlainObject(entry) || Object.keys(entry).sort().join() !== 'definition,digest')
-    return say(path, expectedGot('an object of "definition" and "digest"', describeValue(entry)));
-  const pinnable = pinOf(server, entry['definition']);
-  if (!pinnable.ok) return say([...path, 'definition'], pinnable.reason);
-  if (pinnable.tool !== tool)
-    return say(
-      [...path, 'definition', 'name'],
-      expectedGot(describeValue(tool), describeValue(pinnable.tool)),
-    );
-  if (entry['digest'] !== ALGORITHM + pinnable.pin.digest)
-    return say(
-      [...path, 'digest'],
-      expectedGot('the digest of the definition', 'another', 'The file was edited by hand.'),
-    );
-  pins.set(keyOf(server, tool), pinnable.pin);
-}
+const entriesOf = (value: unknown) => (isPlainObject(value) ? Object.entries(value) : []);
 
-function refusedLock(name: string, reasons: readonly string[], cause?: unknown): ToolError {
+function refusedLock(name: string, reason: string, cause?: unknown): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    `The lock file ${name} is refused:\n  ${reasons.join('\n  ')}\nTake it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
-    { ...(cause === undefined ? {} : { cause }) },
+    `The lock file ${name} is refused: ${reason}. Take it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
+    { cause },
   );
 }
