@@ -139,8 +139,6 @@ describe('a program that fails to answer', () => {
         throw new Error(secret);
       },
     ],
-    ['answers with nothing', async () => undefined as never],
-    ['answers in another form', async () => ({ action: secret }) as never],
   ] as const satisfies readonly (readonly [string, OnElicit])[])(
     'that %s tells the server and the model nothing of why',
     async (_, onElicit) => {

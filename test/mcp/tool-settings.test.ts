@@ -151,17 +151,6 @@ describe('settings of single tools', () => {
       'Expected a name or pattern in "deny_tools" that matches a tool of some server, got "edit-file".',
     ]);
   });
-
-  it('are a finding where consent is not required and the access is left open, as calls then still need approval', async () => {
-    const { registry, findings } = await listed(
-      { tools: { 'read_*': { consent: false, danger: 'low' } } },
-      files,
-    );
-    expect(await statusOf(registry, 'mcp.demo.read_file')).toBe('approval_required');
-    expect(findings).toEqual([
-      'Expected the access of "read_file", "read_folder" beside "consent": false, got none, so that they may write and their calls still need approval. Say "access": "readonly" of tools that only read.',
-    ]);
-  });
 });
 
 describe('approvals in the settings of other programs', () => {

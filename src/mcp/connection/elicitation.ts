@@ -139,7 +139,7 @@ export class Elicitation {
         },
       );
       return withDefaults(
-        checkedAnswer(await untilAborted(answered, controller.signal, toolName ?? 'the question')),
+        await untilAborted(answered, controller.signal, toolName ?? 'the question'),
         params.requestedSchema,
       );
     } finally {
@@ -147,16 +147,6 @@ export class Elicitation {
       for (const stop of stops) stop();
     }
   }
-}
-
-function checkedAnswer(
-  answer: Awaited<ReturnType<OnElicit>> | undefined,
-): Awaited<ReturnType<OnElicit>> {
-  if (isPlainObject(answer) && ['accept', 'decline', 'cancel'].includes(answer.action))
-    return answer;
-  throw new Error(
-    "Expected onElicit to return { action: 'accept', 'decline' or 'cancel', content }, got another value.",
-  );
 }
 
 /** Fills in what the form says of fields that the user left out. */

@@ -109,10 +109,7 @@ const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
   'instruction-text': 'texts that say what the tool does',
 };
 
-/** Names of tools in one finding. */
-const MOST_NAMES = 3;
-
-/** Finds settings that do nothing, and those that are not enough for what they seem to say. */
+/** Finds settings that do nothing. */
 function settingFindings(
   server: McpServerSettings,
   tools: readonly TranslatedTool[],
@@ -128,17 +125,6 @@ function settingFindings(
       ),
     ),
   );
-  const open = tools.filter(({ isOpen }) => isOpen).map(({ toolName }) => quoted(toolName));
-  if (open.length > 0) {
-    const more = open.length > MOST_NAMES ? ` and ${open.length - MOST_NAMES} more` : '';
-    findings.push(
-      expectedGot(
-        `the access of ${open.slice(0, MOST_NAMES).join(', ')}${more} beside "consent": false`,
-        'none, so that they may write and their calls still need approval',
-        'Say "access": "readonly" of tools that only read.',
-      ),
-    );
-  }
   return findings.map((message) => findingOf('settings', server.name, message));
 }
 

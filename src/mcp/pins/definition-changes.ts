@@ -14,8 +14,7 @@ export interface DefinitionChange {
 /**
  * Returns everywhere that two definitions differ, as few and as deep places as say it all; empty only for equal ones.
  *
- * A part that was added or removed whole is one change. The order of keys is no difference, that of lists is one; an entry put
- * into a list does not make all that follow it differ.
+ * A part that was added or removed whole is one change, and so is a list. The order of keys is no difference, that of lists is one.
  */
 export function diffDefinitions(before: Json, after: Json): readonly DefinitionChange[] {
   const changes: DefinitionChange[] = [];
@@ -25,8 +24,6 @@ export function diffDefinitions(before: Json, after: Json): readonly DefinitionC
 
 function compare(before: Json, after: Json, path: string, changes: DefinitionChange[]): void {
   if (isPlainObject(before) && isPlainObject(after)) compareObjects(before, after, path, changes);
-  else if (Array.isArray(before) && Array.isArray(after))
-    compareLists(before as readonly Json[], after as readonly Json[], path, changes);
   else if (!isEqual(before, after)) changes.push(Object.freeze({ path, before, after }));
 }
 
@@ -47,28 +44,6 @@ function compareObjects(
     else if (!Object.hasOwn(before, key))
       changes.push(Object.freeze({ path: place, after: after[key]! }));
     else compare(before[key]!, after[key]!, place, changes);
-  }
-}
-
-/** Sets equal beginnings and ends aside, and compares what is between place by place. */
-function compareLists(
-  before: readonly Json[],
-  after: readonly Json[],
-  path: string,
-  changes: DefinitionChange[],
-): void {
-  const shorter = Math.min(before.length, after.length);
-  let start = 0;
-  while (start < shorter && isEqual(before[start]!, after[start]!)) start += 1;
-  let end = 0;
-  while (end < shorter - start && isEqual(before.at(-1 - end)!, after.at(-1 - end)!)) end += 1;
-  for (let index = start; index < Math.max(before.length, after.length) - end; index++) {
-    const place = `${path}/${index}`;
-    if (index >= after.length - end)
-      changes.push(Object.freeze({ path: place, before: before[index]! }));
-    else if (index >= before.length - end)
-      changes.push(Object.freeze({ path: place, after: after[index]! }));
-    else compare(before[index]!, after[index]!, place, changes);
   }
 }
 
@@ -132,9 +107,7 @@ export function findingsOf(
     if (!unreachable.has(server) && !listed.has(key)) found.push({ kind: 'removed', server, tool });
   const toolOf = (finding: PinFinding) => ('tool' in finding ? finding.tool : '');
   return Object.freeze(
-    found
-      .sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b)))
-      .map((finding) => Object.freeze(finding)),
+    found.sort((a, b) => compareText(a.server, b.server) || compareText(toolOf(a), toolOf(b))),
   );
 }
 

@@ -1,6 +1,5 @@
 import { previewLines } from '../../safety/approvals.js';
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import { AccessMode } from '../../core/enums.js';
 import { expectedGot } from '../../core/issues.js';
 import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
@@ -86,26 +85,14 @@ export function refusedUnasked(
   );
 }
 
-/** Returns the setting by which calls of a tool of another server run without approval, where one is enough. */
-function serverSettings({
-  accessMode,
-  requiresConsent,
-  providers,
-  metadata,
-}: ToolEntry): readonly string[] {
+/** Returns the settings by which calls of a tool of another server may run without approval. */
+function serverSettings({ providers }: ToolEntry): readonly string[] {
   const server = providers.find(({ name }) => name === 'mcp')?.config?.['server'];
-  if (typeof server !== 'string') return [];
-  const mcp = metadata?.['mcp'];
-  const hints = isPlainObject(mcp) && isPlainObject(mcp['annotations']) ? mcp['annotations'] : {};
-  const place = `for the server ${JSON.stringify(server)} in the settings of MCP`;
-  if (accessMode === AccessMode.READONLY)
-    return requiresConsent ? [`"requires_consent": false ${place}`] : [];
-  if (hints['readOnlyHint'] === false || hints['destructiveHint'] === true) return [];
-  if (hints['readOnlyHint'] === true)
-    return [`"trusted": true ${place} (it says that this tool only reads)`];
-  return [
-    `"access_mode": "readonly" and "requires_consent": false ${place}, if its tools only read`,
-  ];
+  return typeof server === 'string'
+    ? [
+        `"access_mode": "readonly" and "requires_consent": false for the server ${JSON.stringify(server)} in the settings of MCP, if its tools only read`,
+      ]
+    : [];
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();

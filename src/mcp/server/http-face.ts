@@ -127,10 +127,7 @@ function withParameters(
 ): Readonly<Record<string, string>> {
   const allowed = 'access-control-allow-headers';
   const asked = request.headers.get('access-control-request-headers') ?? '';
-  const parameters = asked
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => /^mcp-param-[\w-]+$/i.test(name));
+  const parameters = asked.match(/\bmcp-param-[\w-]+/gi) ?? [];
   return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
 }
 

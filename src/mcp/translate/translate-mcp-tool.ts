@@ -28,8 +28,6 @@ export type McpTranslation =
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
       /** The changes that were necessary, as sentences; parts of a schema that they quote are freed of secrets and paths. */
       readonly changes: readonly string[];
-      /** True where consent is not required, and calls need approval all the same because nothing says what they touch. */
-      readonly isOpen: boolean;
       /** The reason why it cannot be called here. */
       readonly unavailable?: string;
       /** The texts of it that hide something, or steer models, as the server sent them. */
@@ -144,7 +142,6 @@ export function translateMcpTool(
     toolName,
     options: Object.freeze({ ...cloneFrozen(options), ...schemas }),
     changes: Object.freeze(changes),
-    isOpen: isOpen(options, server),
     texts,
     ...(needsTask(raw) && { unavailable: NEEDS_TASK }),
   });
@@ -171,18 +168,6 @@ function textsOf({ name, title, description, annotations, ...rest }: Raw): reado
     outputSchema: rest.outputSchema ?? rest.output_schema,
   };
   return poisonedTexts(shown);
-}
-
-function isOpen(
-  options: Omit<ToolOptions, 'inputSchema' | 'outputSchema'>,
-  { overrides }: McpServerSettings,
-): boolean {
-  const { sideEffects } = options;
-  return (
-    options.requiresConsent === false &&
-    overrides.accessMode === undefined &&
-    (options.accessMode ?? accessOf(sideEffects ?? SideEffect.NETWORK)) === AccessMode.MIXED
-  );
 }
 
 /** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; anything but a list allows none. */
