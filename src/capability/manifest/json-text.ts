@@ -28,7 +28,7 @@ type ParsedText =
   | { readonly ok: false; readonly fault: TextFinding };
 
 /** Parses strict JSON; comments and trailing commas are faults. Never throws, whatever the text. */
-export function parseJsonText(source: string): ParsedText {
+function parseJsonText(source: string): ParsedText {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
   const lines = lineStarts(text);
   const fault = (offset: number, message: string): ParsedText => ({

@@ -8,7 +8,7 @@ import type { OnElicit } from '../connection/elicitation.js';
 type Answer = Awaited<ReturnType<OnElicit>>;
 
 /** A question of a server behind this one. */
-export interface RelayedQuestion {
+interface RelayedQuestion {
   readonly server: string;
   /** The question as the server asks it. */
   readonly asked: Parameters<OnElicit>[1];
