@@ -250,7 +250,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
       });
       expect(written.isError).toBe(true);
       expect(textOf(written)).toMatch(
-        /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: --yes high of tooldex mcp serve, or a rule of the policy\.$/,
+        /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: .*--yes high of tooldex mcp serve, or a rule of the policy\.$/,
       );
       expect(existsSync(join(root, 'new.txt'))).toBe(false);
     });
@@ -260,9 +260,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
     await gateway({}, {}, async (client, root) => {
       expect(
         textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-      ).toContain(
-        '"trusted": true for the server "files" in the settings of MCP (it says that this tool only reads)',
-      );
+      ).toContain('"requires_consent": false for the server "files" in the settings of MCP');
     });
     await gateway(
       { access_mode: 'readonly', allow_tools: ['read_text_file'] },
