@@ -37,6 +37,7 @@ import {
 import { ToolJson } from './answers/tool-json.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
+import { callersCatalogue } from './query/callers-catalogue.js';
 import { readParameters, type Asked, type Parameters } from './query/parameters.js';
 import { PERSONA, SHARED } from './query/personas.js';
 import { EventStream } from './routes/event-stream.js';
@@ -53,7 +54,7 @@ export interface DiscoveryOptions {
    * open. @default open to all
    */
   readonly auth?: { readonly token: string };
-  /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. @default none is asked for */
+  /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. Clients don't see the tools whose `auth.scopes` they lack. @default none is asked for */
   readonly verify?: VerifyToken;
   /** Tells clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
   readonly resource?: ProtectedResource;
@@ -177,7 +178,7 @@ export function createDiscoveryApp(
   const app = new Hono();
   const answerTo = async (
     request: Request,
-    answer: (conditions: Conditions) => Answer | Promise<Answer>,
+    answer: (conditions: Conditions, scopes?: readonly string[]) => Answer | Promise<Answer>,
     isOpen: boolean,
   ): Promise<Answer> => {
     const headers = cors.headersOf(request);
@@ -193,10 +194,13 @@ export function createDiscoveryApp(
     try {
       return (
         refuseUnreadable(request, headers) ??
-        (await answer({
-          ifNoneMatch: request.headers.get('if-none-match') ?? undefined,
-          extra: headers,
-        }))
+        (await answer(
+          {
+            ifNoneMatch: request.headers.get('if-none-match') ?? undefined,
+            extra: headers,
+          },
+          admission.scopes,
+        ))
       );
     } catch (error) {
       return refusalOf(error, headers);
@@ -204,23 +208,27 @@ export function createDiscoveryApp(
   };
   const guarded =
     (
-      answer: (context: Context, conditions: Conditions) => Answer | Promise<Answer>,
+      answer: (
+        context: Context,
+        conditions: Conditions,
+        scopes?: readonly string[],
+      ) => Answer | Promise<Answer>,
       { isOpen = false } = {},
     ) =>
     async (context: Context): Promise<Response> =>
       sendAnswer(
-        await answerTo(context.req.raw, (conditions) => answer(context, conditions), isOpen),
+        await answerTo(context.req.raw, (...given) => answer(context, ...given), isOpen),
         context.env,
       );
 
   for (const route of routes) {
-    const answer = guarded((context, conditions) => {
+    const answer = guarded((context, conditions, scopes) => {
       const query = queryOf(context.req.url);
       const asked = readParameters(query, route.parameters);
       const unknown = unknownPersona(capabilities, asked);
       if (unknown !== undefined) return errorAnswer(404, unknown, conditions.extra);
       return route.answer({
-        capabilities,
+        capabilities: callersCatalogue(capabilities, scopes),
         tools,
         asked,
         query,

@@ -1,8 +1,8 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { compatibilityOf } from '../../capability/capability-summary.js';
 import { allowsPersona, parsePersonas } from '../../capability/manifest/persona.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import type { CompatibilityWire } from '../../capability/wire-types.js';
+import type { Catalogue } from './callers-catalogue.js';
 import { text, type Asked, type Parameter } from './parameters.js';
 
 // The rule of every route: without a persona, the items of all owners; with one, the shared ones and its own. Each
@@ -57,7 +57,7 @@ export function compatibilityFor(
  * shared one, and no tool that is only for others.
  */
 export function mayCall(
-  capabilities: CapabilityRegistry,
+  capabilities: Catalogue,
   personas: readonly string[],
 ): (tool: CapabilityTool) => boolean {
   if (personas.length === 0) return () => true;

@@ -1,5 +1,4 @@
 import type { ToolQuery } from '../../capability/capability-query.js';
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { toolHealthWire } from '../../capability/capability-summary.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { Priority } from '../../core/enums.js';
@@ -12,6 +11,7 @@ import {
   type FieldKind,
   type ToolField,
 } from '../../tool/tool-fields.js';
+import type { Catalogue } from './callers-catalogue.js';
 import { HEALTH_LEVELS, healthLevelOf, type HealthLevel } from './facets.js';
 import {
   oneOf,
@@ -127,7 +127,7 @@ export function wantedTools(asked: Asked): WantedTools {
 }
 
 export function toolsOf(
-  capabilities: CapabilityRegistry,
+  capabilities: Catalogue,
   { query, accepts }: WantedTools,
 ): readonly CapabilityTool[] {
   const tools = capabilities.tools(query);

@@ -15,6 +15,7 @@ import { lintEach, withSeverities, type LintRules } from '../../registry/lint/li
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { contentAnswer, listStart } from '../answers/answer.js';
 import type { FindingWire } from '../answers/wire.js';
+import { toolKey, type Catalogue } from '../query/callers-catalogue.js';
 import { comparePlaces, PAGE_PARAMETERS, pageOf, type Place } from '../query/page-of.js';
 import type { Parameter } from '../query/parameters.js';
 import { compatibilityFor, PERSONA, personasAsked } from '../query/personas.js';
@@ -61,12 +62,19 @@ class Findings {
     this.#rules = rules;
   }
 
-  /** Returns the findings for some personas, in order, and their number by severity. */
+  /** Returns the findings for some personas about what the caller sees, in order, and their number by severity. */
   async of(
     wanted: PersonaFilter,
+    seen: Catalogue,
   ): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
     const { revision, found } = await this.#present();
-    const shown = found.filter(({ owner }) => ownerMatches(wanted, owner));
+    const hiddenKeys = new Set(this.#capabilities.tools().map(toolKey));
+    for (const tool of seen.tools()) hiddenKeys.delete(toolKey(tool));
+    const isHidden = ({ persona: owner, name }: FindingWire) =>
+      name !== null && hiddenKeys.has(toolKey({ owner, name }));
+    const shown = found.filter(
+      ({ owner, finding }) => ownerMatches(wanted, owner) && !isHidden(finding),
+    );
     const count = (severity: string) =>
       shown.reduce((sum, { finding }) => sum + (finding.severity === severity ? 1 : 0), 0);
     return {
@@ -240,9 +248,10 @@ export function findingsRoute(capabilities: CapabilityRegistry, rules: LintRules
         additionalProperties: { type: 'integer', minimum: 0 },
       },
     }),
-    answer: async ({ asked, query, path, conditions }) => {
+    answer: async ({ capabilities, asked, query, path, conditions }) => {
       const { revision, found, severities } = await findings.of(
         parsePersonas(asked.all<string>('persona')),
+        capabilities,
       );
       const page = pageOf(found, asked, revision);
       const personas = personasAsked(asked);

@@ -1,11 +1,11 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { Answer, Conditions } from '../answers/answer.js';
 import type { ToolJson } from '../answers/tool-json.js';
+import type { Catalogue } from '../query/callers-catalogue.js';
 import type { Asked, Parameters } from '../query/parameters.js';
 
 /** The parts of a request that a route answers from. */
 export interface RouteRequest {
-  readonly capabilities: CapabilityRegistry;
+  readonly capabilities: Catalogue;
   readonly tools: ToolJson;
   readonly asked: Asked;
   /** The query as it was sent, without the question mark. */

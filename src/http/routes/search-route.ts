@@ -1,12 +1,11 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { toolHealthWire } from '../../capability/capability-summary.js';
 import type { CapabilityHits } from '../../capability/catalogue-search.js';
-import { ownerKey } from '../../capability/manifest/persona.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { valueOf } from '../answers/tool-json.js';
 import type { FacetsWire, HitWire } from '../answers/wire.js';
+import { toolKey, type Catalogue } from '../query/callers-catalogue.js';
 import {
   FACET_AXES,
   FacetCounter,
@@ -61,7 +60,7 @@ export const searchRoute: Route = {
       const wanted = keysFor(capabilities, asked);
       const options = {
         limit: asked.one<number>('limit') ?? USUAL_RESULTS,
-        accepts: (tool: CapabilityTool) => wanted.has(keyOf(tool)),
+        accepts: (tool: CapabilityTool) => wanted.has(toolKey(tool)),
       };
       const body = await inSlices(
         writing(capabilities, asked, request, wanted, capabilities.search(request, options)),
@@ -79,7 +78,7 @@ function personaOf(asked: Asked): string | null {
 
 /** The answer as JSON, written with pauses. */
 function* writing(
-  capabilities: CapabilityRegistry,
+  capabilities: Catalogue,
   asked: Asked,
   query: string,
   wanted: ReadonlySet<string>,
@@ -103,7 +102,7 @@ function* writing(
   yield;
   const searched = keysFor(capabilities, asked.only(['persona'])).size;
   yield;
-  const total = having.filter((tool) => wanted.has(keyOf(tool))).length;
+  const total = having.filter((tool) => wanted.has(toolKey(tool))).length;
   const answer = {
     query,
     persona: personaOf(asked),
@@ -122,22 +121,17 @@ function* writing(
 }
 
 /** Returns the keys of the requested tools that the requesting personas may call. */
-function keysFor(capabilities: CapabilityRegistry, asked: Asked): ReadonlySet<string> {
+function keysFor(capabilities: Catalogue, asked: Asked): ReadonlySet<string> {
   return new Set(
     toolsOf(capabilities, wantedTools(asked))
       .filter(mayCall(capabilities, personasAsked(asked)))
-      .map(keyOf),
+      .map(toolKey),
   );
-}
-
-/** Returns the key of a tool in one revision: its object may be another one after each refresh. */
-function keyOf({ owner, name }: CapabilityTool): string {
-  return `${ownerKey(owner)}/${name}`;
 }
 
 /** Returns `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
 function* facetsOf(
-  capabilities: CapabilityRegistry,
+  capabilities: Catalogue,
   asked: Asked,
   having: readonly CapabilityTool[],
 ): Work<FacetsWire> {
@@ -150,13 +144,13 @@ function* facetsOf(
     if (asked.all(axis.key) !== undefined)
       chosen.push({
         axis,
-        passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key]))).map(keyOf)),
+        passing: new Set(toolsOf(capabilities, wantedTools(asked.only([axis.key]))).map(toolKey)),
       });
   }
   const counter = new FacetCounter(FACET_AXES);
   for (const tool of having) {
     yield;
-    const key = keyOf(tool);
+    const key = toolKey(tool);
     if (inScope.has(key))
       counter.add(
         chosen.flatMap(({ axis, passing }) => (passing.has(key) ? [] : [axis])),

@@ -1,10 +1,10 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { describeValue } from '../../core/plain-data.js';
 import { contentAnswer, LIST_END, listStart, piecesAnswer } from '../answers/answer.js';
 import { DETAIL_FIELDS, LIST_FIELDS } from '../answers/tool-json.js';
+import type { Catalogue } from '../query/callers-catalogue.js';
 import { PAGE_PARAMETERS, pageOf } from '../query/page-of.js';
 import { namesOf, nearTo, wrongParameter } from '../query/parameters.js';
 import { ONE_PERSONA, PERSONA, personasAsked } from '../query/personas.js';
@@ -72,7 +72,7 @@ export const toolRoute: Route = {
 };
 
 /** Returns the only persona's tool of this name; if there are several, the client must name one. */
-function onlyTool(capabilities: CapabilityRegistry, name: string): CapabilityTool | undefined {
+function onlyTool(capabilities: Catalogue, name: string): CapabilityTool | undefined {
   const owned = capabilities.tools({ filter: { name } });
   if (owned.length > 1)
     throw wrongParameter(
