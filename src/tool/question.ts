@@ -1,35 +1,14 @@
 import { z } from 'zod';
-import {
-  anObject,
-  checkOptions,
-  milliseconds,
-  once,
-  text,
-  type FieldsOf,
-} from '../core/options.js';
+import { checkOptions, milliseconds, once, text, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { expectedGot, formatIssues } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
+import { shortJson } from '../json-schema/schema-issues.js';
 
 /** One of the answers a question offers: the value is the answer, the label is what the user reads. */
 interface Choice {
   readonly value: string;
   readonly label: string;
-}
-
-/** A form to fill in, as a JSON Schema of an object: its fields are texts, numbers, booleans, or lists of choices, as MCP has them. */
-interface QuestionForm {
-  readonly type: 'object';
-  readonly properties: Readonly<
-    Record<
-      string,
-      {
-        readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'array';
-        readonly [keyword: string]: unknown;
-      }
-    >
-  >;
-  readonly required?: readonly string[];
 }
 
 /** A question to the user as plain data. */
@@ -43,8 +22,8 @@ export interface Question {
   readonly multiple?: boolean;
   /** Accepts an answer that is none of the choices, too. */
   readonly allowOther?: boolean;
-  /** Asks for an object of these fields, in place of one answer. */
-  readonly form?: QuestionForm;
+  /** The JSON Schema of the answer, in place of choices. */
+  readonly form?: Readonly<Record<string, unknown>>;
   /** The time for which an answer is awaited. */
   readonly timeoutMs?: number;
   /** Further facts for the program that shows the question, such as an input mask. */
@@ -61,8 +40,8 @@ export interface AskUserOptions {
   readonly multiple?: boolean;
   /** Accepts an answer that is none of the choices, too. @default false */
   readonly allowOther?: boolean;
-  /** Asks for an object of these fields; missing ones get their `default`. @default one answer is asked for */
-  readonly form?: QuestionForm;
+  /** A JSON Schema of the answer: an answer that fits it is taken, as it is or as its JSON, and missing fields get their `default`. @default one answer is asked for */
+  readonly form?: Readonly<Record<string, unknown>>;
   /**
    * The time for which an answer is awaited; then the call fails, and the model reads that there was no answer.
    * @default without end
@@ -74,44 +53,26 @@ export interface AskUserOptions {
 
 type Known = Pick<AskUserOptions, 'choices' | 'multiple' | 'allowOther' | 'form' | 'timeoutMs'>;
 
-const FIELD_TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
 const formField = () =>
-  z.custom<QuestionForm>(
-    isForm,
-    'a JSON Schema of an object whose fields are of the type string, number, integer, boolean, or array with items',
-  );
+  z.custom<Readonly<Record<string, unknown>>>((value) => {
+    try {
+      return isPlainObject(value) && compileJsonSchema(value) !== undefined;
+    } catch {
+      return false;
+    }
+  }, 'a JSON Schema');
 
-function isForm(value: unknown): boolean {
-  if (!isPlainObject(value) || value['type'] !== 'object' || !isPlainObject(value['properties']))
-    return false;
-  const isFlat = (field: unknown) =>
-    isPlainObject(field) &&
-    FIELD_TYPES.includes(field['type']) &&
-    (field['type'] !== 'array' || isPlainObject(field['items']));
-  if (!Object.values(value['properties']).every(isFlat)) return false;
-  try {
-    compileJsonSchema(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const choice = () =>
-  z.union(
-    [text(), z.strictObject({ value: text(), label: text().optional() })],
-    'a text or { value, label }',
-  );
 const OPTIONS = once(() =>
   z
     .looseObject({
       choices: z
-        .array(choice())
-        .min(1)
-        .refine(
-          (choices) => new Set(choices.flatMap(namesOf)).size === choices.flatMap(namesOf).length,
-          'choices of which none has a value or label of another',
+        .array(
+          z.union(
+            [text(), z.strictObject({ value: text(), label: text().optional() })],
+            'a text or { value, label }',
+          ),
         )
+        .min(1)
         .optional(),
       multiple: z.boolean().optional(),
       allowOther: z.boolean().optional(),
@@ -122,10 +83,6 @@ const OPTIONS = once(() =>
       ({ choices, multiple, allowOther, form }) =>
         form === undefined || (choices ?? multiple ?? allowOther) === undefined,
       'no choices, multiple or allowOther beside a form',
-    )
-    .refine(
-      ({ choices, multiple }) => multiple !== true || choices !== undefined,
-      'choices beside multiple',
     ),
 );
 
@@ -139,7 +96,7 @@ export const questionFields = () =>
     allowOther: z.boolean().optional(),
     form: formField().optional(),
     timeoutMs: z.number().min(0).optional(),
-    hints: anObject<Readonly<Record<string, unknown>>>().optional(),
+    hints: z.record(z.string(), z.unknown()).optional(),
   }) satisfies FieldsOf<Question>;
 
 /**
@@ -158,32 +115,21 @@ export function makeQuestion(
     options,
     'options of a question',
   );
-  const offered = choices?.map((each) => ({
-    value: valueOf(each),
-    label: typeof each === 'string' ? each : (each.label ?? each.value),
-  }));
+  const offered = choices?.map((each) =>
+    typeof each === 'string'
+      ? { value: each, label: each }
+      : { value: each.value, label: each.label ?? each.value },
+  );
   return cloneFrozen({
     question,
-    ...(offered && { options: offered.map(({ value }) => value), choices: offered }),
-    ...(multiple !== undefined && { multiple }),
-    ...(allowOther !== undefined && { allowOther }),
-    ...(form !== undefined && { form }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(Object.keys(hints).length > 0 && { hints }),
-  });
-}
-
-function valueOf(each: string | { readonly value: string }): string {
-  return typeof each === 'string' ? each : each.value;
-}
-
-/** Returns the texts by which a user may choose a choice. */
-function namesOf(
-  each: string | { readonly value: string; readonly label?: string | undefined },
-): readonly string[] {
-  return typeof each === 'string' || each.label === undefined || each.label === each.value
-    ? [valueOf(each)]
-    : [each.value, each.label];
+    options: offered?.map(({ value }) => value),
+    choices: offered,
+    multiple,
+    allowOther,
+    form,
+    timeoutMs,
+    hints: Object.keys(hints).length > 0 ? hints : undefined,
+  }) as Question;
 }
 
 /** Returns the choices of a question with their labels; none for a question in free text. */
@@ -193,74 +139,106 @@ export function choicesOf({ choices, options = [] }: Question): readonly Choice[
 
 /** An answer as the tool's result, or the reason why it is refused. */
 export type Answer =
-  | {
-      readonly ok: true;
-      readonly value: string | readonly string[] | Readonly<Record<string, Json>>;
-    }
-  | { readonly ok: false; readonly message: string };
+  { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Reads a user's answer: a value or label of a choice, a list or text with commas where several may be taken, an object or its JSON for a form. */
+/**
+ * Reads a user's answer: a value or label of a choice, a list or text with commas where several may be taken, and for
+ * a form whatever fits its schema, as it is or as its JSON.
+ */
 export function readAnswer(question: Question, answer: unknown): Answer {
-  if (question.form !== undefined) return readForm(question.form, answer);
-  const { multiple = false, allowOther = false } = question;
-  const offered = choicesOf(question);
-  const pick = (each: string) =>
-    (offered.find(({ value }) => value === each) ?? offered.find(({ label }) => label === each))
-      ?.value ?? (allowOther && each.trim() !== '' ? each : undefined);
   const refused: Answer = {
     ok: false,
     message: expectedGot(`${answerWords(question)} as the answer`, describeValue(answer)),
   };
-  if (!multiple) {
-    const value = typeof answer !== 'string' || offered.length === 0 ? answer : pick(answer);
-    return typeof value === 'string' ? { ok: true, value } : refused;
+  let given: Json;
+  try {
+    given = cloneFrozen(answer) as Json;
+  } catch {
+    return refused;
   }
-  const isOne =
-    typeof answer === 'string' &&
-    offered.some(({ value, label }) => value === answer || label === answer);
-  const given: unknown =
-    typeof answer !== 'string'
-      ? answer
-      : isOne
-        ? [answer]
-        : answer.split(',').map((each) => each.trim());
-  if (!Array.isArray(given) || given.length === 0) return refused;
-  const values = given.map((each: unknown) => (typeof each === 'string' ? pick(each) : undefined));
-  return values.includes(undefined)
+  if (question.form === undefined) {
+    const value = chosen(question, given);
+    return compileJsonSchema(schemaOf(question)).check(value).length === 0
+      ? { ok: true, value }
+      : refused;
+  }
+  const schema = compileJsonSchema(question.form);
+  const values = [given, ...parsed(given)].map((each) => withDefaults(question.form!, each));
+  const value = values.find((each) => schema.check(each).length === 0);
+  if (value !== undefined) return { ok: true, value };
+  return typeof values.at(-1) === 'string'
     ? refused
-    : { ok: true, value: Object.freeze([...new Set(values as string[])]) };
+    : { ok: false, message: formatIssues(schema.check(values.at(-1)!)) };
 }
 
-function readForm(form: QuestionForm, answer: unknown): Answer {
-  let given = answer;
+/** Returns the JSON Schema of the answers to a question without a form. */
+function schemaOf(question: Question): object {
+  const choices = choicesOf(question);
+  const one =
+    choices.length > 0 && question.allowOther !== true
+      ? { enum: choices.map(({ value }) => value) }
+      : { type: 'string', ...(choices.length > 0 && { pattern: '\\S' }) };
+  return question.multiple === true ? { type: 'array', minItems: 1, items: one } : one;
+}
+
+/** Returns the values that an answer names by value or label. */
+function chosen(question: Question, given: Json): Json {
+  const offered = choicesOf(question);
+  const meant = (each: Json) =>
+    offered.find(({ value }) => value === each) ?? offered.find(({ label }) => label === each);
+  const named = (each: Json): Json => meant(each)?.value ?? each;
+  if (question.multiple !== true) return named(given);
+  const list =
+    typeof given !== 'string' || meant(given) !== undefined
+      ? [given].flat()
+      : given.split(',').map((each) => each.trim());
+  return Object.freeze([...new Set(list.map((each) => named(each)))]);
+}
+
+function parsed(given: Json): readonly Json[] {
   try {
-    if (typeof answer === 'string') given = JSON.parse(answer);
+    return typeof given === 'string' ? [cloneFrozen(JSON.parse(given) as Json)] : [];
   } catch {
-    // It is refused as a text.
+    return [];
   }
-  if (!isPlainObject(given))
-    return {
-      ok: false,
-      message: expectedGot(
-        `an object with the fields ${Object.keys(form.properties).join(', ')} as the answer`,
-        describeValue(answer),
-      ),
-    };
-  const object = given;
-  const fields = Object.entries(form.properties).map(([name, field]): [string, unknown] => [
-    name,
-    Object.hasOwn(object, name) ? object[name] : field['default'],
-  ]);
-  const value = cloneFrozen({
-    ...Object.fromEntries(fields.filter(([, each]) => each !== undefined)),
-    ...object,
-  }) as Readonly<Record<string, Json>>;
-  const issues = compileJsonSchema(form).check(value);
-  return issues.length === 0 ? { ok: true, value } : { ok: false, message: formatIssues(issues) };
+}
+
+/** Returns an object with the defaults of its schema for missing fields; other values as they are. */
+function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: Json): Json {
+  if (!isPlainObject(value) || !isPlainObject(properties)) return value;
+  const defaults = Object.entries(properties).flatMap(([name, field]) =>
+    isPlainObject(field) && 'default' in field && !Object.hasOwn(value, name)
+      ? [[name, field['default']] as const]
+      : [],
+  );
+  return cloneFrozen({ ...value, ...Object.fromEntries(defaults) }) as Json;
+}
+
+/** Returns the words for the answers to a form: its fields, or its schema. */
+export function formWords({ form = {} }: Pick<Question, 'form'>): string {
+  return isPlainObject(form['properties'])
+    ? `JSON with the fields ${Object.keys(form['properties']).join(', ')}`
+    : `JSON that fits ${shortJson(form)}`;
+}
+
+const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
+
+/** Returns the fields of a form that MCP clients can show: an object of texts, numbers, booleans and lists. */
+export function flatForm({
+  form = {},
+}: Question): { properties: object; required: string[] } | undefined {
+  const { type, properties, required } = form;
+  if (type !== 'object' || !isPlainObject(properties)) return undefined;
+  return Object.values(properties).every(
+    (field) => isPlainObject(field) && FLAT.includes(field['type']),
+  )
+    ? { properties, required: Array.isArray(required) ? (required as string[]) : [] }
+    : undefined;
 }
 
 /** Returns the answers that a question takes: `one of "a", "b"`. */
 function answerWords(question: Question): string {
+  if (question.form !== undefined) return formWords(question);
   const offered = choicesOf(question);
   if (offered.length === 0) return 'a text';
   const other = question.allowOther === true ? ', or another text,' : '';
@@ -269,8 +247,7 @@ function answerWords(question: Question): string {
 
 /** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing if there are none. */
 export function choiceWords(question: Question): string {
-  if (question.form !== undefined)
-    return ` (fields: ${Object.keys(question.form.properties).join(', ')})`;
+  if (question.form !== undefined) return ` (${formWords(question)})`;
   const offered = choicesOf(question);
   if (offered.length === 0) return '';
   const shown = offered

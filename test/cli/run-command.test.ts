@@ -421,7 +421,7 @@ describe('other outcomes', () => {
     expect([code, JSON.parse(out)]).toEqual([0, { name: 'Ada', age: 30 }]);
     expect(err.match(/^refused .*/gm)).toEqual(
       [...Array<string>(2)].map(
-        () => expect.stringContaining('expected the fields name, age as JSON') as string,
+        () => expect.stringContaining('expected JSON with the fields name, age') as string,
       ),
     );
   });

@@ -61,25 +61,9 @@ describe('the result helpers', () => {
 
   it.each([
     { choices: [] },
-    { choices: ['a', 'a'] },
-    { choices: ['a', { value: 'a', label: 'b' }] },
-    { choices: ['a', { value: 'b', label: 'a' }] },
-    {
-      choices: [
-        { value: 'a', label: 'x' },
-        { value: 'b', label: 'x' },
-      ],
-    },
-    {
-      choices: [
-        { value: 'a', label: 'b' },
-        { value: 'b', label: 'a' },
-      ],
-    },
     { choices: [''] },
     { choices: [5] },
     { choices: 'ab' },
-    { multiple: true },
     { timeoutMs: 0 },
     'ab',
   ])('refuse %j as options of a question', (options) => {

@@ -82,6 +82,14 @@ describe('an answer', () => {
       ],
     ],
     [
+      'several texts',
+      { multiple: true },
+      [
+        ['x, y', ['x', 'y']],
+        [['x'], ['x']],
+      ],
+    ],
+    [
       'a choice with a comma',
       { choices: ['a, b', 'a'], multiple: true },
       [
@@ -137,21 +145,33 @@ describe('an answer', () => {
       expect(valueOf(asked, answer)).toBe('refused');
     expect(readAnswer(asked, 'Ada')).toEqual({
       ok: false,
-      message: 'Expected an object with the fields name, age, tags as the answer, got "Ada".',
+      message: 'Expected JSON with the fields name, age, tags as the answer, got "Ada".',
     });
-    expect(choiceWords(asked)).toBe(' (fields: name, age, tags)');
+    expect(choiceWords(asked)).toBe(' (JSON with the fields name, age, tags)');
   });
 
-  it('to a form is asked for flat fields only, and nothing beside the form', () => {
-    for (const form of [
-      { type: 'string' },
-      { type: 'object' },
-      { type: 'object', properties: { a: { type: 'object' } } },
-      { type: 'object', properties: { a: { type: 'array' } } },
-      { type: 'object', properties: { a: { type: 'string', pattern: '(' } } },
-    ]) {
+  it('to a form of any JSON Schema is whatever fits it, as it is or as its JSON', () => {
+    const number = question({ form: { type: 'integer', minimum: 1 } });
+    expect([5, '5', 0, 'five'].map((each) => valueOf(number, each))).toEqual([
+      5,
+      5,
+      'refused',
+      'refused',
+    ]);
+    const nested = question({
+      form: {
+        type: 'object',
+        properties: { guest: { type: 'object', properties: { name: { type: 'string' } } } },
+      },
+    });
+    expect(valueOf(nested, '{"guest":{"name":"Ada"}}')).toEqual({ guest: { name: 'Ada' } });
+    expect(valueOf(question({ form: { type: 'string' } }), '5')).toBe('5');
+    expect(choiceWords(number)).toBe(' (JSON that fits {"type":"integer","minimum":1})');
+  });
+
+  it('to a form needs a valid schema, and nothing beside the form', () => {
+    for (const form of [5, { type: 'object', properties: { a: { pattern: '(' } } }])
       expect(() => question({ form: form as never })).toThrow(/form/);
-    }
     expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(
       /beside a form/,
     );

@@ -11,7 +11,13 @@ import type {
 } from '../../safety/calls.js';
 import { unansweredText } from '../../safety/read-outcome.js';
 import { expectedGot } from '../../core/issues.js';
-import { choicesOf, readAnswer, type Answer, type Question } from '../../tool/question.js';
+import {
+  choicesOf,
+  formWords,
+  readAnswer,
+  type Answer,
+  type Question,
+} from '../../tool/question.js';
 import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
 import { callLines, choiceLines, isLong, type ConfirmableCall } from './shown-call.js';
 
@@ -204,7 +210,7 @@ export async function askQuestion(
     if (text === undefined) return text;
     const chosen = chosenBy(question, text);
     if (chosen !== undefined) return chosen;
-    const fields = form && `the fields ${Object.keys(form.properties).join(', ')} as JSON`;
+    const fields = form && formWords(question);
     terminal.err(
       `${paint(terminal, 'red', 'refused')} expected ${fields ?? (multiple === true ? 'numbers above with commas between them, or answers as they stand there' : 'one of the numbers above, or one of the answers as it stands there')}`,
     );
@@ -214,9 +220,7 @@ export async function askQuestion(
 function promptOf(question: Question): string {
   const count = choicesOf(question).length;
   if (count === 0)
-    return question.form === undefined
-      ? 'Answer: '
-      : `Answer (JSON with ${Object.keys(question.form.properties).join(', ')}): `;
+    return question.form === undefined ? 'Answer: ' : `Answer (${formWords(question)}): `;
   return `Answer (1–${count}${question.multiple === true ? ', several with commas' : ''}${question.allowOther === true ? ', or your own words' : ''}): `;
 }
 

@@ -6,7 +6,7 @@ import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isForModel, type ContentPart } from '../../tool/content.js';
-import { choicesOf, type Question } from '../../tool/question.js';
+import { choicesOf, flatForm, formWords, type Question } from '../../tool/question.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
@@ -135,21 +135,18 @@ export function approvalForm(pending: PendingApproval): Form {
 /** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
-  if (question.form !== undefined)
-    return form(message, question.form.properties as Form['requestedSchema']['properties'], [
-      ...(question.form.required ?? []),
-    ]);
+  const flat = flatForm(question);
+  if (flat) return form(message, flat.properties as Record<string, Field>, flat.required);
   const choices = choicesOf(question);
   const isTitled = choices.some(({ value, label }) => value !== label);
   const titled = choices.map(({ value, label }) => ({ const: value, title: label }));
   const values = choices.map(({ value }) => value);
-  const title = 'Answer';
+  const title = question.form ? formWords(question) : 'Answer';
   const text = { type: 'string', title } as const;
   const one: Field = isTitled ? { ...text, oneOf: titled } : { ...text, enum: values };
   const least = question.allowOther === true ? {} : { minItems: 1 };
-  const several: Field = isTitled
-    ? { type: 'array', title, ...least, items: { anyOf: titled } }
-    : { type: 'array', title, ...least, items: { type: 'string', enum: values } };
+  const items = isTitled ? { anyOf: titled } : ({ type: 'string', enum: values } as const);
+  const several = { type: 'array', title, ...least, items } as Field;
   const answer = question.multiple === true ? several : one;
   if (choices.length === 0) return form(message, { answer: text }, ['answer']);
   return question.allowOther === true
@@ -158,11 +155,9 @@ export function questionForm(toolName: string, question: Question, refused?: str
 }
 
 /** Returns the answer in a form that was sent: the field of choices, and the one for others. */
-export function answerIn(
-  form: Readonly<Record<string, unknown>>,
-  { multiple, allowOther, form: asked }: Question,
-): unknown {
-  if (asked !== undefined) return form;
+export function answerIn(form: Readonly<Record<string, unknown>>, question: Question): unknown {
+  if (flatForm(question)) return form;
+  const { multiple, allowOther } = question;
   const field = (name: string): unknown => (Object.hasOwn(form, name) ? form[name] : undefined);
   const [answer, other] = [field('answer'), allowOther === true ? field('other') : undefined];
   if (typeof other !== 'string' || other.trim() === '') return answer;
