@@ -61,7 +61,9 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
     const { secret = false, advice } = hintsOf(issue);
     const value = valueAt(input, path);
     const meant =
-      issue.code === 'invalid_value' && !secret ? meantBy(value, issue.values) : undefined;
+      issue.code === 'invalid_value' && !secret
+        ? didYouMean(suggestValue(value, issue.values))
+        : undefined;
     return [
       {
         path,
@@ -73,6 +75,16 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
       },
     ];
   });
+}
+
+/** Returns a place as a program would write it: `list[0].name`; names that are no identifiers in brackets. */
+export function formatPath(path: Issue['path']): string {
+  const steps = path.map((step, index) => {
+    if (typeof step === 'number') return `[${step}]`;
+    if (!/^[A-Za-z_$][\w$-]*$/.test(step)) return `[${JSON.stringify(step)}]`;
+    return index === 0 ? step : `.${step}`;
+  });
+  return steps.join('');
 }
 
 /** Returns one line per issue, each beginning with the path of what is wrong. */
@@ -93,7 +105,7 @@ export function isWordedByZod({ message }: z.core.$ZodIssue): boolean {
 /**
  * Returns what an issue of zod says was expected, for "Expected …".
  *
- * @param forModel words types as JSON Schema does, and leaves the author's own words to the advice.
+ * @param forModel leaves the author's own words to the advice.
  */
 export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string {
   const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
@@ -101,9 +113,7 @@ export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string
     case 'invalid_value':
       return `${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
     case 'invalid_type':
-      return (!forModel || issue.expected === 'int') && issue.expected in EXPECTED
-        ? EXPECTED[issue.expected]!
-        : issue.expected;
+      return typeWords(issue.expected);
     case 'too_big':
       return `${issue.exact === true ? 'exactly' : issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin)}`;
     case 'too_small':
@@ -117,9 +127,7 @@ export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string
     case 'invalid_format':
       return (!forModel && words) || formatOf(issue);
     default:
-      return forModel
-        ? 'a value that the schema accepts'
-        : issue.message.replace(/^expected /i, '');
+      return (!forModel && words) || 'a value that the schema accepts';
   }
 }
 
@@ -150,7 +158,14 @@ function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
     : `a valid ${message.startsWith('Invalid ') ? message.slice(8) : format}`;
 }
 
-/** Our names for types where zod's are not plain English. */
+/** The expectation of a missing value. */
+export const REQUIRED = 'a value (it is required)';
+
+/** Returns a type of zod or JSON Schema in plain English. */
+export function typeWords(type: string): string {
+  return EXPECTED[type] ?? type;
+}
+
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -158,8 +173,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: 'an object',
   record: 'an object',
   array: 'a list',
-  nonoptional: 'a value (it is required)',
+  nonoptional: REQUIRED,
   int: 'a whole number',
+  integer: 'a whole number',
 };
 
 /** Returns the kind of a value and nothing of the value: for fields that may hold a secret. */
@@ -250,25 +266,19 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns which of the known names was probably meant, whatever its case and punctuation. */
-export function suggestValue(given: string, known: readonly string[]): string | undefined {
+export function suggestValue(given: unknown, known: readonly unknown[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
-  if (letters(given) === '') return undefined;
+  if (typeof given !== 'string' || letters(given) === '') return undefined;
   const words = [letters(given), letters(MEANT.get(letters(given)) ?? given)];
+  const names = known.filter((name) => typeof name === 'string');
   return (
-    known.find((name) => words.includes(letters(name))) ??
-    suggestNames(given.toLowerCase(), known)[0]
+    names.find((name) => words.includes(letters(name))) ??
+    suggestNames(given.toLowerCase(), names)[0]
   );
 }
 
-function meantBy(given: unknown, values: readonly unknown[]): string | undefined {
-  const meant =
-    typeof given === 'string'
-      ? suggestValue(
-          given,
-          values.filter((value) => typeof value === 'string'),
-        )
-      : undefined;
-  return meant === undefined ? undefined : `Did you mean ${JSON.stringify(meant)}?`;
+function didYouMean(value: unknown): string | undefined {
+  return value === undefined ? undefined : `Did you mean ${JSON.stringify(value)}?`;
 }
 
 /** The error for a value that an enum does not have, with the one that was probably meant. */
@@ -276,19 +286,9 @@ export function unknownValue(
   given: unknown,
   allowed: Readonly<Record<string, string | number>>,
 ): ToolError {
-  const key =
-    typeof given === 'string'
-      ? suggestValue(
-          given,
-          Object.keys(allowed).map((name) => name.toLowerCase()),
-        )
-      : undefined;
   const values = Object.values(allowed).map((value) => JSON.stringify(value));
-  return invalidArgument(
-    `one of ${values.join(', ')}`,
-    given,
-    key === undefined ? undefined : `Did you mean ${JSON.stringify(allowed[key.toUpperCase()])}?`,
-  );
+  const meant = suggestValue(given, Object.keys(allowed)) ?? '';
+  return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(allowed[meant]));
 }
 
 /** Names longer than this are not misspellings of anything. */
@@ -309,14 +309,6 @@ export function suggestNames(asked: string, known: readonly string[]): readonly 
   return new Fuse(candidates, { threshold: 0.4 })
     .search(asked, { limit: 3 })
     .map(({ item }) => item);
-}
-
-function formatPath(path: Issue['path']): string {
-  return path
-    .map((step, index) =>
-      typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`,
-    )
-    .join('');
 }
 
 function valueAt(input: unknown, path: Issue['path']): unknown {

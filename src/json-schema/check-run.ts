@@ -1,7 +1,7 @@
 import { ToolError } from '../core/errors.js';
-import { canonicalJson, type Json } from '../core/plain-data.js';
+import { canonicalJson, describeValue, type Json } from '../core/plain-data.js';
 import type { Resource } from './schema-document.js';
-import { issueAt, nameIssueAt, type SchemaIssue } from './schema-issues.js';
+import { issueAt, type SchemaIssue } from './schema-issues.js';
 
 /**
  * The steps that one check may take: visits of a schema at a value, members, items, and sixteen characters each.
@@ -151,9 +151,8 @@ export class CheckRun {
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);
-    this.#issues!.push(
-      (this.isName ? nameIssueAt : issueAt)([...this.path], expected, value, after),
-    );
+    const shown = this.isName ? describeValue(value) : undefined;
+    this.#issues!.push(issueAt([...this.path], expected, value, after, shown));
     return false;
   }
 

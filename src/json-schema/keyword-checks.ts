@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from '../core/plain-data.js';
+import { typeWords } from '../core/issues.js';
 import type { Check, CheckRun, SchemaNode } from './check-run.js';
 import type { Plain, Resource } from './schema-document.js';
 import {
@@ -44,7 +45,7 @@ export function dynamicReferences(
 
 export function hasType(types: readonly string[]): Check {
   const allowed = new Set(types);
-  const expected = types.join(' or ');
+  const expected = types.map(typeWords).join(' or ');
   return (value, run) =>
     allowed.has(typeOf(value)) ||
     (allowed.has('integer') && Number.isInteger(value)) ||

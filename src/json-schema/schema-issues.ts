@@ -1,5 +1,5 @@
 import type { Issue } from '../core/errors.js';
-import { kindOf } from '../core/issues.js';
+import { kindOf, REQUIRED } from '../core/issues.js';
 import { describeValue, type Json } from '../core/plain-data.js';
 import type { Path } from './schema-document.js';
 
@@ -36,25 +36,25 @@ export interface SchemaIssue extends Issue {
   readonly expected: string;
 }
 
-/** @param after the text behind the value, such as its length. */
-export function issueAt(path: Path, expected: string, value: Json, after = ''): SchemaIssue {
-  return {
-    path,
-    expected,
-    message: `Expected ${expected}, got ${describeField(path, value)}${after}.`,
-  };
-}
-
-/** An issue with a member's name, which is shown because names are no secrets. */
-export function nameIssueAt(path: Path, expected: string, name: Json, after = ''): SchemaIssue {
-  return { path, expected, message: `Expected ${expected}, got ${describeValue(name)}${after}.` };
+/**
+ * @param after the text behind the value, such as its length.
+ * @param shown the value as it is shown; a member's name is shown as it is, because names are no secrets.
+ */
+export function issueAt(
+  path: Path,
+  expected: string,
+  value: Json,
+  after = '',
+  shown = describeField(path, value),
+): SchemaIssue {
+  return { path, expected, message: `Expected ${expected}, got ${shown}${after}.` };
 }
 
 export function missingIssue(path: Path, name: string): SchemaIssue {
   return {
     path: [...path, name],
-    expected: 'a value (it is required)',
-    message: 'Expected a value (it is required), got none.',
+    expected: REQUIRED,
+    message: `Expected ${REQUIRED}, got none.`,
   };
 }
 

@@ -1,8 +1,8 @@
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { expectedGot, formatPath } from '../core/issues.js';
 import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../core/plain-data.js';
-import { describeField } from '../json-schema/schema-issues.js';
-import { formatPath, type Path } from './input-issues.js';
+import { clip, describeField } from '../json-schema/schema-issues.js';
+import { issueLine, type Path } from './input-issues.js';
 
 /** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
 export const MAX_INPUT_BYTES = 262_144;
@@ -135,7 +135,7 @@ function tooLarge(maxBytes: number): ToolError {
 }
 
 function tooDeep(path: Path): ToolError {
-  const inside = formatPath(path.slice(0, 3));
+  const inside = clip(formatPath(path.slice(0, 3)), 200);
   return new ToolError(
     'LIMIT_EXCEEDED',
     expectedGot(
@@ -159,11 +159,9 @@ function notPlain(path: Path, value: unknown): ToolError {
 
 function invalidAt(at: Path, message: string): ToolError {
   const path = [...at];
-  return new ToolError(
-    'INVALID_INPUT',
-    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
-    { details: { issues: [{ path, message }] } },
-  );
+  return new ToolError('INVALID_INPUT', issueLine({ path, message }), {
+    details: { issues: [{ path, message }] },
+  });
 }
 
 /** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */

@@ -1,6 +1,12 @@
 import type { z } from 'zod';
 import { ToolError, type Issue } from '../core/errors.js';
-import { expectationOf, expectedGot, isWordedByZod } from '../core/issues.js';
+import {
+  expectationOf,
+  expectedGot,
+  formatIssues,
+  isWordedByZod,
+  REQUIRED,
+} from '../core/issues.js';
 import { describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { clip, describeField, isSecretPath } from '../json-schema/schema-issues.js';
 import type { StandardIssue } from './tool-schema.js';
@@ -11,9 +17,13 @@ export type Path = Issue['path'];
 const MAX_ISSUES = 20;
 /** Characters of one issue: schemas hold long lists and patterns. */
 const MAX_MESSAGE = 300;
-/** Steps of a place that are shown, and characters of each. */
-const MAX_STEPS = 16;
-const MAX_STEP = 64;
+/** Characters of one line of a message: names of parameters may be as long as the input. */
+const MAX_LINE = 600;
+
+/** Returns an issue as a line of bounded length, with its place. */
+export function issueLine(issue: Issue): string {
+  return clip(formatIssues([issue]), MAX_LINE);
+}
 
 /** The error of an input that its schema refuses: one line per issue, at most 20 of them. */
 export function invalidInput(
@@ -24,9 +34,7 @@ export function invalidInput(
   const listed = issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => Object.freeze({ path, message: clip(message, MAX_MESSAGE) }));
-  const lines = listed.map(({ path, message }) =>
-    path.length === 0 ? message : `${formatPath(path)}: ${message}`,
-  );
+  const lines = listed.map(issueLine);
   if (issues.length > listed.length) lines.push(`and ${issues.length - listed.length} more`);
   const options = { details: { toolName, issues: Object.freeze(listed) } };
   return new ToolError(
@@ -34,17 +42,6 @@ export function invalidInput(
     `The input of ${toolName} is refused:\n  ${lines.join('\n  ')}`,
     cause === undefined ? options : { ...options, cause },
   );
-}
-
-/** A place as a program would write it: `list[0].name`; names that are no identifiers in brackets. */
-export function formatPath(path: Path): string {
-  const steps = path.slice(0, MAX_STEPS).map((step, index) => {
-    if (typeof step === 'number') return `[${step}]`;
-    const name = clip(step, MAX_STEP);
-    if (!/^[A-Za-z_$][\w$-]*…?$/.test(name)) return `[${JSON.stringify(name)}]`;
-    return index === 0 ? name : `.${name}`;
-  });
-  return `${steps.join('')}${path.length > MAX_STEPS ? '…' : ''}`;
 }
 
 /** The value at a place; `undefined` where there is none. */
@@ -105,11 +102,8 @@ function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
       'Leave them out.',
     );
   const got = gotAt(input, path);
-  return expectedGot(
-    expected,
-    issue.code === 'invalid_type' && got === 'nothing' ? 'nothing (it is required)' : got,
-    isWordedByZod(issue) ? undefined : sentenceOf(issue, path),
-  );
+  if (issue.code === 'invalid_type' && got === 'nothing') return expectedGot(REQUIRED, 'none');
+  return expectedGot(expected, got, isWordedByZod(issue) ? undefined : sentenceOf(issue, path));
 }
 
 function gotAt(input: Json, path: Path): string {

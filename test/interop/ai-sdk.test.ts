@@ -575,7 +575,7 @@ describe('tools in the AI SDK', () => {
     });
     await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
     expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('a: Expected number') },
+      { type: 'error-text', value: expect.stringContaining('a: Expected a number') },
       { type: 'error-text' },
       { type: 'error-text', value: expect.stringContaining("unavailable tool 'constructor'") },
     ]);

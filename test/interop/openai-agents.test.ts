@@ -126,7 +126,7 @@ describe('tools in @openai/agents', () => {
     const answers = new Map(results(model) as [string, string][]);
     expect(answers.get('1')).toBe('{"sum":3}');
     expect(answers.get('2')).toBe('no luck today');
-    expect(answers.get('3')).toContain('a: Expected number');
+    expect(answers.get('3')).toContain('a: Expected a number');
     expect(answers.get('5')).toBe('{"type":"image","image":"x"}');
     expect(model.requests[0]!.tools[0]).toMatchObject({
       type: 'function',
@@ -166,7 +166,7 @@ describe('tools in @openai/agents', () => {
       const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
       expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
       expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain(
-        'text: Expected string',
+        'text: Expected a string',
       );
     }
   });
@@ -190,7 +190,7 @@ describe('tools in @openai/agents', () => {
       'Expected an object of named parameters',
     );
     expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain(
-      'a: Expected number',
+      'a: Expected a value (it is required), got none',
     );
   });
 

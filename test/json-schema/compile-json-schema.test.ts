@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson, type Json } from '../../src/core/plain-data.js';
 import { boundInput } from '../../src/tool/bound-input.js';
 import { compileJsonSchema, foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import { formatPath } from '../../src/tool/input-issues.js';
+import { formatPath } from '../../src/core/issues.js';
 import { isToolError, issuesOf } from '../../src/core/errors.js';
 import { refusal } from '../tool/sample-tools.js';
 import { propertyRuns } from '../property-runs.js';
@@ -339,7 +339,7 @@ describe('a check', () => {
       ),
     ).toBe(true);
     expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual([
-      'children[1].children: Expected array, got 1.',
+      'children[1].children: Expected a list, got 1.',
     ]);
     expect(
       fits(
@@ -501,7 +501,7 @@ describe('a check', () => {
   it('tells only the first of very many errors', () => {
     const wrong = Object.fromEntries(times(4_000, (index) => [`k${index}`, 1]));
     const issues = told({ additionalProperties: { type: 'string' } }, wrong);
-    expect(issues[0]).toBe('k0: Expected string, got 1.');
+    expect(issues[0]).toBe('k0: Expected a string, got 1.');
     expect(issues.length).toBeGreaterThan(20);
     expect(issues.length).toBeLessThan(1_000);
     expect(
@@ -533,7 +533,7 @@ describe('a nasty name', () => {
       const ofNumber = JSON.parse(
         `{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`,
       ) as object;
-      expect(told(ofText, own)).toEqual([`${name}: Expected string, got 1.`]);
+      expect(told(ofText, own)).toEqual([`${name}: Expected a string, got 1.`]);
       expect(fits(ofText, {})).toBe(true);
       expect(fits(ofNumber, own)).toBe(true);
       expect(fits(ofNumber, { other: 1 })).toBe(false);
@@ -827,9 +827,9 @@ describe('an answer', () => {
       'path: Expected at least 3 characters, got "ab" (2 characters).',
       'limit: Expected at least 1, got 0.',
       'mode: Expected one of "read", "write", got "x".',
-      'tags[1]: Expected string, got 2.',
-      'who: Expected string, or null, got 1.',
-      'where.x: Expected number, got "y".',
+      'tags[1]: Expected a string, got 2.',
+      'who: Expected a string, or null, got 1.',
+      'where.x: Expected a number, got "y".',
       '["extra key"]: Expected only known parameters, got "extra key". Leave it out.',
     ]);
     expect(

@@ -6,7 +6,7 @@ import type { ExecutionPlan, PlannedCall } from '../../execution/plan-execution.
 import type { DryRun } from '../../execution/tool-executor.js';
 import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { formatPath } from '../../tool/input-issues.js';
+import { formatIssues } from '../../core/issues.js';
 import { isDeniedByUser } from '../terminal/exit-codes.js';
 import { amountOf, LONGEST_LINE, wrapWords } from '../terminal/table.js';
 import {
@@ -213,9 +213,7 @@ function issueLines({
   details,
 }: Extract<ToolOutcome, { status: 'error' }>): readonly string[] {
   return code === 'INVALID_RESULT' && Array.isArray(details?.['issues'])
-    ? (details['issues'] as readonly Issue[]).map(({ path, message }) =>
-        path.length === 0 ? message : `${formatPath(path)}: ${message}`,
-      )
+    ? (details['issues'] as readonly Issue[]).map((issue) => formatIssues([issue]))
     : [];
 }
 

@@ -154,14 +154,14 @@ describe('checkInput', () => {
       '  path: Expected at least 3 characters, got "x".',
       '  limit: Expected a whole number, got 1.5.',
       '  mode: Expected one of "r", "w", got "q".',
-      '  list[1].a: Expected number, got "b".',
-      '  who: Expected string, or object, got true.',
-      '  need: Expected boolean, got nothing (it is required).',
+      '  list[1].a: Expected a number, got "b".',
+      '  who: Expected a string, or an object, got true.',
+      '  need: Expected a value (it is required), got none.',
       '  Expected only known parameters, got "extra key". Leave them out.',
     ]);
     expect(issuesOf(error)[3]).toEqual({
       path: ['list', 1, 'a'],
-      message: 'Expected number, got "b".',
+      message: 'Expected a number, got "b".',
     });
     expect(error.details['toolName']).toBe('sample');
   });
@@ -244,7 +244,7 @@ describe('checkInput', () => {
     expect(
       refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] })
         .message,
-    ).toMatch(/Expected boolean, got a number\.$/);
+    ).toMatch(/Expected true or false, got a number\.$/);
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
@@ -277,7 +277,7 @@ describe('checkInput', () => {
   it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
     expect(
       refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
-    ).toMatch(/Expected number, got "x"\.$/);
+    ).toMatch(/Expected a number, got "x"\.$/);
   });
 
   it('lists at most 20 issues and counts the rest', () => {
@@ -440,7 +440,7 @@ describe('checkInput', () => {
     'finds nothing under %s where the input has none of its own',
     (name) => {
       expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(
-        `The input of sample is refused:\n  ${name}: Expected string, got nothing (it is required).`,
+        `The input of sample is refused:\n  ${name}: Expected a value (it is required), got none.`,
       );
     },
   );
