@@ -145,17 +145,37 @@ export function missingScopes({ auth }: ToolEntry, scopes: readonly string[]): r
     : [];
 }
 
+/** Facts about a tool beside its own availability check. */
+interface Circumstances {
+  /** The credentials that the tool itself requires are there. */
+  readonly hasCredentials: boolean;
+  /** One of its providers answers calls. Providers find their credentials themselves. */
+  readonly hasProvider: boolean;
+}
+
 /** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
 export function isAvailable(entry: ToolEntry): boolean {
   return unavailableReason(entry) === undefined;
 }
 
-/** Returns why a tool cannot be used now, in the words of its check where that throws a ToolError `TOOL_UNAVAILABLE`. */
-export function unavailableReason(entry: ToolEntry): string | undefined {
+/**
+ * Returns why a tool cannot be used now: in the words of its check where that throws a ToolError `TOOL_UNAVAILABLE`.
+ *
+ * A tool without its credentials is available if one of its providers is.
+ */
+export function unavailableReason(
+  { name, available }: ToolEntry,
+  { hasCredentials, hasProvider }: Circumstances = { hasCredentials: true, hasProvider: false },
+): string | undefined {
   try {
-    if (entry.available === undefined || entry.available() === true) return undefined;
+    if (available !== undefined && available() !== true)
+      return `Expected ${name} to be available, got no from its availability check. Use another tool.`;
   } catch (error) {
-    if (isToolError(error, 'TOOL_UNAVAILABLE')) return error.message;
+    return isToolError(error, 'TOOL_UNAVAILABLE')
+      ? error.message
+      : `Expected ${name} to be available, got an error from its availability check. Use another tool.`;
   }
-  return `Expected ${entry.name} to be available, got no from its availability check. Use another tool.`;
+  return hasCredentials || hasProvider
+    ? undefined
+    : `Expected the credentials of ${name}, or a provider that answers, got neither. Set its variables.`;
 }

@@ -107,11 +107,11 @@ describe('health', () => {
 });
 
 describe('an attached executor', () => {
-  const setUp = async (shareLog: boolean) => {
+  const setUp = async (shareLog: boolean, { root } = sample) => {
     const clock = new ManualClock(10_000);
     const health = new RollingHealth({ clock });
     const capabilities = await CapabilityRegistry.load({
-      root: sample.root,
+      root,
       clock,
       handlers: { plain: () => 1, search: () => 2 },
       ...(shareLog ? { health } : {}),
@@ -168,6 +168,33 @@ describe('an attached executor', () => {
       expect(capabilities.tool('search')!.health.lastInvocation?.at).toBe(10_000);
     },
   );
+
+  it('is available without its own credentials while a provider answers, and not when that one fails', async () => {
+    const { capabilities, answers, make } = await setUp(
+      false,
+      new ManifestTree({
+        'functions.json': [
+          toolEntry('search', {
+            providers: [{ name: 'Primary' }, { name: 'backup', priority: 200 }],
+            access_mode: 'readonly',
+            auth: { required: true, env: 'KEY' },
+          }),
+          toolEntry('plain'),
+        ],
+      }),
+    );
+    const executor = make();
+    capabilities.attach(executor);
+    const isAvailable = () => capabilities.tool('search')!.available;
+    expect(isAvailable()).toBe(false);
+    await executor.execute({ id: '1', name: 'search', input: {} });
+    expect(isAvailable()).toBe(true);
+    answers.Primary = answers.backup = () => {
+      throw new Error('down');
+    };
+    await executor.execute({ id: '2', name: 'search', input: {} });
+    expect(isAvailable()).toBe(false);
+  });
 
   it('shows which provider is left alone and until when, and who answered instead', async () => {
     const { clock, capabilities, answers, make } = await setUp(false);

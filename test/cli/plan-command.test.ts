@@ -52,7 +52,7 @@ describe('tooldex plan', () => {
       { name: 'read_fil' },
     ]);
     expect(code).toBe(0);
-    expect(out).toMatch(/refused .*path: Expected a string/);
+    expect(out).toMatch(/refused .*path: Expected a value/);
     expect(out).toMatch(/deny .*Did you mean read_file/);
     expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(
       /allow {4}--yes medium covers it/,

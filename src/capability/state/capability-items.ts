@@ -1,7 +1,7 @@
 import { DangerLevel } from '../../core/enums.js';
 import { compareText } from '../../core/plain-data.js';
 import type { HealthSummary, Sample } from '../../providers/rolling-health.js';
-import { isAvailable } from '../../registry/tool-filter.js';
+import { unavailableReason } from '../../registry/tool-filter.js';
 import type { SAFETY_LEVELS } from '../../tool/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { normalizeCapabilities } from '../manifest/define-entry.js';
@@ -120,7 +120,15 @@ export function createTool(
       return ledger.samples(owner, entry);
     },
     get available() {
-      return authStatusOf(entry, env).ready && isAvailable(entry);
+      const circumstances = {
+        hasCredentials: authStatusOf(entry, env).ready,
+        get hasProvider() {
+          return Object.values(ledger.tool(owner, entry).providers).some(
+            ({ lastCall, backoffUntil }) => lastCall?.success === true && backoffUntil === null,
+          );
+        },
+      };
+      return unavailableReason(entry, circumstances) === undefined;
     },
   });
 }
@@ -146,7 +154,7 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
  * Checks that the variables that a tool declares are set.
  *
  * If all are optional, any one is enough; so is any one of a tool with several providers. The router knows which of
- * them can do with it, and a tool is available if any of its providers is.
+ * them can do with it.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
