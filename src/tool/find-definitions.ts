@@ -4,7 +4,6 @@ import { instanceOf } from '../core/options.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 import {
   declarationsOf,
-  inheritance,
   invalidDecoration,
   type Constructor,
   type Declaration,
@@ -137,8 +136,8 @@ function needsInstance({ options: { declared }, static: isStatic }: Declaration)
 }
 
 function assertConstructible(constructor: AnyFunction, tools: readonly string[]): void {
-  const count = tools.length === 0 ? 0 : requiredArguments(constructor);
-  if (count === 0) return;
+  const count = constructor.length;
+  if (tools.length === 0 || count === 0) return;
   const name = constructor.name || 'the class';
   const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)). Or let your container make it: new ToolMetadataRegistry({ resolve: (Class) => container.get(Class) }).`;
   throw new ToolError(
@@ -150,27 +149,6 @@ function assertConstructible(constructor: AnyFunction, tools: readonly string[])
     ),
     { details: { className: constructor.name, requiredArguments: count, tools } },
   );
-}
-
-/**
- * A constructor that passes all its arguments on: compilers write one for classes that initialize fields and declare no
- * constructor.
- */
-const HANDS_ON = /\bsuper\(\s*\.\.\.(?:arguments|args)\s*\)/;
-
-/**
- * The number of arguments that `new` requires; those after the first one with a default value cannot be seen.
- *
- * The length of a class that extends another is 0 where it has no constructor of its own: the one it inherits counts.
- */
-function requiredArguments(constructor: AnyFunction): number {
-  const parent: unknown = Object.getPrototypeOf(constructor);
-  if (constructor.length > 0 || typeof parent !== 'function' || parent === Function.prototype)
-    return constructor.length;
-  const code = Function.prototype.toString.call(constructor);
-  return code.includes('constructor') && !HANDS_ON.test(code)
-    ? 0
-    : requiredArguments(parent as AnyFunction);
 }
 
 function fromInstance(instance: object): ToolDefinition[] {
@@ -196,7 +174,7 @@ function definitionFrom(
       workOf(constructor, method, () => constructor),
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
-  if (ofClass) assertExecutes(options, constructor, instance ?? prototype, instance !== undefined);
+  if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
   // A manual class without execute gives a definition without it, as defineTool does.
   const isAnsweredElsewhere =
     ofClass && options.declared.manual === true && !('execute' in prototype);
@@ -209,21 +187,13 @@ function definitionFrom(
 /** The names that other libraries have for `execute`. */
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
-/** Refuses a class without `execute`, unless its calls are answered elsewhere. Fields are seen in the code of a class. */
+/** Refuses a class without a method `execute`, unless its calls are answered elsewhere. The fields of an instance count. */
 function assertExecutes(
   { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
-  constructor: object,
+  constructor: AnyFunction,
   holder: object,
-  isInstance: boolean,
 ): void {
   if (manual || providers.length > 0 || handlerRef !== undefined || 'execute' in holder) return;
-  if (
-    !isInstance &&
-    [...inheritance(constructor)].some((each) =>
-      /\bexecute\b|\[native code\]/.test(Function.prototype.toString.call(each)),
-    )
-  )
-    return;
   const other = WORK_NAMES.find((each) => typeof Reflect.get(holder, each) === 'function');
   const advice =
     other === undefined
@@ -232,7 +202,7 @@ function assertExecutes(
   throw invalidDecoration(
     `Tool "${name}"`,
     'a class with a method execute',
-    `${(constructor as { readonly name?: string }).name || 'one'} without`,
+    `${constructor.name || 'one'} without`,
     advice,
   );
 }

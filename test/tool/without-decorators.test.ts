@@ -98,7 +98,7 @@ describe('a class as a tool without execute', () => {
     expect(messageOf(() => register(new target()))).toContain(help);
   });
 
-  it('is accepted where execute is a field, comes from a class that extends it, or is answered elsewhere', () => {
+  it('is accepted where execute is a field of the instance, comes from a class that extends it, or is answered elsewhere', () => {
     const Field = asTool(
       class {
         execute = () => 1;
@@ -112,8 +112,9 @@ describe('a class as a tool without execute', () => {
     }
     const Manual = tool({ ...LEAST, manual: true })(class {});
     expect(
-      [Field, new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
-    ).toEqual([1, 1, 1, 1, 1]);
+      [new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
+    ).toEqual([1, 1, 1, 1]);
+    expect(() => register(Field)).toThrow(/register an instance that has it/);
   });
 });
 
