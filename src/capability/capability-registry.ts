@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { finish, inSlices, systemClock, type Clock } from '../core/clock.js';
+import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { canonicalJson, describeValue } from '../core/plain-data.js';
@@ -261,12 +261,7 @@ export class CapabilityRegistry {
    * Shared items are always in it. `compatibility.matches_request` says for each whether the persona may use it.
    */
   summary(options: Persona = {}): CapabilitySummary {
-    return finish(summarizeCapabilities(this.#state, personaIn(options)));
-  }
-
-  /** Gives the same of now, worked out in slices of some milliseconds, so that nothing else waits for it. */
-  async summaryInSlices(options: Persona = {}): Promise<CapabilitySummary> {
-    return inSlices(summarizeCapabilities(this.#state, personaIn(options)));
+    return summarizeCapabilities(this.#state, personaIn(options));
   }
 
   /** Counts one run of a job of a persona, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record. */

@@ -1,4 +1,3 @@
-import type { Work } from '../core/clock.js';
 import type { HealthSummary, Sample } from '../providers/rolling-health.js';
 import { manifestProviderOf } from './manifest/define-entry.js';
 import {
@@ -29,15 +28,15 @@ import type {
 } from './wire-types.js';
 
 /**
- * Describes a state as others see it; it may pause before every item.
+ * Describes a state as others see it.
  *
  * For a persona: its own and the shared tools and skills, even shared ones that its own replace; the tasks it sees; the
  * jobs that it may schedule.
  */
-export function* summarizeCapabilities(
+export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
   persona: string | null,
-): Work<CapabilitySummary> {
+): CapabilitySummary {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
   // A list of tokens would not do: a persona's name may hold a comma.
   const filter =
@@ -50,20 +49,20 @@ export function* summarizeCapabilities(
   return Object.freeze({
     revision,
     persona: asked,
-    tools: yield* each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
-    skills: yield* each(skills.all.filter(mine), (skill) =>
+    tools: each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
+    skills: each(skills.all.filter(mine), (skill) =>
       Object.freeze({
         ...skillFields(skill),
         compatibility: compatibilityOf(skill.owner, undefined, asked),
       }),
     ),
-    tasks: yield* each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) =>
+    tasks: each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) =>
       Object.freeze({
         ...taskFields(task),
         compatibility: compatibilityOf(task.owner, undefined, asked),
       }),
     ),
-    jobs: yield* each(jobs.all.filter(mayBeScheduled), (job) =>
+    jobs: each(jobs.all.filter(mayBeScheduled), (job) =>
       Object.freeze({
         ...jobFields(job),
         compatibility: compatibilityOf(job.owner, job.personas, asked),
@@ -72,16 +71,8 @@ export function* summarizeCapabilities(
   });
 }
 
-function* each<Item, Wire>(
-  items: readonly Item[],
-  write: (item: Item) => Wire,
-): Work<readonly Wire[]> {
-  const written: Wire[] = [];
-  for (const item of items) {
-    yield;
-    written.push(write(item));
-  }
-  return Object.freeze(written);
+function each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire): readonly Wire[] {
+  return Object.freeze(items.map(write));
 }
 
 /** Returns whether and why an item fits a persona; `null` means none in particular. */

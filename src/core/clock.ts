@@ -46,45 +46,9 @@ export async function untilQuiet(running: () => number): Promise<void> {
   for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();
 }
 
-/** Work that may pause at every `yield`. */
-export type Work<T> = Generator<undefined, T, undefined>;
-
-/** Milliseconds of work after which everything else that waits has its turn. */
-const SLICE_MS = 10;
-
-/** The length of a slice, and the pause between two of them. */
-interface SliceOptions {
-  /** Milliseconds from any start. */
-  readonly now?: () => number;
-  readonly pause?: () => Promise<unknown>;
-}
-
-/** Does work at once. */
-export function finish<T>(work: Work<T>): T {
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return step.value;
-  }
-}
-
 /** Resolves in the next turn of the event loop, without waiting for time to pass. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) =>
     typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0),
   );
-}
-
-/** Does work in slices of 10 ms; between two of them the event loop serves others. */
-export async function inSlices<T>(
-  work: Work<T>,
-  { now = () => performance.now(), pause = nextTurn }: SliceOptions = {},
-): Promise<T> {
-  for (;;) {
-    const end = now() + SLICE_MS;
-    do {
-      const step = work.next();
-      if (step.done === true) return step.value;
-    } while (now() < end);
-    await pause();
-  }
 }

@@ -211,23 +211,4 @@ describe('findings', () => {
       );
     expect(alike).toEqual(['price@shared: for_nova', 'quote@Atlas: price', 'value@Nova: for_nova']);
   });
-
-  it('are looked for once for all who ask meanwhile, and other requests are answered before', async () => {
-    const { get, json } = await sample();
-    const order: string[] = [];
-    const told = (path: string) =>
-      get(path)
-        .then((response) => response.text())
-        .then((text) => (order.push(path), text));
-    const [first, second] = await Promise.all([
-      told('/findings'),
-      told('/findings?persona=Atlas'),
-      told('/health'),
-    ]);
-    expect(order[0]).toBe('/health');
-    expect([JSON.parse(first), JSON.parse(second)]).toMatchObject([
-      { total: (await json('/findings')).total },
-      { revision: 1 },
-    ]);
-  });
 });

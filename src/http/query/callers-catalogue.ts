@@ -6,7 +6,7 @@ import { missingScopes } from '../../registry/tool-filter.js';
 /** The part of a capability registry that answers read. */
 export type Catalogue = Pick<
   CapabilityRegistry,
-  'revision' | 'findings' | 'tools' | 'tool' | 'search' | 'skills' | 'jobs' | 'summaryInSlices'
+  'revision' | 'findings' | 'tools' | 'tool' | 'search' | 'skills' | 'jobs' | 'summary'
 >;
 
 /**
@@ -40,8 +40,8 @@ export function callersCatalogue(
     },
     skills: (query) => capabilities.skills(query),
     jobs: (query) => capabilities.jobs(query),
-    summaryInSlices: async (options) => {
-      const summary = await capabilities.summaryInSlices(options);
+    summary: (options) => {
+      const summary = capabilities.summary(options);
       const shown = new Set(capabilities.tools().filter(isShown).map(toolKey));
       return {
         ...summary,

@@ -9,7 +9,6 @@ import {
   type PersonaFilter,
 } from '../../capability/manifest/persona.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
-import { inSlices, type Work } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { lintEach, withSeverities, type LintRules } from '../../registry/lint/lint-tools.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
@@ -48,14 +47,12 @@ interface FindingsReport {
 }
 
 /**
- * The findings of a catalogue. Collecting them takes a while, so it happens once per revision, in slices between which
- * other requests are answered.
+ * The findings of a catalogue. Collecting them takes a while, so it happens once per revision.
  */
 class Findings {
   readonly #capabilities: CapabilityRegistry;
   readonly #rules: LintRules;
   #report: FindingsReport | undefined;
-  #running: Promise<FindingsReport> | undefined;
 
   constructor(capabilities: CapabilityRegistry, rules: LintRules) {
     this.#capabilities = capabilities;
@@ -63,11 +60,11 @@ class Findings {
   }
 
   /** Returns the findings for some personas about what the caller sees, in order, and their number by severity. */
-  async of(
+  of(
     wanted: PersonaFilter,
     seen: Catalogue,
-  ): Promise<FindingsReport & { readonly severities: Readonly<Record<string, number>> }> {
-    const { revision, found } = await this.#present();
+  ): FindingsReport & { readonly severities: Readonly<Record<string, number>> } {
+    const { revision, found } = this.#present();
     const hiddenKeys = new Set(this.#capabilities.tools().map(toolKey));
     for (const tool of seen.tools()) hiddenKeys.delete(toolKey(tool));
     const isHidden = ({ persona: owner, name }: FindingWire) =>
@@ -84,13 +81,10 @@ class Findings {
     };
   }
 
-  /** Returns the report of the present revision, which all requests during its collection share. */
-  async #present(): Promise<FindingsReport> {
-    while (this.#report?.revision !== this.#capabilities.revision) {
-      await (this.#running ??= inSlices(reportOf(this.#capabilities, this.#rules)).finally(
-        () => (this.#running = undefined),
-      )).then((report) => (this.#report = report));
-    }
+  /** Returns the report of the present revision, made once. */
+  #present(): FindingsReport {
+    if (this.#report?.revision !== this.#capabilities.revision)
+      this.#report = reportOf(this.#capabilities, this.#rules);
     return this.#report;
   }
 }
@@ -100,7 +94,7 @@ const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'
 /** Characters of a name that places tell apart: the name of an entry that was left out may be of any length. */
 const LONGEST_NAME = 128;
 
-function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<FindingsReport> {
+function reportOf(capabilities: CapabilityRegistry, rules: LintRules): FindingsReport {
   const { revision, findings: ofManifests } = capabilities;
   const tools = capabilities
     .tools()
@@ -128,7 +122,6 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
     entryName,
     message,
   } of ofManifests) {
-    yield;
     add({
       severity,
       kind,
@@ -142,7 +135,7 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
       message: shownMessage(message, path),
     });
   }
-  const names = yield* namesOf(tools);
+  const names = namesOf(tools);
   const linted = lintEach(tools, {
     knows: (name, { owner }) =>
       ['', owner].some(
@@ -152,7 +145,6 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
     meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
   });
   for (const [index, { tool }] of tools.entries()) {
-    yield;
     for (const { rule, severity, message } of withSeverities(linted[index]!, rules)) {
       add(
         {
@@ -176,7 +168,6 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
     // Findings of lint come in order; files have at most 1,000 entries each, in any order.
     sameRank.sort(comparePlaces);
     for (const placed of sameRank) {
-      yield;
       const before = found.at(-1);
       found.push(
         before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0
@@ -189,12 +180,11 @@ function* reportOf(capabilities: CapabilityRegistry, rules: LintRules): Work<Fin
 }
 
 /** The names, aliases and categories of each owner's tools. */
-function* namesOf(
+function namesOf(
   tools: readonly { readonly entry: CapabilityTool['entry']; readonly owner: string }[],
-): Work<ReadonlySet<string>> {
+): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { entry, owner } of tools) {
-    yield;
     for (const name of [entry.name, ...entry.aliases]) names.add(`${owner}/${name}`);
     if (entry.category !== undefined)
       names.add(`${owner}/category ${normalizeLabel(entry.category)}`);
@@ -248,8 +238,8 @@ export function findingsRoute(capabilities: CapabilityRegistry, rules: LintRules
         additionalProperties: { type: 'integer', minimum: 0 },
       },
     }),
-    answer: async ({ capabilities, asked, query, path, conditions }) => {
-      const { revision, found, severities } = await findings.of(
+    answer: ({ capabilities, asked, query, path, conditions }) => {
+      const { revision, found, severities } = findings.of(
         parsePersonas(asked.all<string>('persona')),
         capabilities,
       );

@@ -6,7 +6,6 @@ import type {
   CapabilityTool,
 } from '../../capability/state/capability-items.js';
 import type { CapabilitySummary } from '../../capability/wire-types.js';
-import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer, LIST_END, listStart, type Answer } from '../answers/answer.js';
 import { picked } from '../answers/tool-json.js';
 import type { ListedJob, ListedSkill } from '../answers/wire.js';
@@ -144,25 +143,23 @@ export const summaryRoute: Route = {
     'Everything a persona, or everyone, can do: tools, skills, tasks and jobs with their health.',
   parameters: new Map([['persona', ONE_PERSONA]]),
   content: openObject(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
-  answer: async ({ capabilities, asked, conditions }) => {
+  answer: ({ capabilities, asked, conditions }) => {
     const persona = asked.one<string>('persona');
-    const summary = await capabilities.summaryInSlices(persona === undefined ? {} : { persona });
-    return contentAnswer(await inSlices(written(summary)), conditions);
+    const summary = capabilities.summary(persona === undefined ? {} : { persona });
+    return contentAnswer(written(summary), conditions);
   },
 };
 
-function* written({ revision, persona, tools, ...work }: CapabilitySummary): Work<string> {
-  const items: string[] = [];
-  for (const tool of tools) {
-    yield;
+function written({ revision, persona, tools, ...work }: CapabilitySummary): string {
+  const items = tools.map((tool) => {
     // Configurations of providers may hold credentials.
     const providers = tool.providers.map(({ name, priority, health_check_interval }) => ({
       name,
       priority,
       health_check_interval,
     }));
-    items.push(JSON.stringify({ ...tool, providers }));
-  }
+    return JSON.stringify({ ...tool, providers });
+  });
   return `${JSON.stringify({ revision, persona }).slice(0, -1)},"tools":[${items.join(',')}],${JSON.stringify(work).slice(1)}`;
 }
 
@@ -172,7 +169,7 @@ export const healthRoute: Route = {
     'Whether the catalogue answers, how much is in it, how many problems its files and sources have (/findings lists them, beside those of lint), and which of its tools went on working after their calls were answered, the worst first.',
   parameters: NO_PARAMETERS,
   content: openObject(['status', 'revision', 'tools', 'skills', 'jobs', 'problems', 'abandoned']),
-  answer: async ({ capabilities, conditions }) => {
+  answer: ({ capabilities, conditions }) => {
     const { revision, findings } = capabilities;
     const tools = capabilities.tools();
     // Files and sources that cannot be read are served as last read.
@@ -192,7 +189,7 @@ export const healthRoute: Route = {
         status,
         revision,
         ...counts,
-        abandoned: await inSlices(abandonedBy(tools)),
+        abandoned: abandonedBy(tools),
       }),
       conditions,
     );
@@ -202,16 +199,16 @@ export const healthRoute: Route = {
 /** The largest number of tools named in the health of the catalogue. */
 const MOST_NAMED = 20;
 
-function* abandonedBy(
-  tools: readonly CapabilityTool[],
-): Work<{ readonly calls: number; readonly tools: readonly object[] }> {
+function abandonedBy(tools: readonly CapabilityTool[]): {
+  readonly calls: number;
+  readonly tools: readonly object[];
+} {
   const counted: {
     readonly name: string;
     readonly persona: string | null;
     readonly calls: number;
   }[] = [];
   for (const { name, owner: persona, health } of tools) {
-    yield;
     const calls = health.tool.abandoned ?? 0;
     if (calls > 0) counted.push({ name, persona, calls });
   }

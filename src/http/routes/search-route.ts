@@ -1,7 +1,6 @@
 import { toolHealthWire } from '../../capability/capability-summary.js';
 import type { CapabilityHits } from '../../capability/catalogue-search.js';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
-import { inSlices, type Work } from '../../core/clock.js';
 import { contentAnswer } from '../answers/answer.js';
 import { valueOf } from '../answers/tool-json.js';
 import type { FacetsWire, HitWire } from '../answers/wire.js';
@@ -52,22 +51,15 @@ export const searchRoute: Route = {
     ...TOOL_FILTER_PARAMETERS,
   ]),
   content: openObject(['query', 'persona', 'count', 'total', 'searched', 'revision', 'results']),
-  answer: async ({ capabilities, asked, conditions }) => {
+  answer: ({ capabilities, asked, conditions }) => {
     const request = asked.one<string>('q');
     if (request === undefined) throw wrongParameter('q', 'a text to search for', undefined);
-    for (;;) {
-      const { revision } = capabilities;
-      const wanted = keysFor(capabilities, asked);
-      const options = {
-        limit: asked.one<number>('limit') ?? USUAL_RESULTS,
-        accepts: (tool: CapabilityTool) => wanted.has(toolKey(tool)),
-      };
-      const body = await inSlices(
-        writing(capabilities, asked, request, wanted, capabilities.search(request, options)),
-      );
-      // An answer from a catalogue that changed between two slices is discarded.
-      if (capabilities.revision === revision) return contentAnswer(body, conditions);
-    }
+    const wanted = keysFor(capabilities, asked);
+    const found = capabilities.search(request, {
+      limit: asked.one<number>('limit') ?? USUAL_RESULTS,
+      accepts: (tool: CapabilityTool) => wanted.has(toolKey(tool)),
+    });
+    return contentAnswer(written(capabilities, asked, request, wanted, found), conditions);
   },
 };
 
@@ -76,18 +68,17 @@ function personaOf(asked: Asked): string | null {
   return personasAsked(asked).length === 1 ? asked.one<string>('persona')! : null;
 }
 
-/** The answer as JSON, written with pauses. */
-function* writing(
+/** Returns the answer as JSON. */
+function written(
   capabilities: Catalogue,
   asked: Asked,
   query: string,
   wanted: ReadonlySet<string>,
   { hits, having }: CapabilityHits,
-): Work<string> {
+): string {
   const personas = personasAsked(asked);
   const results: HitWire[] = [];
   for (const { tool, toolName, score, matches, corrections, explanation } of hits) {
-    yield;
     results.push({
       name: toolName,
       persona: tool.owner,
@@ -99,9 +90,7 @@ function* writing(
       explanation,
     });
   }
-  yield;
   const searched = keysFor(capabilities, asked.only(['persona'])).size;
-  yield;
   const total = having.filter((tool) => wanted.has(toolKey(tool))).length;
   const answer = {
     query,
@@ -114,9 +103,7 @@ function* writing(
     results,
   };
   const facets =
-    asked.one<boolean>('facets') === true
-      ? { facets: yield* facetsOf(capabilities, asked, having) }
-      : {};
+    asked.one<boolean>('facets') === true ? { facets: facetsOf(capabilities, asked, having) } : {};
   return JSON.stringify({ ...answer, ...facets });
 }
 
@@ -130,17 +117,15 @@ function keysFor(capabilities: Catalogue, asked: Asked): ReadonlySet<string> {
 }
 
 /** Returns `{<parameter>: {<value>: <count>}}` over the tools that have a word of the request. */
-function* facetsOf(
+function facetsOf(
   capabilities: Catalogue,
   asked: Asked,
   having: readonly CapabilityTool[],
-): Work<FacetsWire> {
+): FacetsWire {
   const axes = new Set(FACET_AXES.map(({ key }) => key));
-  yield;
   const inScope = keysFor(capabilities, asked.only(asked.names.filter((name) => !axes.has(name))));
   const chosen: { readonly axis: FacetAxis; readonly passing: ReadonlySet<string> }[] = [];
   for (const axis of FACET_AXES) {
-    yield;
     if (asked.all(axis.key) !== undefined)
       chosen.push({
         axis,
@@ -149,7 +134,6 @@ function* facetsOf(
   }
   const counter = new FacetCounter(FACET_AXES);
   for (const tool of having) {
-    yield;
     const key = toolKey(tool);
     if (inScope.has(key))
       counter.add(
