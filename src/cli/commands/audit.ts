@@ -407,17 +407,7 @@ function printRuns(
       `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were recorded and not started`,
     ),
   );
-  for (const {
-    name,
-    status,
-    message,
-    ms,
-    files,
-    programs,
-    hosts,
-    env,
-    secondChanged,
-  } of tools) {
+  for (const { name, status, message, ms, files, programs, hosts, env, secondChanged } of tools) {
     const seen = [
       ...files.map(
         ({ path, change, where }) => `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
