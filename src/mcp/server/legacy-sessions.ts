@@ -70,7 +70,10 @@ export class LegacySessions {
     session.usedAt = this.#options.clock.elapsed();
     return this.#counted(
       session,
-      await session.transport.handleRequest(request, optionsOf(sender)),
+      await session.transport.handleRequest(
+        this.#asNegotiated(session, request),
+        optionsOf(sender),
+      ),
     );
   }
 
@@ -126,6 +129,23 @@ export class LegacySessions {
       this.#sessions.delete(sessionId);
     };
     return this.#counted(session, response);
+  }
+
+  /** Returns a request with the version that its session has agreed on: clients that repeat an older one get streams that they can resume, too. */
+  #asNegotiated({ server }: Session, request: Request): Request {
+    const negotiated = server.getNegotiatedProtocolVersion();
+    const said = request.headers.get('mcp-protocol-version');
+    if (
+      negotiated === undefined ||
+      said === null ||
+      said === negotiated ||
+      !this.#options.sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(said)
+    )
+      return request;
+    const headers = new Headers(request.headers);
+    headers.set('mcp-protocol-version', negotiated);
+    const { url, method, body } = request;
+    return new Request(url, { method, headers, ...(body !== null && { body, duplex: 'half' }) });
   }
 
   async #forgetUnused(): Promise<void> {
