@@ -1,6 +1,5 @@
 import { ToolError } from '../core/errors.js';
 import { canonicalJson, describeValue, type Json } from '../core/plain-data.js';
-import type { Resource } from './schema-document.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
 
 /**
@@ -28,8 +27,6 @@ export interface SchemaNode {
   readonly late: Check[];
   /** The schemas that look at the same value. */
   readonly inPlace: SchemaNode[];
-  /** The resource, in documents with dynamic references, whose meaning depends on the way to them. */
-  resource: Resource | undefined;
   /** The schema `false`: nothing fits. */
   readonly isFalse: boolean;
 }
@@ -58,7 +55,6 @@ export class CheckRun {
   /** Says that the texts being checked are names of members. */
   isName = false;
   readonly path: (string | number)[] = [];
-  readonly scope: Resource[] = [];
   #issues: SchemaIssue[] | undefined;
   readonly #maxSteps: number;
   #steps = 0;
@@ -100,8 +96,6 @@ export class CheckRun {
         `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`,
         { details: { maxDepth: MAX_DEPTH } },
       );
-    const isEntered = node.resource !== undefined && node.resource !== this.scope.at(-1);
-    if (isEntered) this.scope.push(node.resource!);
     const own = node.late.length > 0 ? new Evaluated() : seen;
     let fits = true;
     for (const check of node.checks) {
@@ -112,7 +106,6 @@ export class CheckRun {
     // Members that are left over from a value that does not fit are not worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
-    if (isEntered) this.scope.pop();
     this.#depth--;
     return fits;
   }

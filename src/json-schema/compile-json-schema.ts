@@ -14,7 +14,6 @@ import {
   conditional,
   contains,
   counts,
-  dynamicReferences,
   fitsNot,
   fitsOne,
   hasType,
@@ -260,27 +259,13 @@ interface Normalized {
   readonly names: Readonly<Record<string, string>>;
 }
 
-/** The schemas behind one dynamic anchor, and a node without checks that stands for all of them where circles are looked for. */
-interface DynamicTargets {
-  readonly others: ReadonlyMap<Resource, SchemaNode>;
-  readonly hub: SchemaNode | undefined;
-}
-
-const NO_TARGETS: DynamicTargets = Object.freeze({
-  others: new Map<Resource, SchemaNode>(),
-  hub: undefined,
-});
-
 class Builder {
   readonly #document: SchemaDocument;
   readonly #matcherOf: (pattern: string) => Matcher;
-  readonly #isDynamic: boolean;
   readonly #source: Json;
   readonly #refused: Issue[] = [];
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
-  readonly #dynamic = new Map<string, DynamicTargets>();
-  readonly #hubs: SchemaNode[] = [];
   /** Schemas that are still to be built: chains of references may be longer than recursion is deep. */
   readonly #waiting: (() => void)[] = [];
 
@@ -288,9 +273,6 @@ class Builder {
     this.#source = source;
     this.#matcherOf = matcherOf;
     this.#document = new SchemaDocument(source);
-    this.#isDynamic = [...this.#document.resources].some(
-      ({ dynamicAnchors }) => dynamicAnchors.size > 0,
-    );
     for (const { path, uri } of this.#document.unknownDialects)
       this.#refuse(path, 'a known draft (4, 6, 7, 2019-09 or 2020-12)', uri, 'Leave $schema out');
   }
@@ -303,7 +285,7 @@ class Builder {
     const root = this.#node(this.#source, [], this.#document.root);
     // More are appended on the way.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
-    if (this.#refused.length === 0 && hasCircle([...this.#nodes.values(), ...this.#hubs]))
+    if (this.#refused.length === 0 && hasCircle(this.#nodes.values()))
       this.#refused.push({
         path: [],
         message:
@@ -327,7 +309,6 @@ class Builder {
         checks: source ? [] : [(value, run) => run.fail('no value', value)],
         late: [],
         inPlace: [],
-        resource: undefined,
         isFalse: !source,
       };
     if (!isPlainObject(source)) {
@@ -341,7 +322,6 @@ class Builder {
       checks: [],
       late: [],
       inPlace: [],
-      resource: this.#isDynamic ? resource : undefined,
       isFalse: false,
     };
     this.#nodes.set(source, node);
@@ -373,25 +353,10 @@ class Builder {
     const add = (check: Check | undefined) => check !== undefined && node.checks.push(check);
     const number = (keyword: string) => keywords[keyword] as number | undefined;
 
-    const {
-      type,
-      enum: values,
-      required,
-      dependentRequired,
-      $ref,
-      $dynamicRef,
-      $recursiveRef,
-      pattern,
-    } = keywords;
-    if ($recursiveRef !== undefined)
-      this.#refuse(at('$recursiveRef'), 'a $ref or $dynamicRef', $recursiveRef);
-    if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home)?.node)));
-    if ($dynamicRef !== undefined) {
-      const target = this.#reference($dynamicRef, at('$dynamicRef'), home);
-      const { others, hub } = this.#dynamicTargets(target?.anchor, target?.resource);
-      here(hub);
-      add(target && dynamicReferences(here(target.node), others));
-    }
+    const { type, enum: values, required, dependentRequired, $ref, pattern } = keywords;
+    for (const keyword of ['$dynamicRef', '$recursiveRef'])
+      if (keywords[keyword] !== undefined) this.#refuse(at(keyword), 'a $ref', keywords[keyword]);
+    if ($ref !== undefined) add(references(here(this.#reference($ref, at('$ref'), home))));
     if (type !== undefined)
       add(hasType((Array.isArray(type) ? type : [type]) as readonly string[]));
     if (values !== undefined) add(isOneOf(values as readonly Json[]));
@@ -516,49 +481,17 @@ class Builder {
     return { keywords, names };
   }
 
-  #reference(
-    reference: Json,
-    path: Path,
-    home: Resource,
-  ):
-    | {
-        readonly node: SchemaNode;
-        readonly anchor: string | undefined;
-        readonly resource: Resource;
-      }
-    | undefined {
+  #reference(reference: Json, path: Path, home: Resource): SchemaNode | undefined {
     const target =
       typeof reference === 'string' ? this.#document.resolve(reference, home) : undefined;
-    if (target === undefined)
-      return this.#refuse(
-        path,
-        `a reference to a schema in the same document ('#/$defs/…')`,
-        reference,
-        'Schemas of other documents are not loaded: copy what is needed into $defs',
-      );
-    return { ...target, node: this.#node(target.source, target.path, target.resource) };
-  }
-
-  /**
-   * The schemas that a dynamic reference leads to, by the resource it may be reached from; empty for an ordinary reference.
-   *
-   * One table and one hub serve all references to an anchor: thousands of references times thousands of resources would
-   * otherwise take seconds and a gigabyte to write down.
-   */
-  #dynamicTargets(anchor: string | undefined, resource: Resource | undefined): DynamicTargets {
-    if (anchor === undefined || resource?.dynamicAnchors.has(anchor) !== true) return NO_TARGETS;
-    const known = this.#dynamic.get(anchor);
-    if (known !== undefined) return known;
-    const others = new Map<Resource, SchemaNode>();
-    for (const each of this.#document.resources) {
-      const source = each.dynamicAnchors.get(anchor);
-      if (source !== undefined) others.set(each, this.#node(source, ['#', anchor], each));
-    }
-    const hub: SchemaNode = { ...EMPTY, inPlace: [...others.values()] };
-    this.#hubs.push(hub);
-    const targets = { others, hub };
-    this.#dynamic.set(anchor, targets);
-    return targets;
+    return target === undefined
+      ? this.#refuse(
+          path,
+          `a reference to a schema in the same document ('#/$defs/…')`,
+          reference,
+          'Schemas of other documents are not loaded: copy what is needed into $defs',
+        )
+      : this.#node(target.source, target.path, target.resource);
   }
 
   #matcher(pattern: string, path: Path): Matcher {
@@ -576,7 +509,6 @@ const EMPTY: SchemaNode = {
   checks: [],
   late: [],
   inPlace: [],
-  resource: undefined,
   isFalse: false,
 };
 

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json } from '../core/plain-data.js';
 import { typeWords } from '../core/issues.js';
 import type { Check, CheckRun, SchemaNode } from './check-run.js';
-import type { Plain, Resource } from './schema-document.js';
+import type { Plain } from './schema-document.js';
 import {
   choiceIssues,
   clip,
@@ -30,17 +30,6 @@ function typeOf(value: Json): string {
 
 export function references(node: SchemaNode | undefined): Check | undefined {
   return node && ((value, run, seen) => run.visit(node, value, seen));
-}
-
-/** A dynamic reference leads to the first schema with the anchor's name on the way from the outside in. */
-export function dynamicReferences(
-  first: SchemaNode,
-  others: ReadonlyMap<Resource, SchemaNode>,
-): Check {
-  return (value, run, seen) => {
-    const outermost = others.size === 0 ? undefined : run.scope.find((each) => others.has(each));
-    return run.visit(outermost === undefined ? first : others.get(outermost)!, value, seen);
-  };
 }
 
 export function hasType(types: readonly string[]): Check {

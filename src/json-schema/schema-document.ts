@@ -9,8 +9,6 @@ export interface Resource {
   readonly root: Json;
   readonly dialect: Dialect;
   readonly anchors: Map<string, Plain>;
-  /** The anchors that a `$dynamicRef` may reach from outside. */
-  readonly dynamicAnchors: Map<string, Plain>;
 }
 
 /**
@@ -24,8 +22,6 @@ interface ReferenceTarget {
   readonly source: Json;
   readonly path: Path;
   readonly resource: Resource;
-  /** The name of the anchor that led to it, if one did. */
-  readonly anchor: string | undefined;
 }
 
 /** Keywords that hold further schemas; the value of `items` and those of `dependencies` may be lists as well. */
@@ -79,10 +75,6 @@ export class SchemaDocument {
     this.root = this.#collect(source, undefined, []);
   }
 
-  get resources(): Iterable<Resource> {
-    return this.#resources.values();
-  }
-
   /** Returns the resource that a schema belongs to. */
   resourceOf(source: Json, otherwise: Resource): Resource {
     return (
@@ -105,9 +97,7 @@ export class SchemaDocument {
     if (resource === undefined || fragment === undefined) return undefined;
     if (fragment === '' || fragment.startsWith('/')) return this.#follow(fragment, resource);
     const source = resource.anchors.get(fragment);
-    return source === undefined
-      ? undefined
-      : { source, path: ['#', fragment], resource, anchor: fragment };
+    return source === undefined ? undefined : { source, path: ['#', fragment], resource };
   }
 
   #follow(pointer: string, resource: Resource): ReferenceTarget | undefined {
@@ -122,7 +112,7 @@ export class SchemaDocument {
     }
     // An unknown keyword may hold schemas too, if a reference leads to them.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
-    return { source, path, resource: this.resourceOf(source, resource), anchor: undefined };
+    return { source, path, resource: this.resourceOf(source, resource) };
   }
 
   /** Notes the addresses and anchors of a schema and of all schemas inside it. */
@@ -150,9 +140,6 @@ export class SchemaDocument {
     ];
     for (const name of names)
       if (typeof name === 'string' && !home.anchors.has(name)) home.anchors.set(name, source);
-    const dynamic = source['$dynamicAnchor'];
-    if (typeof dynamic === 'string' && !home.dynamicAnchors.has(dynamic))
-      home.dynamicAnchors.set(dynamic, source);
     for (const keyword of Object.keys(source)) {
       const kind = SUBSCHEMAS.get(keyword);
       if (kind === undefined) continue;
@@ -169,13 +156,7 @@ export class SchemaDocument {
   #resource(uri: string, root: Json, dialect: Dialect): Resource {
     const known = this.#resources.get(uri);
     if (known !== undefined) return known;
-    const resource: Resource = {
-      uri,
-      root,
-      dialect,
-      anchors: new Map(),
-      dynamicAnchors: new Map(),
-    };
+    const resource: Resource = { uri, root, dialect, anchors: new Map() };
     this.#resources.set(uri, resource);
     return resource;
   }

@@ -95,35 +95,15 @@ export function choiceIssues(
 
 /** The beginning of a value's JSON, with at least as many characters as are shown. */
 export function shortJson(value: unknown): string {
-  return clip(writeShort(value), MAX_LISTED);
+  return clip(JSON.stringify(value), MAX_LISTED);
 }
 
 export function listValues(values: readonly unknown[]): string {
-  return clip(writeList(values, ', ', writeShort), MAX_LISTED);
+  return clip(values.map((value) => JSON.stringify(value)).join(', '), MAX_LISTED);
 }
 
 export function clip(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
-}
-
-function writeShort(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(clip(value, MAX_LISTED));
-  if (Array.isArray(value)) return `[${writeList(value, ',', writeShort)}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${writeList(Object.entries(value).slice(0, MAX_LISTED), ',', ([name, each]) => `${writeShort(name)}:${writeShort(each)}`)}}`;
-}
-
-function writeList<T>(
-  values: readonly T[],
-  separator: string,
-  write: (value: T) => string,
-): string {
-  let text = '';
-  for (const [index, value] of values.entries()) {
-    if (text.length > MAX_LISTED) break;
-    text += `${index === 0 ? '' : separator}${write(value)}`;
-  }
-  return text;
 }
 
 /**

@@ -200,7 +200,7 @@ function referencesIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
     typeof item !== 'string'
       ? referencesIn(item)
-      : key === '$ref' || key === '$dynamicRef'
+      : key === '$ref'
         ? [item]
         : [],
   );

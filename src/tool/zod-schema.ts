@@ -1,39 +1,37 @@
-import { toJSONSchema } from 'zod';
+import { globalRegistry, toJSONSchema } from 'zod';
 import type { $ZodType } from 'zod/v4/core';
 import { ToolError, type Issue } from '../core/errors.js';
 import { expectedGot, formatIssues } from '../core/issues.js';
-import { isPlainObject, mapValues } from '../core/plain-data.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the JSON Schema of a zod schema.
  *
- * As input it describes what JSON can carry, where a model would misread zod's own: `z.coerce.date()` and
- * `z.coerce.bigint()` are the texts that they read, branches of a union that no JSON meets are left out, and nothing is
- * demanded of what a `z.preprocess` makes itself.
+ * An input schema describes what JSON can carry, where a model would misread zod's own conversion: `z.coerce.date()` and
+ * `z.coerce.bigint()` become the texts they read, and branches of a union that no JSON value meets are left out.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out; TypeError
- * for two schemas with one id.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out;
+ * TypeError for two schemas with one id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
-  const json = converted(() =>
+  const options = { target, io: side, unrepresentable: 'any' } as const;
+  if (side === 'output') return converted(() => toJSONSchema(schema, options));
+  const known = new Map<$ZodType, readonly Issue[]>();
+  const issues = unmetIn(schema, known);
+  if (issues.length > 0)
+    throw new ToolError(
+      'INVALID_INPUT_SCHEMA',
+      `The schema is refused:\n  ${formatIssues(issues)}`,
+      { details: { issues } },
+    );
+  return converted(() =>
     toJSONSchema(schema, {
-      target,
-      io: side,
-      unrepresentable: 'any',
-      ...(side === 'input' && {
-        override: (at: { readonly zodSchema: $ZodType; readonly jsonSchema: object }) =>
-          mark(at.zodSchema._zod.def, at.jsonSchema as Record<string, unknown>),
-      }),
+      ...options,
+      override: ({ zodSchema, jsonSchema }) =>
+        adapt(zodSchema._zod.def, jsonSchema as Record<string, unknown>, known),
     }),
   );
-  if (side === 'output') return json;
-  const { json: met, issues } = new Marks(json).read(json);
-  if (issues.length === 0) return met;
-  throw new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${formatIssues(issues)}`, {
-    details: { issues: issues.slice(0, MOST_ISSUES) },
-  });
 }
 
 function converted(convert: () => Json): Json {
@@ -48,20 +46,6 @@ function converted(convert: () => Json): Json {
       : new TypeError(`one schema with the id ${id}, got two. Give one of them another id`);
   }
 }
-
-/** The parts of a zod schema's definition that say how it treats JSON. */
-interface Definition {
-  readonly type: string;
-  readonly coerce?: boolean;
-  readonly values?: readonly unknown[];
-  readonly in?: $ZodType;
-  readonly defaultValue?: unknown;
-}
-
-/** The keyword that marks, while a schema is converted, what no JSON meets: the type that came. */
-const UNMET = '~tooldex/unmet';
-/** The keyword that marks the result of a transform: the author's function makes it of any JSON. */
-const MADE = '~tooldex/made';
 
 /** The types whose values JSON cannot carry, and what to declare instead. */
 const WAY_OUT: Readonly<Record<string, string>> = {
@@ -85,7 +69,7 @@ const COERCED: Readonly<Record<string, Json>> = {
   bigint: { type: 'string', pattern: '^-?[0-9]+$' },
 };
 
-/** The keywords that say nothing of which values are meant. */
+/** The keywords that say nothing about which values are meant. */
 const REMARKS: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -96,120 +80,119 @@ const REMARKS: ReadonlySet<string> = new Set([
   'writeOnly',
   'id',
   '$comment',
-  UNMET,
 ]);
 
-function isDescribed(json: Json): boolean {
+function isDescribed(json: object): boolean {
   return Object.keys(json).some((keyword) => !REMARKS.has(keyword));
 }
 
-function mark(
-  { type, coerce, values = [], in: from, defaultValue }: Definition,
+/** The parts of a zod schema's definition that say how it treats JSON. */
+interface Definition {
+  readonly type: string;
+  readonly coerce?: boolean;
+  readonly values?: readonly unknown[];
+  readonly options?: readonly $ZodType[];
+  readonly defaultValue?: unknown;
+}
+
+/** Changes zod's JSON Schema where a model would misread it. */
+function adapt(
+  { type, coerce, values = [], options = [], defaultValue }: Definition,
   json: Record<string, unknown>,
+  known: Map<$ZodType, readonly Issue[]>,
 ): void {
-  if (type === 'pipe' && from?._zod.def.type === 'transform') json[MADE] = true;
-  else if (type === 'literal') markLiteral(values, json);
-  else if (coerce === true && type in COERCED)
-    Object.assign(json, isDescribed(json) ? {} : COERCED[type]);
-  else if (type in WAY_OUT) json[UNMET] = type;
-  else if (defaultValue instanceof Date) delete json['default']; // Mostly the time of the definition, which no two processes share.
+  if (type === 'literal') {
+    // zod would show a bigint as a number, which it refuses.
+    const carried = values.filter(isCarried);
+    if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
+  } else if (coerce === true && type in COERCED) {
+    if (!isDescribed(json)) Object.assign(json, COERCED[type]);
+  } else if (type === 'union') {
+    const keyword = 'oneOf' in json ? 'oneOf' : 'anyOf';
+    const branches = json[keyword];
+    if (!Array.isArray(branches)) return;
+    const met = branches.filter(
+      (_branch, index) => unmetIn(options[index]!, known).length === 0,
+    ) as readonly object[];
+    if (met.length === branches.length || met.length === 0) return;
+    json[keyword] = met.length === 1 ? undefined : met;
+    if (met.length === 1) Object.assign(json, { ...met[0], ...json });
+  }
+  // Mostly the time of the definition, which no two processes share.
+  else if (defaultValue instanceof Date) delete json['default'];
 }
 
-/** Leaves out the values of a literal that JSON cannot carry: zod would show a bigint as a number, which it refuses. */
-function markLiteral(values: readonly unknown[], json: Record<string, unknown>): void {
-  const carried = values.filter((value) => typeof value !== 'bigint' && value !== undefined);
-  if (carried.length === 0) json[UNMET] = 'literal';
-  else if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
+function isCarried(value: unknown): boolean {
+  return typeof value !== 'bigint' && value !== undefined;
 }
 
-/** The keywords of definitions. */
-const DEFINITIONS = ['$defs', 'definitions'];
-/** The places that are named at most: parts with an id may be used many times. */
+/** The places that are named at most: a part may be used many times. */
 const MOST_ISSUES = 100;
-/** The keywords that hold no schemas. */
-const DATA: ReadonlySet<string> = new Set(['default', 'examples', 'enum', 'const', 'required']);
-/** The keywords that hold schemas by name. */
-const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', ...DEFINITIONS]);
 
-/** A schema without its marks, and an issue for each place that no JSON meets. */
-interface Read {
-  readonly json: Json;
-  readonly issues: readonly Issue[];
+/** Returns an issue for each place of a schema that no JSON value meets. A schema that holds itself is met if the rest is. */
+function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
+  const done = known.get(schema);
+  if (done !== undefined) return done;
+  known.set(schema, []);
+  const issues = findUnmet(schema, known).slice(0, MOST_ISSUES);
+  known.set(schema, issues);
+  return issues;
 }
 
-class Marks {
-  readonly #root: Json;
-  readonly #known = new Map<string, readonly Issue[]>();
-
-  constructor(root: Json) {
-    this.#root = root;
+function findUnmet(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
+  const def = schema._zod.def as Definition & Parts;
+  if (schema._zod.toJSONSchema !== undefined || isDescribed(globalRegistry.get(schema) ?? {}))
+    return [];
+  const isUnmet =
+    def.type === 'literal'
+      ? !(def.values ?? []).some(isCarried)
+      : def.type in WAY_OUT && def.coerce !== true;
+  if (isUnmet) return [issueOf(def.type)];
+  if (def.options !== undefined) {
+    const branches = def.options.map((each) => unmetIn(each, known));
+    return def.options.some(
+      (each, index) => branches[index]!.length === 0 && each._zod.def.type !== 'null',
+    )
+      ? []
+      : branches.flat();
   }
-
-  read({ [UNMET]: unmet, [MADE]: isMade, ...schema }: Json): Read {
-    const issues: Issue[] = [];
-    if (typeof unmet === 'string' && !(unmet === 'custom' && isDescribed(schema)))
-      issues.push(issueOf(unmet));
-    if (typeof schema['$ref'] === 'string') issues.push(...this.#definition(schema['$ref']));
-    let only: Json = {};
-    const kept: Record<string, unknown> = {};
-    for (const [keyword, value] of Object.entries(schema)) {
-      const take = (path: Issue['path'], part: unknown): unknown => {
-        if (!isPlainObject(part)) return part;
-        const read = this.read(part);
-        issues.push(...read.issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] })));
-        return read.json;
-      };
-      if (DATA.has(keyword)) kept[keyword] = value;
-      else if (keyword === 'anyOf' || keyword === 'oneOf') {
-        const branches = this.#branches(value as readonly Json[]);
-        issues.push(...branches.flatMap((branch) => branch.issues));
-        if (branches.length === 1) only = branches[0]!.json;
-        else kept[keyword] = branches.map(({ json }) => json);
-      } else if (DEFINITIONS.includes(keyword))
-        // Their issues count where they are used.
-        kept[keyword] = mapValues(value as Json, ([, part]) => this.read(part as Json).json);
-      else if (MAPS.has(keyword))
-        kept[keyword] = mapValues(value as Json, ([name, part]) =>
-          take(keyword === 'properties' ? [name] : [keyword, name], part),
-        );
-      else if (Array.isArray(value))
-        kept[keyword] = value.map((part: unknown, index) =>
-          take(keyword === 'allOf' ? [] : [keyword, index], part),
-        );
-      else kept[keyword] = take([keyword], value);
-    }
-    return {
-      json: { ...only, ...kept },
-      issues: isMade === true ? [] : issues.slice(0, MOST_ISSUES),
-    };
-  }
-
-  /** Leaves out the branches of a union that no JSON meets, unless only null is left. */
-  #branches(given: readonly Json[]): readonly Read[] {
-    const all = given.flatMap(flat).map((branch) => this.read(branch));
-    const met = all.filter(({ issues }) => issues.length === 0);
-    if (met.length === all.length) return given.map((branch) => this.read(branch));
-    return met.some(({ json }) => json['type'] !== 'null') ? met : all;
-  }
-
-  /** The issues of a definition. One that holds itself is met if the rest of it is. */
-  #definition(reference: string): readonly Issue[] {
-    let issues = this.#known.get(reference);
-    if (issues !== undefined) return issues;
-    this.#known.set(reference, []);
-    const [, keyword = '', name = ''] = /^#\/([^/]+)\/(.+)$/.exec(reference) ?? [];
-    const definition = (this.#root[keyword] as Json | undefined)?.[name];
-    issues = isPlainObject(definition) ? this.read(definition).issues : [];
-    this.#known.set(reference, issues);
-    return issues;
-  }
+  return partsOf(schema, def).flatMap(([path, part]) =>
+    unmetIn(part, known).map((issue) => ({ ...issue, path: [...path, ...issue.path] })),
+  );
 }
 
-/** Returns the branches of a branch that is a union itself and nothing else. */
-function flat(branch: Json): readonly Json[] {
-  return Object.keys(branch).length === 1 && Array.isArray(branch['anyOf'])
-    ? (branch['anyOf'] as Json[]).flatMap(flat)
-    : [branch];
+/** The schemas within a zod schema, by the names zod gives them. */
+interface Parts {
+  readonly shape?: Readonly<Record<string, $ZodType>>;
+  readonly catchall?: $ZodType;
+  readonly element?: $ZodType;
+  readonly items?: readonly $ZodType[];
+  readonly rest?: $ZodType | null;
+  readonly keyType?: $ZodType;
+  readonly valueType?: $ZodType;
+  readonly left?: $ZodType;
+  readonly right?: $ZodType;
+  readonly in?: $ZodType;
+  readonly innerType?: $ZodType;
+}
+
+type Part = readonly [path: Issue['path'], part: $ZodType];
+
+/** The schemas that a value must meet within a schema, with their place. What a `z.preprocess` makes itself is no part. */
+function partsOf(schema: $ZodType, def: Parts): readonly Part[] {
+  const inner =
+    def.innerType ?? (schema._zod as { readonly innerType?: $ZodType }).innerType ?? def.in;
+  const parts: readonly (readonly [Issue['path'], $ZodType | null | undefined])[] = [
+    ...Object.entries(def.shape ?? {}).map(([name, part]) => [[name], part] as const),
+    ...(def.items ?? []).map((part, index) => [['prefixItems', index], part] as const),
+    [['items'], def.element ?? def.rest],
+    [['propertyNames'], def.keyType],
+    [['additionalProperties'], def.valueType ?? def.catchall],
+    [[], def.left],
+    [[], def.right],
+    [[], inner],
+  ];
+  return parts.filter((part): part is Part => part[1] !== null && part[1] !== undefined);
 }
 
 function issueOf(type: string): Issue {

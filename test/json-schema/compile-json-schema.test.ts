@@ -56,11 +56,7 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
     },
     /leads back to itself/,
   ],
-  [
-    'a dynamic reference to itself',
-    { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } },
-    /leads back to itself/,
-  ],
+  ['a dynamic reference', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /a \$ref, got/],
   ['100,000 levels', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
   ['a circle', circle, /at most 64 levels deep/],
   ['270 KiB', { description: 'x'.repeat(270_000) }, /at most 262144 characters/],
@@ -80,8 +76,7 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
   ],
   ['a reference with a broken escape', { $ref: '#/%zz' }, /same document/],
   ['a reference that is no text', { $ref: 1 }, /same document/],
-  ['a dynamic reference that leads nowhere', { $dynamicRef: '#node' }, /same document/],
-  ['a recursive reference', { $recursiveRef: '#' }, /a \$ref or \$dynamicRef/],
+  ['a recursive reference', { $recursiveRef: '#' }, /a \$ref, got/],
   ['a vocabulary of its own', { $schema: 'https://example.com/schema' }, /a known draft/],
   ['draft 3', { $schema: 'http://json-schema.org/draft-03/schema#' }, /a known draft/],
   [
@@ -278,20 +273,6 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
   ],
   ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
   ['20,000 schemas', { allOf: times(20_000, () => ({})) }, 'x', true],
-  [
-    '2,000 dynamic references to an anchor of 2,000 resources',
-    {
-      allOf: [{ $ref: 'r0' }, ...times(2_000, () => ({ $dynamicRef: 'r0#a' }))],
-      $defs: Object.fromEntries(
-        times(2_000, (index) => [
-          `d${index}`,
-          { $id: `r${index}`, $dynamicAnchor: 'a', type: 'integer' },
-        ]),
-      ),
-    },
-    1,
-    true,
-  ],
   [
     '1,000 properties',
     {

@@ -229,7 +229,6 @@ const OPEN: readonly string[] = [
   'prefixItems',
   'allOf',
   'definitions',
-  '$dynamicRef',
   '$anchor',
   '$id',
 ];
