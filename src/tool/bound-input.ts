@@ -100,27 +100,10 @@ function addMember(target: Record<string, unknown>, key: string, value: unknown)
   else target[key] = value;
 }
 
-/** Counts the bytes of a text in JSON, quotes included; stops above `most`. */
+/** Counts the bytes of a text in JSON, quotes included. A text that is too long anyway isn't written first. */
 function jsonBytesOf(text: string, most: number): number {
-  if (text.length + 2 > most) return text.length + 2;
-  let bytes = 2;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code < 0x80)
-      bytes +=
-        code >= 0x20 ? (code === 0x22 || code === 0x5c ? 2 : 1) : SHORT_ESCAPES.has(code) ? 2 : 6;
-    else if (code < 0x800) bytes += 2;
-    else if (code < 0xd800 || code > 0xdfff) bytes += 3;
-    else if (code < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00) {
-      bytes += 4;
-      index++;
-    } else bytes += 6; // A lone surrogate is written as \udxxx.
-  }
-  return bytes;
+  return text.length + 2 > most ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
 }
-
-/** The characters with escapes of two characters: backspace, tab, line feed, form feed and carriage return. */
-const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 function tooLarge(maxBytes: number): ToolError {
   return new ToolError(

@@ -198,11 +198,7 @@ function withoutUnused(schema: JsonSchema): JsonSchema {
 function referencesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) =>
-    typeof item !== 'string'
-      ? referencesIn(item)
-      : key === '$ref'
-        ? [item]
-        : [],
+    typeof item !== 'string' ? referencesIn(item) : key === '$ref' ? [item] : [],
   );
 }
 
