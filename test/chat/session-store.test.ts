@@ -18,7 +18,7 @@ function spied(
   };
 }
 
-/** A log that is no longer used is gone after a minute, so that who reads it can read on. */
+/** Parts that no head names any more are gone after a minute, so that a process reading them can read on. */
 const GONE_MS = 60_000;
 const namesIn = async (store: StateStore): Promise<readonly string[]> =>
   (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
@@ -40,7 +40,7 @@ describe('a session in a store', () => {
     expect(opened.toJSON()).toEqual(session.toJSON());
     const { session: last } = await opened.submitToolResult('m', 1).session.continue(engine);
     expect((await new SessionStore({ store }).open('s'))!.toJSON()).toEqual(last.toJSON());
-    expect(await namesIn(store)).toEqual(['session-log/s', 'session/s']);
+    expect(await namesIn(store)).toEqual(['session/s']);
   });
 
   it('keeps what was said and decided before the model is asked', async () => {
@@ -68,8 +68,8 @@ describe('a session in a store', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('of any length is kept whole, and leaves nothing behind when it is deleted', async () => {
-    for (const length of [200_000, 300_000, 300_001, 900_000, 2_000_000]) {
+  it('with long messages is kept whole, and leaves nothing behind when it is deleted', async () => {
+    for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
         const store = new MemoryStateStore({ clock });
@@ -83,7 +83,7 @@ describe('a session in a store', () => {
           await (await sessions.open('s'))!.reply(engine, text);
         expect((await sessions.open('s'))!.messages).toHaveLength(6);
         clock.advance(GONE_MS);
-        expect(await namesIn(store)).toEqual(['session-log/s', 'session/s']);
+        expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
         await sessions.delete('s');
         expect(await sessions.open('s')).toBeUndefined();
         clock.advance(GONE_MS);
@@ -96,19 +96,21 @@ describe('a session in a store', () => {
     const shared = new MemoryStateStore();
     const { engine } = newCase(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
     const writer = new SessionStore({ store: shared });
-    let { session } = await writer.create({ id: 's', context: long(700_000) }).start(engine, 'Go');
+    let { session } = await writer.create({ id: 's', context: long(300_000) }).start(engine, 'Go');
     for (const [at, text] of [1, 2, 3].flatMap((each): [number, string][] => [
       [each, 'More'],
       [each, long(400_000)],
     ])) {
+      const before = session;
       let operations = 0;
-      // Between the reading of the session's key and of its log, another process changes it; a long text makes it write a new log.
+      // Between the reading of the head and of its parts, another process changes it.
       const { store } = spied(async () => {
         operations += 1;
         if (operations === at) ({ session } = await session.reply(engine, text));
       }, shared);
       const opened = (await new SessionStore({ store }).open('s'))!;
-      expect([at, opened.toJSON()]).toEqual([at, session.toJSON()]);
+      expect([before.toJSON(), session.toJSON()]).toContainEqual(opened.toJSON());
+      expect(opened.rev).toBe(at === 1 || at === 2 ? session.rev : before.rev);
     }
   });
 
@@ -119,24 +121,24 @@ describe('a session in a store', () => {
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     await sessions.create({ id: 's' }).start(engine, 'Go');
     const [one, other] = [(await sessions.open('s'))!, (await sessions.open('s'))!];
-    // Even if both decide the same, and write so much that each begins a new log.
+    // Even if both decide the same, and write parts.
     const codes = await Promise.all(
-      [one, other].map((each) => codeOf(each.submitToolResult('m', long(700_000)).session.save())),
+      [one, other].map((each) => codeOf(each.submitToolResult('m', long(300_000)).session.save())),
     );
     expect(codes.sort()).toEqual(['STALE_SESSION', 'fine']);
     expect((await sessions.open('s'))!.messages).toHaveLength(3);
     expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Go'))).toBe('STALE_SESSION');
     clock.advance(GONE_MS);
-    expect(await namesIn(store)).toEqual(['session-log/s', 'session/s']);
+    expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
   });
 
-  it('lives as long as it was told to, its log with it', async () => {
+  it('lives as long as it was told to, its parts with it', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store, ttlMs: 1000 });
     const { engine } = newCase(['hello', 'again']);
     const { session } = await sessions
-      .create({ id: 's', context: long(700_000) })
+      .create({ id: 's', context: long(300_000) })
       .start(engine, 'Go');
     clock.advance(900);
     await session.reply(engine, 'More');
@@ -148,6 +150,47 @@ describe('a session in a store', () => {
     expect(await codeOf(opened.reply(engine, 'Too late'))).toBe('STALE_SESSION');
     clock.advance(GONE_MS);
     expect(await store.list('s')).toEqual([]);
+  });
+
+  it('keeps parts alive for as long as a head names them', async () => {
+    const clock = new ManualClock(1_000_000);
+    const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
+    const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
+    let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
+    for (let turn = 0; turn < 7; turn += 1) {
+      clock.advance(999);
+      ({ session } = await session.reply(engine, long(1000)));
+    }
+    clock.advance(999);
+    expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
+  });
+
+  it('writes each message once, however long the conversation becomes', async () => {
+    const written: string[] = [];
+    const store = watched(new MemoryStateStore(), (operation, given, go) => {
+      if (operation === 'compareAndSet' && String(given[0]).startsWith('session-part/'))
+        written.push(String(given[2]));
+      return go();
+    });
+    const said = 'x'.repeat(5_000);
+    let session = new SessionStore({ store }).create({ id: 's' });
+    const { engine } = newCase(Array.from({ length: 20 }, (_, turn) => `${said}${turn}`));
+    for (let turn = 0; turn < 20; turn += 1)
+      ({ session } = await session.reply(engine, `${turn}${said}`));
+    expect(session.messages).toHaveLength(40);
+    expect(written.length).toBe(40);
+    expect(new Set(written).size).toBe(40);
+  });
+
+  it('with a message of more than 1 MiB is refused with advice', async () => {
+    const sessions = new SessionStore({ store: new MemoryStateStore() });
+    const { engine } = newCase(['hello']);
+    await expect(
+      sessions.create({ id: 's' }).start(engine, 'x'.repeat(1_100_000)),
+    ).rejects.toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message: expect.stringContaining('give the engine a BlobStore') as string,
+    });
   });
 
   it('that is deleted ends for processes that still have it', async () => {
@@ -199,7 +242,7 @@ describe('a session in a store', () => {
       { store, ttlMs: '1' },
       { store, key: new Uint8Array(31) },
       { store, key: 'x'.repeat(32) },
-      { store, migrations: { 0: 1 } },
+      { store, migrations: {} },
       { store, prefix: 'x' },
     ];
     expect(wrong.map((options) => codeOfThrown(() => new SessionStore(options as never)))).toEqual(
@@ -209,6 +252,73 @@ describe('a session in a store', () => {
     for (const id of ['', 'a/b', 'a'.repeat(129), 7, undefined, null]) {
       expect(await codeOf(sessions.open(id as never))).toBe('INVALID_ARGUMENT');
       expect(await codeOf(sessions.delete(id as never))).toBe('INVALID_ARGUMENT');
+    }
+  });
+});
+
+describe('a session in a store, signed with a key', () => {
+  const KEY = new Uint8Array(32).fill(7);
+  /** What a store holds of a session with long and short parts. */
+  async function written(key?: Uint8Array) {
+    const store = new MemoryStateStore();
+    const { engine } = newCase([
+      { calls: [call('a', 'auto'), call('p', 'pay'), call('m', 'manual')] },
+      'done',
+    ]);
+    const { session } = await new SessionStore({ store, ...(key && { key }) })
+      .create({ id: 's' })
+      .start(engine, long(1000));
+    const saved = await session.approve('p').session.save();
+    const head = (await store.get('session/s'))!;
+    // Parts that no head names any more are still there for a minute.
+    const keys = (await store.list('session')).filter(
+      (each) => each === 'session/s' || head.includes(each.slice('session-part/s/'.length)),
+    );
+    const held = await Promise.all(
+      keys.map(async (each) => [each, (await store.get(each))!] as const),
+    );
+    return { store, session: saved, held };
+  }
+
+  it('opens with this key only, which the store of sessions has copied', async () => {
+    const { store, session } = await written(KEY);
+    const key = Uint8Array.from(KEY);
+    const sessions = new SessionStore({ store, key });
+    key.fill(0);
+    expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
+    expect(await codeOf(new SessionStore({ store, key: new Uint8Array(32) }).open('s'))).toBe(
+      'INVALID_SNAPSHOT',
+    );
+    const unsigned = await written();
+    expect(await codeOf(new SessionStore({ store: unsigned.store, key: KEY }).open('s'))).toBe(
+      'INVALID_SNAPSHOT',
+    );
+  });
+
+  it('is refused when its head or any part is changed, gone, or another', async () => {
+    const { held } = await written(KEY);
+    const other = await written(KEY);
+    expect(held.length).toBeGreaterThan(2);
+    for (const [at, [key, text]] of held.entries()) {
+      const others = [
+        undefined,
+        text.slice(0, -1),
+        text.replace(/[a-z]/, 'é'),
+        text.replace(/\d/, '7'),
+        other.held[at]![1],
+      ];
+      for (const changed of others.filter((each) => each !== text)) {
+        const store = new MemoryStateStore();
+        for (const [each, value] of held)
+          await store.compareAndSet(each, undefined, each === key ? changed : value);
+        const opened = await codeOf(new SessionStore({ store, key: KEY }).open('s'));
+        // The whole head of another session of this id is as genuine; its parts are not here.
+        expect([key, changed?.slice(0, 40), opened]).toEqual([
+          key,
+          changed?.slice(0, 40),
+          key === 'session/s' && changed === undefined ? 'fine' : 'INVALID_SNAPSHOT',
+        ]);
+      }
     }
   });
 });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { randomUUID } from '../../core/crypto.js';
-import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { isToolError } from '../../core/errors.js';
+import { invalidArgument } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
-import { digestOf, type Json } from '../../core/plain-data.js';
+import type { Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import { NO_CHAT, pendingOf, type CallRecord, type ChatState } from '../chat-state.js';
 import { cloneMessage, closedMessages, type ChatMessage } from '../thread.js';
@@ -147,124 +146,36 @@ export function withDecisionsAskedAgain(data: SessionData, now: number): Session
   });
 }
 
-/** The signed snapshot that a session comes from: it is continued once among those who share the executor's store. */
-export interface Generation {
-  readonly rev: number;
-  /** Random; tells this reading of the snapshot from others. */
-  readonly mark: string;
-}
-
-/** The shape of what a store remembers of a session: the newest of its signed snapshots that was continued, and by whom. */
-const recordSchema = z.union([z.tuple([z.int().min(-1)]), z.tuple([z.int().min(-1), z.string()])]);
-/** A store that restarts, or is written by others, this often in the time of one read and write is in no state to be used. */
-const MOST_ATTEMPTS = 8;
-
 /**
- * Enters a run in the store that the executor shares with others.
+ * Binds a run to the store that the executor shares with others.
  *
- * A session that was run there before has a record in it. Where the record is gone, or the store is another one, nobody knows which
- * calls were run since the decisions about them, and they are asked again.
+ * After a restart of the store, and in another one, nobody knows which calls were run since the decisions about them, and
+ * they are asked again.
  *
- * @returns the data with which the run goes on.
- * @throws ToolError `STALE_SESSION` for a signed snapshot that was continued before, or one of before it; `STATE_UNAVAILABLE` when that, or
- * decisions, depend on the store; `INVALID_SNAPSHOT` when the record was changed by something else.
+ * @throws ToolError `STATE_UNAVAILABLE` when decisions depend on a store that does not answer.
  */
 export async function enterRun(
   store: StateStore | undefined,
   data: SessionData,
-  generation: Generation | undefined,
   now: number,
 ): Promise<SessionData> {
   if (store === undefined) return data;
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-    try {
-      const entered = await tryToEnter(store, data, generation, now);
-      if (entered !== undefined) return entered;
-    } catch (error) {
-      if (isRestarted(error)) continue;
-      // Nothing was decided or begun that the store would have to know of.
-      if (
-        isToolError(error, 'STATE_UNAVAILABLE') &&
-        generation === undefined &&
-        data.chat.openTurn === undefined
-      )
-        return data;
-      throw error;
-    }
-  }
-  throw new ToolError(
-    'STATE_UNAVAILABLE',
-    expectedGot(
-      'a state store that stays the same for one read and write',
-      `another state in each of ${MOST_ATTEMPTS} attempts`,
-      'Nothing was run. Look after the store, and continue again.',
-    ),
-    { details: { id: data.id } },
-  );
-}
-
-/** Enters a run in one attempt. @returns `undefined` when another process wrote the record in between. */
-async function tryToEnter(
-  store: StateStore,
-  data: SessionData,
-  generation: Generation | undefined,
-  now: number,
-): Promise<SessionData | undefined> {
-  const {
-    id,
-    origin,
-    chat: { openTurn },
-    storeIdentity: before,
-  } = data;
-  const key = `session-runs:${digestOf(origin)}`;
-  const { identity } = await store.now();
-  const record = await store.get(key);
-  const [continued, mark] = record === undefined ? [-1] : readRecord(record, id, key);
-  if (
-    generation !== undefined &&
-    (continued > generation.rev || (continued === generation.rev && mark !== generation.mark))
-  ) {
-    throw new ToolError(
-      'STALE_SESSION',
-      expectedGot(
-        `a snapshot of the session ${id} that was not continued before`,
-        'one that was',
-        'Continue the newest snapshot; one that is read without the key is not refused.',
-      ),
-      { details: { id, rev: generation.rev } },
-    );
-  }
-  const next =
-    generation === undefined
-      ? (record ?? '[-1]')
-      : JSON.stringify([generation.rev, generation.mark]);
-  if (next !== record && !(await store.compareAndSet(key, record, next, { identity })))
-    return undefined;
+  const { openTurn } = data.chat;
   const approvedIn = openTurn?.calls.flatMap(({ progress }) =>
     progress.state === 'approved' ? [progress.pending.storeIdentity] : [],
   )[0];
-  const known = before ?? approvedIn;
-  const isKnown =
-    known === undefined || (known === identity && (before === undefined || record !== undefined));
-  return Object.freeze({
-    ...(isKnown ? data : withDecisionsAskedAgain(data, now)),
-    storeIdentity: identity,
-  });
-}
-
-function readRecord(record: string, id: string, key: string): z.output<typeof recordSchema> {
+  const known = data.storeIdentity ?? approvedIn;
   try {
-    return recordSchema.parse(JSON.parse(record));
-  } catch {
-    throw new ToolError(
-      'INVALID_SNAPSHOT',
-      expectedGot(
-        `the record of runs of the session ${id} as [revision, mark]`,
-        'other data, written by something else',
-        'Remove its key from the store: decisions that depend on it are asked again.',
-      ),
-      { details: { id, key } },
-    );
+    const { identity: storeIdentity } = await store.now();
+    const isKnown = known === undefined || known === storeIdentity;
+    return Object.freeze({
+      ...(isKnown ? data : withDecisionsAskedAgain(data, now)),
+      storeIdentity,
+    });
+  } catch (error) {
+    // Nothing was decided or begun that the store would have to know of.
+    if (isToolError(error, 'STATE_UNAVAILABLE') && openTurn === undefined) return data;
+    throw error;
   }
 }
 

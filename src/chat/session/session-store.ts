@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { checkOptions, withMethods } from '../../core/options.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import {
@@ -11,54 +13,53 @@ import {
   type NewSession,
   type SessionData,
 } from './session-data.js';
-import { deltaOf, ITEM_LENGTH, SessionLogs, type LogEnd } from './session-log.js';
 import { keptSession, type Keep, type Session } from './session.js';
-import {
-  readingFields,
-  readSnapshot,
-  writeSnapshot,
-  type ReadSnapshotOptions,
-} from './snapshot.js';
+import { assertSigned, key, readSnapshot, signed, writeSnapshot } from './snapshot.js';
 
-type SessionStoreOptions = ReadSnapshotOptions & {
+type SessionStoreOptions = {
   /** The store that keeps the sessions, the same for all processes that run them. */
   readonly store: StateStore;
   /** The lifetime of a session after its last change, in milliseconds. @default for good */
   readonly ttlMs?: number;
+  /** A key of at least 32 bytes: a session that was changed in the store by anything else is refused. @default sessions are not signed */
+  readonly key?: Uint8Array;
 };
 
 const sessionStoreOptions = z.strictObject({
-  ...readingFields,
-  store: withMethods<StateStore>(
-    'a StateStore',
-    'get',
-    'compareAndSet',
-    'expire',
-    'now',
-    'append',
-    'read',
-  ),
+  key,
+  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'expire', 'now'),
   ttlMs: z.number().int().min(1).optional(),
 });
-const LOG_ID = /^[0-9a-f-]{36}$/;
 
-/** A session as it was kept or read last, and its place in the store. */
+/** Characters of a message or call that its head holds itself; longer ones have a key of their own. */
+const INLINE = 400;
+/** The milliseconds that a part can still be read after the last head that names it. */
+const LEAD_MS = 60_000;
+
+/** Messages, calls and lists of tools: frozen, so that the same object is the same data, and is written once. */
+type Part = object;
+/** The name of a part in the store: 64 random bits, and the first 128 bits of the SHA-256 of its text, as hexadecimal digits. */
+type Reference = string;
+
+/** A session as it was kept or read last. */
 interface Kept {
-  readonly data: SessionData;
+  /** The text under the session's key: what is kept next replaces exactly this. */
+  readonly head: string;
   /** The store's identity when the session was read: what is written now is bound to it. */
   readonly identity: string;
-  readonly end: LogEnd;
-  /** The logs from the one that the session's key names to the one that holds the session: more than one where a process ended in between. */
-  readonly trail: readonly string[];
+  readonly parts: ReadonlyMap<Part, Reference>;
+  /** The time by the store's clock when the lifetimes of all parts began. */
+  readonly renewedAt: number;
 }
 
 /**
  * A store of sessions that processes share: each change is kept before the next begins, and of two processes that go on with the same
  * session one wins.
  *
- * Decisions about a session are kept when it goes on, or by `save`. A session that was running when its process ended
- * opens as it was kept last: calls that had begun are uncertain. After a restart of the store, which may have brought
- * back an older state, calls that were approved or not begun need a decision again.
+ * A session is a small head, replaced by compare-and-set, and parts that are written once: its messages and calls. No part may
+ * be larger than 1 MiB. Decisions about a session are kept when it goes on, or by `save`. A session that was running when its
+ * process ended opens as it was kept last: calls that had begun are uncertain. After a restart of the store, which may have
+ * brought back an older state, calls that were approved or not begun need a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -72,22 +73,20 @@ interface Kept {
  */
 export class SessionStore {
   readonly #store: StateStore;
-  readonly #lifetime: { readonly ttlMs?: number };
-  readonly #reading: ReadSnapshotOptions;
-  readonly #logs: SessionLogs;
+  readonly #ttlMs: number | undefined;
+  readonly #key: Uint8Array | undefined;
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: SessionStoreOptions) {
-    const { store, ttlMs, key, migrations } = checkOptions(
+    const { store, ttlMs, key } = checkOptions(
       sessionStoreOptions,
       options,
       'options of a store of sessions',
     );
     this.#store = store;
-    this.#lifetime = ttlMs === undefined ? {} : { ttlMs };
-    this.#reading = migrations === undefined ? {} : { migrations };
+    this.#ttlMs = ttlMs;
     // A copy of the key: the caller may wipe or reuse its own.
-    this.#logs = new SessionLogs({ store, ttlMs, key: key && Uint8Array.from(key) });
+    this.#key = key && Uint8Array.from(key);
   }
 
   /** Returns a new session that is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
@@ -101,12 +100,18 @@ export class SessionStore {
     for (let before: string | undefined; ;) {
       // Before anything is read: what is written later is refused if the store restarts in between.
       const { identity, time } = await this.#store.now();
-      const head = await this.#store.get(headOf(id));
+      const head = await this.#store.get(headKey(id));
       if (head === undefined) return undefined;
-      const kept = await this.#read(id, head, identity);
-      if (kept !== undefined) return keptSession(dataOf(kept, time), this.#keepAfter(kept));
-      // A log goes when the session is written afresh: then there is another one. One that goes without that is lost.
-      if (head === before) throw refused('the log of the session', 'none, or a part of it');
+      const read = await this.#read(id, head);
+      if (read !== undefined) {
+        const { data, parts, identity: kept } = read;
+        return keptSession(
+          kept === identity ? data : asDecidedElsewhere(data, kept, identity, time),
+          this.#keepAfter({ head, identity, parts, renewedAt: -Infinity }),
+        );
+      }
+      // A part goes when another process has kept the session since: then the head is another one, too.
+      if (head === before) throw refused('all parts of the session', 'a head that names others');
       before = head;
     }
   }
@@ -115,10 +120,13 @@ export class SessionStore {
   async delete(id: string): Promise<void> {
     assertId(id);
     for (;;) {
-      const head = await this.#store.get(headOf(id));
+      const head = await this.#store.get(headKey(id));
       if (head === undefined) return;
-      if (await this.#store.compareAndSet(headOf(id), head, undefined))
-        return LOG_ID.test(head) ? this.#logs.end(id, head) : undefined;
+      if (!(await this.#store.compareAndSet(headKey(id), head, undefined))) continue;
+      return this.#drop(
+        id,
+        partsIn(parsed(head)).filter((part) => typeof part === 'string'),
+      );
     }
   }
 
@@ -126,7 +134,7 @@ export class SessionStore {
   #keepAfter(before: Kept | undefined): Keep {
     return async (data) => {
       try {
-        const kept = await (before === undefined ? this.#begin(data) : this.#append(data, before));
+        const kept = await this.#keep(data, before);
         if (kept !== undefined) return this.#keepAfter(kept);
       } catch (error) {
         if (!isRestarted(error)) throw error;
@@ -149,112 +157,159 @@ export class SessionStore {
     };
   }
 
-  /** @returns `undefined` when a log on the way is gone. */
-  async #read(id: string, head: string, identity: string): Promise<Kept | undefined> {
-    const trail: string[] = [];
-    for (let logId = head; ;) {
-      if (!LOG_ID.test(logId) || trail.includes(logId))
-        throw refused('the id of a log under the key of the session', 'something else');
-      trail.push(logId);
-      const log = await this.#logs.read(id, logId);
-      if (log === undefined) return undefined;
-      if ('snapshot' in log) {
-        const data = readSnapshot(log.snapshot, this.#reading);
-        if (data.id !== id) throw refused(`the session ${id}`, 'another under its key');
-        return Object.freeze({ data, identity, end: log.end, trail: Object.freeze(trail) });
-      }
-      logId = log.movedTo;
-    }
-  }
-
-  async #begin(data: SessionData): Promise<Kept | undefined> {
-    const { identity } = await this.#store.now();
-    const end = await this.#logs.begin(data.id, snapshotOf(data), identity);
-    if (
-      await this.#store.compareAndSet(headOf(data.id), undefined, end.logId, {
-        ...this.#lifetime,
-        identity,
-      })
-    )
-      return Object.freeze({ data, identity, end, trail: Object.freeze([end.logId]) });
-    await this.#logs.drop(data.id, [end.logId]);
-    return undefined;
-  }
-
-  async #append(data: SessionData, before: Kept): Promise<Kept | undefined> {
-    const { end, identity } = before;
-    const { ttlMs } = this.#lifetime;
-    if (ttlMs !== undefined && !(await this.#store.expire(headOf(data.id), ttlMs)))
-      return undefined;
-    if (identity !== end.identity || this.#logs.isLong(end)) return this.#rewrite(data, before);
-    const changes = JSON.stringify(deltaOf(before.data, data));
-    if (changes.length > ITEM_LENGTH) return this.#rewrite(data, before);
-    const next = await this.#logs.append(data.id, end, changes, identity);
-    return next && Object.freeze({ ...before, data, end: next });
-  }
-
-  /** Writes a new log, and moves the old one to it in one step: every reader sees all of the session, before and after. */
-  async #rewrite(data: SessionData, { identity, end, trail }: Kept): Promise<Kept | undefined> {
+  /** Writes the parts that are new, and then the head. @returns `undefined` when the head is another one by now. */
+  async #keep(data: SessionData, before: Kept | undefined): Promise<Kept | undefined> {
     const { id } = data;
-    const next = await this.#logs.begin(id, snapshotOf(data), identity);
-    if (!(await this.#logs.move(id, end, next))) {
-      await this.#logs.drop(id, [next.logId]);
-      return undefined;
-    }
-    const isNamed = await this.#name(id, trail, next.logId, identity);
-    if (isNamed === false) return undefined;
-    if (isNamed) await this.#logs.drop(id, trail);
-    return Object.freeze({
-      data,
-      identity,
-      end: next,
-      trail: Object.freeze(isNamed ? [next.logId] : [...trail, next.logId]),
+    const ttlMs = this.#ttlMs;
+    const now = before === undefined || ttlMs !== undefined ? await this.#store.now() : undefined;
+    const identity = before?.identity ?? now!.identity;
+    const parts = new Map<Part, Reference>();
+    const written: Reference[] = [];
+    const write = async (key: string, from: string | undefined, text: string, lives: number) =>
+      this.#store
+        .compareAndSet(key, from, text, { identity, ...(ttlMs && { ttlMs: lives * ttlMs }) })
+        .catch(explained);
+    const packed = await mapParts(writeSnapshot(data), async (part) => {
+      const known = before?.parts.get(part as Part);
+      const text = known === undefined ? JSON.stringify(part) : '';
+      if (known === undefined && text.length <= INLINE) return part;
+      const reference = known ?? `${randomUUID().replaceAll('-', '').slice(16)}${digestIn(text)}`;
+      parts.set(part as Part, reference);
+      if (known !== undefined) return known;
+      written.push(reference);
+      await write(partKey(id, reference), undefined, text, 2);
+      return reference;
     });
-  }
-
-  /**
-   * Lets the session's key name a new log instead of one of the trail.
-   *
-   * @returns `false` when it names none of them: the session was deleted, or another process has gone on with it; `undefined`
-   * when the store does not answer, and readers find the new log by the trail.
-   */
-  async #name(
-    id: string,
-    trail: readonly string[],
-    logId: string,
-    identity: string,
-  ): Promise<boolean | undefined> {
-    try {
-      for (;;) {
-        const head = await this.#store.get(headOf(id));
-        if (head === undefined || !trail.includes(head)) return false;
-        if (
-          await this.#store.compareAndSet(headOf(id), head, logId, { ...this.#lifetime, identity })
-        )
-          return true;
-      }
-    } catch (error) {
-      if (isRestarted(error) || !isToolError(error, 'STATE_UNAVAILABLE')) throw error;
+    // Parts live twice as long as a head, and begin again after one life: so they outlive every head that names them.
+    const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
+    if (isOld)
+      await Promise.all(
+        [...parts.values()].map((each) => this.#store.expire(partKey(id, each), 2 * ttlMs)),
+      );
+    const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
+    if (!(await write(headKey(id), before?.head, head, 1))) {
+      await this.#drop(id, written);
       return undefined;
     }
+    const named = new Set(parts.values());
+    await this.#drop(
+      id,
+      [...(before?.parts.values() ?? [])].filter((each) => !named.has(each)),
+    );
+    const renewedAt = before === undefined || isOld ? (now?.time ?? 0) : before.renewedAt;
+    return Object.freeze({ head, identity, parts, renewedAt });
+  }
+
+  /** Lets parts go that no head names any more; a process that reads them at the moment can read on. Nothing depends on it. */
+  async #drop(id: string, references: readonly Reference[]): Promise<void> {
+    await Promise.all(
+      references.map((each) => this.#store.expire(partKey(id, each), LEAD_MS)),
+    ).catch(() => undefined);
+  }
+
+  /** @returns `undefined` when a part is gone. @throws ToolError `INVALID_SNAPSHOT` for a head or part that was changed. */
+  async #read(
+    id: string,
+    head: string,
+  ): Promise<(Pick<Kept, 'identity' | 'parts'> & { readonly data: SessionData }) | undefined> {
+    const { identity, ...packed } = assertSigned(parsed(head), this.#key);
+    let isWhole = true;
+    const snapshot = await mapParts(packed, async (part) => {
+      if (typeof part !== 'string') return part;
+      const text = await this.#store.get(partKey(id, part));
+      if (text === undefined) isWhole = false;
+      else if (digestIn(text) !== part.slice(16))
+        throw refused('the parts that the head names', 'others');
+      return parsed(text ?? '');
+    });
+    if (!isWhole) return undefined;
+    const data = readSnapshot(snapshot);
+    if (data.id !== id || typeof identity !== 'string')
+      throw refused(`the session ${id}`, 'another under its key');
+    const references = partsIn(packed);
+    const parts = partsIn({ ...data.chat }).flatMap((part, at): [Part, Reference][] =>
+      typeof references[at] === 'string' ? [[part as Part, references[at]]] : [],
+    );
+    return { data, identity, parts: new Map(parts) };
   }
 }
 
-/** Returns the data as they were kept, or, after a restart, with decisions asked again: what is decided then counts in the store that is there now. */
-function dataOf({ data, identity, end }: Kept, now: number): SessionData {
-  if (identity === end.identity) return data;
-  const asked = withDecisionsAskedAgain(data, now);
-  return data.storeIdentity === end.identity
-    ? Object.freeze({ ...asked, storeIdentity: identity })
-    : asked;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns a snapshot, or the head of one, with other values for its parts. */
+async function mapParts(
+  fields: Fields,
+  change: (part: unknown) => Promise<unknown>,
+): Promise<Fields> {
+  const each = (list: unknown) => (Array.isArray(list) ? Promise.all(list.map(change)) : list);
+  const { messages, offered, openTurn } = fields;
+  return {
+    ...fields,
+    messages: await each(messages),
+    offered: await change(offered),
+    ...(isPlainObject(openTurn) && {
+      openTurn: {
+        ...openTurn,
+        message: await change(openTurn['message']),
+        calls: await each(openTurn['calls']),
+      },
+    }),
+  };
 }
 
-function headOf(id: string): string {
+/** Returns the parts of a snapshot, or the references of a head, in an order that both have. */
+function partsIn(fields: unknown): readonly unknown[] {
+  const { messages, offered, openTurn } = (fields ?? {}) as Fields;
+  const { message, calls } = (openTurn ?? {}) as Fields;
+  return [[offered], [message], messages, calls].flatMap((list) =>
+    Array.isArray(list) ? (list as readonly unknown[]) : [],
+  );
+}
+
+/** Returns the data as they must be taken in a store that was restarted: what is decided then counts in the store that is there now. */
+function asDecidedElsewhere(
+  data: SessionData,
+  kept: string,
+  identity: string,
+  now: number,
+): SessionData {
+  const asked = withDecisionsAskedAgain(data, now);
+  return data.storeIdentity === kept ? Object.freeze({ ...asked, storeIdentity: identity }) : asked;
+}
+
+function digestIn(text: string): string {
+  return sha256Of(text).slice(0, 32);
+}
+
+function headKey(id: string): string {
   return `session/${id}`;
 }
 
-function snapshotOf(data: SessionData): string {
-  return JSON.stringify(writeSnapshot(data));
+function partKey(id: string, reference: Reference): string {
+  return `session-part/${id}/${reference}`;
+}
+
+/** Returns what a text says; nothing for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says of a message or result that is too large for a store what to do about it. */
+function explained(error: unknown): never {
+  if (!isToolError(error, 'LIMIT_EXCEEDED')) throw error;
+  throw new ToolError(
+    'LIMIT_EXCEEDED',
+    expectedGot(
+      'messages and results of at most 1 MiB each',
+      'a larger one',
+      'Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.',
+    ),
+    { cause: error },
+  );
 }
 
 function stale(

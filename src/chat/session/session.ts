@@ -1,7 +1,6 @@
 import type { GrantScope } from '../../safety/calls.js';
 import { z } from 'zod';
 import { systemClock } from '../../core/clock.js';
-import { randomUUID } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, signal } from '../../core/options.js';
@@ -30,7 +29,6 @@ import {
   statusOf,
   withChat,
   type ChangedTool,
-  type Generation,
   type NewSession,
   type SessionData,
   type SessionStatus,
@@ -117,16 +115,14 @@ export let keptSession: (data: SessionData, keep: Keep) => Session;
 export class Session {
   readonly #data: SessionData;
   readonly #keep: Keep | undefined;
-  readonly #generation: Generation | undefined;
 
   static {
     keptSession = (data, keep) => new Session(data, keep);
   }
 
-  private constructor(data: SessionData, keep?: Keep, generation?: Generation) {
+  private constructor(data: SessionData, keep?: Keep) {
     this.#data = data;
     this.#keep = keep;
-    this.#generation = generation;
     Object.freeze(this);
   }
 
@@ -139,13 +135,11 @@ export class Session {
    * Returns the session of a snapshot, whatever has become of the file since: everything in it is checked.
    *
    * A call that the snapshot has as started is one whose outcome nobody knows: it needs its result, or `rerun`.
-   * One that is read with a key is continued once among all who share the executor's store; a second time is `STALE_SESSION`.
    *
    * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong.
    */
   static fromJSON(snapshot: unknown, options: ReadSnapshotOptions = {}): Session {
-    const data = readSnapshot(snapshot, options);
-    return new Session(data, undefined, options.key === undefined ? undefined : generationOf(data));
+    return new Session(readSnapshot(snapshot, options));
   }
 
   get id(): string {
@@ -435,7 +429,7 @@ export class Session {
       const { data, applied } = change();
       return {
         ok: true,
-        session: applied ? new Session(data, this.#keep, this.#generation) : this,
+        session: applied ? new Session(data, this.#keep) : this,
         applied,
       };
     } catch (error) {
@@ -481,7 +475,6 @@ export class Session {
     let data = await enterRun(
       engine.executor.sharedStore,
       { ...this.#data, chat: await storeContent(Object.freeze(chat), engine.blobs, signal) },
-      this.#generation,
       engine.clock.now(),
     );
     let keepNext = this.#keep;
@@ -499,15 +492,11 @@ export class Session {
     // What was said and decided outlives the run; and of two that go on with the same session, one ends here.
     await run.save(run.state);
     await runChat(run, model);
-    const session = new Session(data, keepNext, this.#generation && generationOf(data));
+    const session = new Session(data, keepNext);
     const result = resultOf(data.chat, engine.mode, run.turns);
     run.tell({ type: 'chat-completed', result });
     return { session, result };
   }
-}
-
-function generationOf({ rev }: SessionData): Generation {
-  return Object.freeze({ rev, mark: randomUUID() });
 }
 
 const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {

@@ -10,7 +10,7 @@ import { publicMessage } from '../../core/public-message.js';
 import { flowSchema } from '../../safety/call-flow.js';
 import { questionFields } from '../../tool/question.js';
 import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
-import type { ChatEnd, OpenTurn } from '../chat-state.js';
+import type { OpenTurn } from '../chat-state.js';
 import {
   assistantSchema,
   callsIn,
@@ -45,29 +45,16 @@ type Fields = Readonly<Record<string, unknown>>;
 export type ReadSnapshotOptions = {
   /** A key of at least 32 bytes: reading the snapshot with the same key shows any change of it. @default unsigned snapshots are read */
   readonly key?: Uint8Array;
-  /** Makes snapshots of the next version of older ones, by the version that they take. @default none */
-  readonly migrations?: Readonly<Record<number, (snapshot: Fields) => unknown>>;
 };
 
-const key = z
+/** The schema of a key. */
+export const key = z
   .custom<Uint8Array>(
     (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY,
     `a key of at least ${SHORTEST_KEY} bytes`,
   )
   .optional();
-const isMigrations = (value: unknown) =>
-  isPlainObject(value) && Object.values(value).every((migrate) => typeof migrate === 'function');
-export const readingFields = {
-  key,
-  migrations: z
-    .custom<NonNullable<ReadSnapshotOptions['migrations']>>(
-      isMigrations,
-      'an object of functions by version',
-    )
-    .optional(),
-};
-const signingOptions = z.strictObject({ key });
-const readSnapshotOptions = z.strictObject(readingFields);
+const snapshotOptions = z.strictObject({ key });
 
 const time = z.number().min(0);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
@@ -182,7 +169,7 @@ export function writeSnapshot(
   { id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData,
   options: Pick<ReadSnapshotOptions, 'key'> = {},
 ): SessionSnapshot {
-  const { key } = checkOptions(signingOptions, options, 'options of a snapshot');
+  const { key } = checkOptions(snapshotOptions, options, 'options of a snapshot');
   const { messages, openTurn, end, offered, flow } = chat;
   const snapshot = {
     format: FORMAT,
@@ -199,31 +186,22 @@ export function writeSnapshot(
     ...(flow && { flow }),
     resolutions,
   } as const;
-  return Object.freeze(
-    key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) },
-  );
+  return Object.freeze(signed(snapshot, key));
 }
 
-/**
- * Reads a snapshot, and believes nothing in it but what a signature proves.
- *
- * Without a key anybody who can write the snapshot can put an approval into it that nobody gave.
- *
- * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong; `INVALID_ARGUMENT` for wrong options.
- */
-export function readSnapshot(given: unknown, options: ReadSnapshotOptions): SessionData {
-  const { key, migrations = {} } = checkOptions(
-    readSnapshotOptions,
-    options,
-    'options of reading a snapshot',
-  );
-  const copy = clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT');
-  if (!isPlainObject(copy) || copy['format'] !== FORMAT)
+/** Returns a snapshot with its signature, if there is a key. */
+export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefined): T {
+  return key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) };
+}
+
+/** Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if it is none, or not signed with the key. */
+export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
+  if (!isPlainObject(given) || given['format'] !== FORMAT)
     throw refused(
       `an object with the format ${JSON.stringify(FORMAT)}`,
-      isPlainObject(copy) ? `the format ${describeValue(copy['format'])}` : describeValue(copy),
+      isPlainObject(given) ? `the format ${describeValue(given['format'])}` : describeValue(given),
     );
-  const { signature, ...unsigned } = copy;
+  const { signature, ...unsigned } = given;
   if (
     key !== undefined &&
     !(typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
@@ -233,7 +211,20 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions): Sess
       'another or none',
       'The snapshot was changed, or signed elsewhere: give the key that it was written with.',
     );
-  const snapshot = migrated(unsigned, migrations);
+  return unsigned;
+}
+
+/**
+ * Reads a snapshot, and believes nothing in it but what a signature proves.
+ *
+ * Without a key anybody who can write the snapshot can put an approval into it that nobody gave.
+ *
+ * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong; `INVALID_ARGUMENT` for wrong options.
+ */
+export function readSnapshot(given: unknown, options: ReadSnapshotOptions = {}): SessionData {
+  const { key } = checkOptions(snapshotOptions, options, 'options of reading a snapshot');
+  const copy = clonePlain(given, 'a snapshot', 'INVALID_SNAPSHOT');
+  const snapshot = assertSigned(copy, key);
   const parsed = snapshotSchema.safeParse(snapshot);
   if (!parsed.success) {
     const issues = toIssues(parsed.error, snapshot);
@@ -266,84 +257,34 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions): Sess
   return Object.freeze(data);
 }
 
-/** Returns the snapshot in this version: each migration leads to a later one, so it ends. */
-function migrated(
-  snapshot: Fields,
-  migrations: NonNullable<ReadSnapshotOptions['migrations']>,
-): Fields {
-  let current = snapshot;
-  for (;;) {
-    const { version } = current;
-    if (version === VERSION) return current;
-    if (typeof version !== 'number' || !Number.isInteger(version) || version < 0)
-      throw refused(`the version ${VERSION}`, describeValue(version));
-    if (version > VERSION)
-      throw refused(
-        `the version ${VERSION} or an older one`,
-        String(version),
-        'It was made by a newer tooldex: upgrade this one.',
-      );
-    const migrate = Object.hasOwn(migrations, version) ? migrations[version] : undefined;
-    if (migrate === undefined)
-      throw refused(
-        `the version ${VERSION}`,
-        `${version}, and no migration for it`,
-        `Give options.migrations[${version}].`,
-      );
-    let made: unknown;
-    try {
-      made = migrate(current);
-    } catch (error) {
-      throw refused(
-        `a snapshot that the migration of version ${version} takes`,
-        `its failure: ${publicMessage(error)}`,
-        'See to the migration.',
-      );
-    }
-    const next = clonePlain(
-      made,
-      `the snapshot from the migration of version ${version}`,
-      'INVALID_SNAPSHOT',
-    );
-    if (!isPlainObject(next) || typeof next['version'] !== 'number' || next['version'] <= version)
-      throw refused(
-        `a snapshot of a later version from the migration of version ${version}`,
-        isPlainObject(next) ? `version ${describeValue(next['version'])}` : describeValue(next),
-        'See to the migration.',
-      );
-    current = next;
-  }
-}
-
 /**
  * Checks that the fields of a session fit together; each alone is right already.
  *
  * @throws ToolError for the first thing that no session can be.
  */
-function assertSound({ chat: { messages, openTurn, end }, resolutions }: SessionData): void {
+function assertSound({ chat: { messages, openTurn } }: SessionData): void {
   assertClosed(messages);
-  const closed = new Set(
-    messages.flatMap((message) =>
-      message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [],
-    ),
+  if (openTurn === undefined) return;
+  const made = ownCallsIn(openTurn.message);
+  const { calls } = openTurn;
+  if (made.length !== calls.length || !made.every((call, at) => isSame(call, calls[at]!)))
+    throw refused('the calls of the open turn as its message makes them', 'others');
+  const closed = messages.flatMap((message) =>
+    message.role === 'assistant' ? callsIn(message).map(({ toolCallId }) => toolCallId) : [],
   );
-  if (openTurn !== undefined) assertTurn(openTurn, closed);
-  assertEnd(end, openTurn, closed);
-  const called = new Set([...closed, ...(openTurn?.calls ?? []).map(({ callId }) => callId)]);
-  const resolved = new Set(resolutions.map(({ callId }) => callId));
-  if (resolved.size < resolutions.length)
-    throw refused('one decision about each call', 'two about one');
-  for (const callId of resolved)
-    if (!called.has(callId))
-      throw refused('decisions about calls of the session', `one about ${describeValue(callId)}`);
-  const undecided = openTurn?.calls.find(
-    ({ callId, progress }) => progress.state === 'approved' && !resolved.has(callId),
+  const ids = [...closed, ...calls.map(({ callId }) => callId)];
+  if (new Set(ids).size < new Set(closed).size + calls.length)
+    throw refused('new calls with different ids in the open turn', 'one that was made before');
+  const other = calls.find(
+    ({ callId, progress }) => 'pending' in progress && progress.pending.callId !== callId,
   );
-  if (undecided !== undefined)
+  if (other !== undefined)
     throw refused(
-      'a decision for each call that is approved',
-      `none about ${describeValue(undecided.callId)}`,
+      `what is pending under the call ${describeValue(other.callId)} to be of this call`,
+      'it of another',
     );
+  if (calls.every(({ progress }) => progress.state === 'settled'))
+    throw refused('an open turn with a call that is not settled', 'all settled');
 }
 
 function assertClosed(messages: SessionData['chat']['messages']): void {
@@ -357,37 +298,6 @@ function assertClosed(messages: SessionData['chat']['messages']): void {
     throw refused('the results of each turn in one message, in the order of its calls', 'others');
 }
 
-function assertTurn({ message, calls, tools, end }: OpenTurn, closed: ReadonlySet<string>): void {
-  const made = ownCallsIn(message);
-  const byId = new Map(calls.map((call) => [call.callId, call]));
-  if (byId.size < calls.length)
-    throw refused('calls with different ids in the open turn', 'two with the same');
-  if (made.length !== calls.length || !made.every((call, at) => isSame(call, calls[at]!)))
-    throw refused('the calls of the open turn as its message makes them', 'others');
-  const again = calls.find(({ callId }) => closed.has(callId));
-  if (again !== undefined)
-    throw refused(
-      'new calls in the open turn',
-      `${describeValue(again.callId)}, which an earlier one made`,
-    );
-  for (const { callId, progress } of calls) {
-    if ('pending' in progress && progress.pending.callId !== callId)
-      throw refused(
-        `what is pending under the call ${describeValue(callId)} to be of this call`,
-        `it of ${describeValue(progress.pending.callId)}`,
-      );
-  }
-  if (calls.every(({ progress }) => progress.state === 'settled'))
-    throw refused('an open turn with a call that is not settled', 'all settled');
-  if (new Set(tools.map(({ toolName }) => toolName)).size < tools.length)
-    throw refused('each tool of the open turn once', 'one twice');
-  if (end !== undefined && byId.get(end.callId)?.progress.state !== 'settled')
-    throw refused(
-      'the end of the open turn to be of one of its calls that is settled',
-      describeValue(end.callId),
-    );
-}
-
 function isSame(
   { toolCallId, toolName, input }: ToolCallPart,
   call: OpenTurn['calls'][number],
@@ -397,18 +307,6 @@ function isSame(
     call.toolName === toolName &&
     canonicalJson(call.input) === canonicalJson(input)
   );
-}
-
-function assertEnd(
-  end: ChatEnd | undefined,
-  openTurn: OpenTurn | undefined,
-  closed: ReadonlySet<string>,
-): void {
-  if (end === undefined) return;
-  if (openTurn !== undefined && end.reason !== 'cancelled')
-    throw refused('an open turn or an end', 'both');
-  if ('callId' in end && !closed.has(end.callId))
-    throw refused('the end to be of a call of the session', describeValue(end.callId));
 }
 
 function refused(
