@@ -1,10 +1,9 @@
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
-import { onAbort } from '../core/listeners.js';
 import type { Approval } from '../safety/approvals.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
-import type { ChatState } from './chat-state.js';
+import type { ChatEnd, ChatState } from './chat-state.js';
 import { ToolOffers } from './offer-tools.js';
 
 interface RunOptions {
@@ -24,9 +23,6 @@ interface RunOptions {
   readonly keep?: ((state: ChatState) => Promise<void>) | undefined;
 }
 
-/** Milliseconds that a state may take to be kept when the caller has given up. */
-const KEEP_GRACE_MS = 1_000;
-
 /** One run of a chat: its state, and how that is told and kept. */
 export class ChatRun {
   readonly engine: CheckedEngine;
@@ -39,6 +35,8 @@ export class ChatRun {
   readonly signal: AbortSignal;
   #state: ChatState;
   #failure: { readonly error: unknown } | undefined;
+  /** The end of a run whose executor's store does not answer. */
+  lost: ChatEnd | undefined;
   /** The state that is being kept, or was kept last, and the one that is kept after it. */
   #keeping: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -69,7 +67,7 @@ export class ChatRun {
     this.throwIfFailed();
     if (this.options.keep === undefined) return;
     try {
-      await this.#unlessGivenUp((this.#next ??= this.#keepAfter(this.#keeping)));
+      await (this.#next ??= this.#keepAfter(this.#keeping));
     } catch (error) {
       this.fail(error);
       throw error;
@@ -93,6 +91,11 @@ export class ChatRun {
     this.#stop.abort();
   }
 
+  /** Ends the run with the calls that have begun: without the store nobody knows what else may run. */
+  loseStore({ code, message }: { readonly code: string; readonly message: string }): void {
+    this.lost ??= Object.freeze({ reason: 'error', error: Object.freeze({ code, message }) });
+  }
+
   throwIfFailed(): void {
     if (this.#failure === undefined) return;
     const { error } = this.#failure;
@@ -103,34 +106,6 @@ export class ChatRun {
           expectedGot('the state of the chat to be kept', 'a failure'),
           { cause: error },
         );
-  }
-
-  /** Waits a moment longer for a state to be kept when the caller gives the chat up: what keeps it may never answer. */
-  #unlessGivenUp(kept: Promise<void>): Promise<void> {
-    const { signal } = this.options;
-    if (signal === undefined) return kept;
-    return new Promise((resolve, reject) => {
-      let cancelTimer = () => {};
-      const giveUp = () => {
-        const error = () =>
-          new ToolError(
-            'STATE_UNAVAILABLE',
-            expectedGot(
-              `the state of the chat to be kept within ${KEEP_GRACE_MS} ms after it was given up`,
-              'no answer',
-              'Go on from the state that was kept before.',
-            ),
-          );
-        cancelTimer = this.engine.clock.after(KEEP_GRACE_MS, () => reject(error()));
-      };
-      const stopListening = onAbort(signal, giveUp);
-      if (signal.aborted) giveUp();
-      const end = () => {
-        stopListening();
-        cancelTimer();
-      };
-      kept.finally(end).then(resolve, reject);
-    });
   }
 
   /** Keeps one state at a time, and then the newest: what many calls change meanwhile is kept together. */

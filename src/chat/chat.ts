@@ -197,7 +197,7 @@ function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
 /** Returns the state of a chat that was given up with the progress of its calls as their results: without a session nothing else remembers it. */
 function withoutHalfDone(state: ChatState): ChatState {
   const { openTurn } = state;
-  if (openTurn === undefined || state.end?.reason !== 'cancelled') return state;
+  if (openTurn === undefined || state.end === undefined) return state;
   const calls = openTurn.calls.map((call): typeof call => {
     const { state: progress } = call.progress;
     if (progress === 'waiting' || progress === 'settled') return call;
@@ -231,8 +231,10 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
       const turn = noteTurn(run, openTurn);
       if (isSettled(openTurn)) await run.save(closeTurn(await withFlow(run)));
       run.tell({ type: 'turn-completed', turn });
-      if (!isSettled(openTurn))
-        return run.isCancelled ? end(run, { reason: 'cancelled' }) : undefined;
+      if (!isSettled(openTurn)) {
+        const ended = run.isCancelled ? { reason: 'cancelled' as const } : run.lost;
+        return ended && end(run, ended);
+      }
       if (openTurn.end !== undefined) return;
       if (
         haltWhen !== undefined &&

@@ -246,6 +246,9 @@ async function recordOutcome(
   const facts = { turn, callId: call.callId, toolName: outcome.toolName };
   const code = outcome.status === 'error' ? outcome.code : undefined;
   if (code === 'ALREADY_RESOLVED' && outcome.attempts === 0 && !wasStarted) return; // Its outcome is on record elsewhere.
+  // Nothing was run: the call can run when the store is back.
+  if (outcome.status === 'error' && code === 'STATE_UNAVAILABLE' && !wasStarted)
+    return run.loseStore(outcome);
   if (code === 'ABORTED' && run.signal.aborted) return; // It stays as it is on record: not started, or started with an outcome that nobody knows.
   const isManual = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isManual) run.tell({ type: 'tool-completed', ...facts, outcome });

@@ -264,6 +264,12 @@ describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis
     ] as const;
     try {
       await second.command('REPLICAOF', '127.0.0.1', String(first.port));
+      await stores[0].compareAndSet('ready', undefined, 'yes');
+      // The first replica gives its master another identity, once.
+      await eventually(
+        async () => (await stores[1].get('ready')) === 'yes',
+        'the replica follows its master',
+      );
       const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
       const { session } = await new SessionStore({ store: stores[0] })
         .create({ id: 's' })

@@ -514,22 +514,4 @@ describe('going on', () => {
     expect(ran).toEqual([]);
     expect(JSON.stringify(session.messages)).toContain('cut off (length)');
   });
-
-  it('ends when it is given up, also where what keeps the session never answers', async () => {
-    const clock = new ManualClock();
-    const controller = new AbortController();
-    let told = () => {};
-    const waits = new Promise<void>((resolve) => (told = resolve));
-    const running = Session.create().start({ model: scriptedModel(['Hello.']), clock }, 'Hi', {
-      signal: controller.signal,
-      onCheckpoint: () => {
-        told();
-        return new Promise<void>(() => undefined);
-      },
-    });
-    await waits;
-    controller.abort();
-    clock.advance(1_000);
-    await expect(running).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
-  });
 });

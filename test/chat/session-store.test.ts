@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { SessionStore, type Session } from '../../src/chat.js';
-import { ToolError } from '../../src/index.js';
+import { Session, SessionStore } from '../../src/chat.js';
+import { ToolError, ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 import { call, codeOf, codeOfThrown, newCase } from './session-cases.js';
 import { WRITES, watched, type Operation } from './session-stores.js';
-import { World } from './session-world.js';
+import { newExecutor, World } from './session-world.js';
 
 /** A memory whose operations can be watched and spoiled. */
 function spied(
@@ -377,6 +377,36 @@ describe('a store that fails in the middle of a run', () => {
       expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
     }
     expect(runs).toBeGreaterThan(8);
+  });
+
+  it("ends the run when only the executor's store does not answer; calls run when it is back", async () => {
+    let broken = false;
+    const { store } = spied((operation) => {
+      if (broken && operation !== 'now')
+        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
+    });
+    const world = new World();
+    const executor = new ToolExecutor({
+      registry: newExecutor(world).registry,
+      policy: {
+        decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }),
+      },
+      store,
+      budgets: [{ per: 'conversation', calls: 9 }],
+    });
+    const { engine } = newCase([{ calls: [call('a', 'auto')] }, 'done'], { executor }, world);
+    broken = true;
+    const lost = await Session.create().start(engine, 'Go');
+    expect([lost.result.haltedReason, lost.session.status, lost.session.pending]).toEqual([
+      'error',
+      'idle',
+      [],
+    ]);
+    expect(lost.result.metadata.error).toMatchObject({ code: 'STATE_UNAVAILABLE' });
+    expect(world.starts.size).toBe(0);
+    broken = false;
+    const { session } = await lost.session.continue(engine);
+    expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
   });
 
   it('leaves the session as it was: it can go on when the store is back', async () => {
