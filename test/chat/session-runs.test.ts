@@ -9,6 +9,7 @@ import {
 } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
+import { seededRandom } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
