@@ -327,18 +327,18 @@ describe('with the client of Google', () => {
           {
             name: 'mcp__math__add',
             description: 'Adds',
-            parameters: {
-              type: 'OBJECT',
-              properties: { a: { type: 'NUMBER' }, b: { type: 'NUMBER' } },
+            parametersJsonSchema: {
+              type: 'object',
+              properties: { a: { type: 'number' }, b: { type: 'number' } },
               required: ['a'],
             },
           },
           {
             name: 'odd',
             description: 'Has an odd parameter',
-            parameters: {
-              type: 'OBJECT',
-              properties: { _filter: { type: 'STRING' } },
+            parametersJsonSchema: {
+              type: 'object',
+              properties: { _filter: { type: 'string' } },
               required: ['_filter'],
             },
           },
@@ -364,19 +364,6 @@ describe('with the client of Google', () => {
           },
         },
       ],
-    });
-  });
-
-  it('the whole JSON Schema goes out when it is asked for', () => {
-    const { registry } = setUp();
-    expect(toGeminiTools(registry, { schema: 'json-schema' }).functionDeclarations[1]).toEqual({
-      name: 'odd',
-      description: 'Has an odd parameter',
-      parametersJsonSchema: {
-        type: 'object',
-        properties: { _filter: { type: 'string' } },
-        required: ['_filter'],
-      },
     });
   });
 });

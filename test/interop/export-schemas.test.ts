@@ -1,7 +1,6 @@
 import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { geminiSchema, type GeminiSchema } from '../../src/interop/schema/gemini-schema.js';
 import { objectSchema } from '../../src/interop/schema/object-schema.js';
 import {
   ANTHROPIC_PARAMETER_RULE,
@@ -19,86 +18,6 @@ const isValid = (schema: object, value: unknown) =>
 /** Whether at least one alternative holds where exactly one should: that is how targets without `oneOf` see it. */
 const isRoughlyValid = (schema: object, value: unknown) =>
   isValid(JSON.parse(JSON.stringify(schema).replaceAll('"oneOf":', '"anyOf":')) as object, value);
-
-/** What a Gemini schema allows, in JSON Schema. */
-function readGemini({
-  type,
-  nullable,
-  anyOf,
-  items,
-  properties,
-  minItems,
-  maxItems,
-  minLength,
-  maxLength,
-  minProperties,
-  maxProperties,
-  ...rest
-}: GeminiSchema): object {
-  const counts = Object.fromEntries(
-    Object.entries({
-      minItems,
-      maxItems,
-      minLength,
-      maxLength,
-      minProperties,
-      maxProperties,
-    }).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]])),
-  );
-  const one = {
-    ...rest,
-    ...counts,
-    ...(type === undefined ? {} : { type: type.toLowerCase() }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(readGemini) }),
-    ...(items === undefined ? {} : { items: readGemini(items) }),
-    ...(properties === undefined
-      ? {}
-      : {
-          properties: Object.fromEntries(
-            Object.entries(properties).map(([key, value]) => [key, readGemini(value)]),
-          ),
-        }),
-  };
-  return nullable === true ? { anyOf: [one, { type: 'null' }] } : one;
-}
-
-/** All schemas within a Gemini schema, itself included. */
-function within(schema: GeminiSchema): GeminiSchema[] {
-  return [
-    schema,
-    ...[
-      ...(schema.anyOf ?? []),
-      ...(schema.items === undefined ? [] : [schema.items]),
-      ...Object.values(schema.properties ?? {}),
-    ].flatMap(within),
-  ];
-}
-
-/** The fields of `Schema` in node_modules/@google/genai/dist/genai.d.ts. */
-const GEMINI_FIELDS = [
-  'anyOf',
-  'default',
-  'description',
-  'enum',
-  'example',
-  'format',
-  'items',
-  'maxItems',
-  'maxLength',
-  'maxProperties',
-  'maximum',
-  'minItems',
-  'minLength',
-  'minProperties',
-  'minimum',
-  'nullable',
-  'pattern',
-  'properties',
-  'propertyOrdering',
-  'required',
-  'title',
-  'type',
-];
 
 describe('an object schema', () => {
   it('allows whatever the tool allows', () => {
@@ -166,9 +85,6 @@ describe('an object schema', () => {
       $defs: { self: { allOf: [self, self], anyOf: [self, self, { properties: { a: {} } }] } },
     };
     expect(objectSchema(bomb).type).toBe('object');
-    expect(geminiSchema({ type: 'object', properties: { a: bomb }, $defs: bomb.$defs })?.type).toBe(
-      'OBJECT',
-    );
     expect(withoutNulls({ a: null }, { type: 'object', properties: {}, ...bomb })).toEqual({
       a: null,
     });
@@ -329,172 +245,15 @@ function objectsOf(value: unknown): JsonSchema[] {
   return [...(isObject ? [node] : []), ...inner.flatMap(objectsOf)];
 }
 
-describe('a Gemini schema', () => {
-  it('has only the fields that the service knows, whatever the schema has', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          anyInput.map(({ schema }) => schema),
-          fc.record({
-            type: fc.constant('object'),
-            properties: fc.dictionary(
-              fc.string(),
-              fc.dictionary(
-                fc.constantFrom(
-                  'type',
-                  'enum',
-                  'anyOf',
-                  'items',
-                  '$ref',
-                  'const',
-                  'format',
-                  'x',
-                  'required',
-                  'minimum',
-                  'minLength',
-                  'pattern',
-                  'description',
-                ),
-                fc.jsonValue() as fc.Arbitrary<unknown>,
-              ),
-            ),
-          }),
-        ),
-        (schema) => {
-          const converted = geminiSchema(schema);
-          for (const each of converted === undefined ? [] : within(converted)) {
-            expect(GEMINI_FIELDS).toEqual(expect.arrayContaining(Object.keys(each)));
-            expect(
-              [each.type === undefined, each.anyOf === undefined].filter(Boolean),
-            ).toHaveLength(1);
-            if (each.anyOf !== undefined) expect(Object.keys(each)).toEqual(['anyOf']);
-            if (each.enum !== undefined)
-              expect([
-                each.type,
-                each.enum.every((value) => typeof value === 'string' && value !== ''),
-              ]).toEqual(['STRING', true]);
-            if (each.type === 'ARRAY') expect(each.items).toBeDefined();
-            if (each.properties !== undefined)
-              expect(Object.keys(each.properties)).not.toHaveLength(0);
-            for (const name of each.required ?? [])
-              expect(Object.hasOwn(each.properties!, name)).toBe(true);
-            for (const count of [each.minItems, each.maxItems, each.minLength, each.maxLength])
-              if (count !== undefined) expect(count).toMatch(/^\d+$/);
-          }
-        },
-      ),
-      { numRuns: propertyRuns(150) },
-    );
-  });
-
-  it('allows whatever the tool allows', () => {
-    fc.assert(
-      fc.property(anyInput, ({ schema, value }) => {
-        const converted = geminiSchema(schema);
-        expect(
-          converted === undefined || isValid(readGemini(converted), value),
-          JSON.stringify(converted),
-        ).toBe(true);
-      }),
-      { numRuns: propertyRuns(300) },
-    );
-  });
-
-  it('says in the description what it has no field for', () => {
-    const property = (schema: object) =>
-      geminiSchema({ type: 'object', properties: { property: schema } })!.properties!['property']!;
-    expect(
-      property({ type: 'integer', exclusiveMinimum: 0, multipleOf: 5, description: 'How many' }),
-    ).toEqual({ type: 'INTEGER', minimum: 1, description: 'How many (multipleOf: 5)' });
-    expect(property({ type: 'string', format: 'uri', default: 'x' })).toEqual({
-      type: 'STRING',
-      description: 'default: x; format: uri',
-    });
-    expect(property({ enum: [1, 2], description: 'Level' })).toEqual({
-      type: 'INTEGER',
-      description: 'Level (one of: [1,2])',
-    });
-    expect(property({ const: 'on' })).toEqual({ type: 'STRING', enum: ['on'] });
-    expect(
-      property({ anyOf: [{ type: 'string' }, { type: 'null' }], description: 'Name' }),
-    ).toEqual({ type: 'STRING', nullable: true, description: 'Name' });
-    expect(property({ type: ['string', 'integer'], description: 'Id' })).toEqual({
-      anyOf: [{ type: 'STRING', description: 'Id' }, { type: 'INTEGER' }],
-    });
-  });
-
-  it('writes references out, and stops where one leads to itself', () => {
-    const converted = geminiSchema({
-      type: 'object',
-      properties: { tree: { $ref: '#/$defs/tree' } },
-      $defs: {
-        tree: {
-          type: 'object',
-          properties: { children: { type: 'array', items: { $ref: '#/$defs/tree' } } },
-        },
-      },
-    });
-    expect(converted).toEqual({
-      type: 'OBJECT',
-      properties: {
-        tree: {
-          type: 'OBJECT',
-          properties: { children: { type: 'ARRAY', items: { type: 'OBJECT' } } },
-        },
-      },
-    });
-  });
-
-  it('stays small when references double at every step', () => {
-    const steps = Array.from({ length: 30 }, (_, step) => [
-      `d${step}`,
-      {
-        type: 'object',
-        properties: { a: { $ref: `#/$defs/d${step + 1}` }, b: { $ref: `#/$defs/d${step + 1}` } },
-      },
-    ]);
-    const converted = geminiSchema({
-      type: 'object',
-      properties: { a: { $ref: '#/$defs/d0' } },
-      $defs: { ...Object.fromEntries(steps), d30: { type: 'string' } },
-    });
-    expect(within(converted!).length).toBeLessThan(5_000);
-  });
-
-  it('requires only parameters that are there, each once', () => {
-    expect(
-      geminiSchema({
-        type: 'object',
-        properties: {
-          a: {
-            type: 'object',
-            properties: { b: { type: 'string' } },
-            required: ['b', 'b', 'gone', 'constructor'],
-          },
-        },
-      })!.properties!['a']!.required,
-    ).toEqual(['b']);
-  });
-
-  it('is missing for a tool without parameters', () => {
-    expect(geminiSchema({ type: 'object', properties: {} })).toBeUndefined();
-  });
-});
-
 describe('renamed parameters', () => {
   it('fit the target on every level, and get their names back', () => {
     fc.assert(
       fc.property(
         anyInput,
-        fc.constantFrom(
-          [ANTHROPIC_PARAMETER_RULE, false] as const,
-          [GEMINI_PARAMETER_RULE, true] as const,
-        ),
-        ({ schema, value }, [rule, isGemini]) => {
-          const target = (isGemini ? geminiSchema(schema) : objectSchema(schema)) as JsonSchema;
-          const { schema: renamed, restore } = renameParameters(target, rule);
-          const plain = isGemini ? readGemini(renamed) : renamed;
-          for (const each of objectsOf(plain))
+        fc.constantFrom(ANTHROPIC_PARAMETER_RULE, GEMINI_PARAMETER_RULE),
+        ({ schema, value }, rule) => {
+          const { schema: renamed, restore } = renameParameters(objectSchema(schema), rule);
+          for (const each of objectsOf(renamed))
             for (const name of Object.keys(propertiesOf(each)))
               expect(rule.test(name), name).toBe(true);
           expect(restore(value)).toEqual(value); // Own names pass through: a model may know them from elsewhere.

@@ -147,7 +147,8 @@ describe('an export', () => {
     (openai!.function.parameters['properties'] as Record<string, unknown>)['text'] = null;
     const [anthropic] = toAnthropicTools(registry);
     if ('input_schema' in anthropic!) delete anthropic.input_schema.properties['text'];
-    toGeminiTools(registry).functionDeclarations[0]!.parameters.properties.text.type = 'NULL';
+    const [gemini] = toGeminiTools(registry).functionDeclarations;
+    (gemini!.parametersJsonSchema as { properties: object }).properties = {};
     (toMcpTools(registry)[0]!.inputSchema['properties'] as Record<string, { type: string }>)[
       'text'
     ]!.type = 'null';

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { checkOptions, type FieldsOf } from '../../core/options.js';
-import type { JsonSchema } from '../../tool/tool-schema.js';
-import { geminiSchema, type GeminiSchema } from '../schema/gemini-schema.js';
+import { checkOptions } from '../../core/options.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { geminiParts } from './result-content.js';
 import {
@@ -26,9 +24,7 @@ export type GeminiTool = {
   functionDeclarations: {
     name: string;
     description: string;
-    /** A `GeminiSchema`; the package's own type has an enum for its types, which no plain data fits. */
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    parameters?: any;
+    /** The parameters as JSON Schema; missing for a tool without any. */
     parametersJsonSchema?: unknown;
   }[];
 };
@@ -47,22 +43,11 @@ type GeminiMessage = {
   }[];
 };
 
-interface GeminiOptions extends ExportOptions {
-  /**
-   * The form of the parameters: `openapi` as `parameters`, in the subset that every model and service takes; `json-schema`
-   * as `parametersJsonSchema`, whole, for models that take it. @default 'openapi'
-   */
-  readonly schema?: 'openapi' | 'json-schema';
-}
-
 type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & {
   readonly functionDeclarations: GeminiFunction[];
 };
 
-const optionsSchema = z.strictObject({
-  ...exportShape,
-  schema: z.enum(['openapi', 'json-schema']).default('openapi'),
-} satisfies FieldsOf<GeminiOptions>);
+const optionsSchema = z.strictObject(exportShape);
 
 /**
  * Returns the tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
@@ -73,29 +58,16 @@ const optionsSchema = z.strictObject({
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
-export function toGeminiTools(input: ExportInput, options: GeminiOptions = {}): GeminiTools {
-  const { level, resolve, schema } = checkOptions(
-    optionsSchema,
-    options,
-    'options of the export to Gemini',
-  );
-  const exported = exportTools(input, { level, resolve }, GEMINI_NAME_RULE);
+export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): GeminiTools {
+  const checked = checkOptions(optionsSchema, options, 'options of the export to Gemini');
+  const exported = exportTools(input, checked, GEMINI_NAME_RULE);
   const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
-    const parameters =
-      schema === 'openapi'
-        ? geminiSchema(rendered.inputSchema)
-        : objectSchema(rendered.inputSchema);
-    const renamed =
-      parameters &&
-      renameParameters(parameters as GeminiSchema & JsonSchema, GEMINI_PARAMETER_RULE);
-    if (renamed !== undefined) exported.restore.set(entry.name, renamed.restore);
-    return {
-      name,
-      description: rendered.description,
-      ...(renamed && {
-        [schema === 'openapi' ? 'parameters' : 'parametersJsonSchema']: renamed.schema,
-      }),
-    };
+    const declared = { name, description: rendered.description };
+    const parameters = objectSchema(rendered.inputSchema);
+    if (Object.keys(parameters.properties).length === 0) return declared;
+    const { schema, restore } = renameParameters(parameters, GEMINI_PARAMETER_RULE);
+    exported.restore.set(entry.name, restore);
+    return { ...declared, parametersJsonSchema: schema };
   });
   const tools = functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
   const list = withMethods(tools, exported, { find: callsIn, answer });

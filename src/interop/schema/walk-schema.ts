@@ -31,7 +31,7 @@ export function requiredOf(schema: JsonSchema): readonly string[] {
     : [];
 }
 
-/** Returns the types that a schema names, in lower case: Gemini writes them in capitals. */
+/** Returns the types that a schema names, in lower case. */
 export function typesOf({ type }: JsonSchema): readonly string[] {
   return (Array.isArray(type) ? type : [type])
     .filter((each) => typeof each === 'string')
