@@ -96,9 +96,13 @@ export class ApprovalDesk {
     return stored?.kind === 'approval' ? stored : undefined;
   }
 
-  /** Returns the stored question about a call, or asks a new one. Nobody is asked. */
+  /** Returns the stored question about a call, or makes a new one, also where its approval is used up. Nobody is asked. */
   async stored(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<PendingApproval> {
-    return (await this.#stored(call)) ?? this.request(run, call, asking);
+    const stored = await this.#stored(call);
+    const isUsedUp =
+      stored?.answer === 'approved' &&
+      (await this.#pending.approvals.isUsed((await this.#pending.approvalOf(stored)).approval));
+    return stored === undefined || isUsedUp ? this.request(run, call, asking) : stored;
   }
 
   /** Returns the user's answer: an approval, `later`, or the reason of a denial. */

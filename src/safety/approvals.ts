@@ -213,7 +213,12 @@ export class Approvals {
    * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
-    if ((await this.#store.get(storeKey(pendingId))) !== 'granted') throw used(pendingId);
+    if (await this.isUsed({ pendingId })) throw used(pendingId);
+  }
+
+  /** Returns true for an approval that is used, expired or unknown to the store. @throws ToolError `STATE_UNAVAILABLE`. */
+  async isUsed({ pendingId }: Pick<Approval, 'pendingId'>): Promise<boolean> {
+    return (await this.#store.get(storeKey(pendingId))) !== 'granted';
   }
 
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {

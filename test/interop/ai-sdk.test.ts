@@ -100,6 +100,9 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   return registry;
 }
 
+/** Shared by all processes of a program. */
+const approvalKey = new Uint8Array(32).fill(3);
+
 function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>> = {}) {
   const written: string[] = [];
   const registry = registryOf(written);
@@ -208,10 +211,11 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toMatchObject([{ type: 'execution-denied' }]);
   });
 
-  it('run an approved call once, however often its messages are resumed, also in tool sets that share a store', async () => {
+  it('run an approved call once, however often its messages are resumed, also in processes that share a store', async () => {
     const store = new MemoryStateStore();
-    const { registry, executor, written } = setUp();
-    const set = () => toAISDKTools(registry, { executor, store });
+    const { registry, written } = setUp();
+    const set = () =>
+      toAISDKTools(registry, { executor: new ToolExecutor({ registry, store, approvalKey }) });
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')],
     });
@@ -225,33 +229,12 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('run no approved call again after keys of their store were removed, whichever', async () => {
-    const store = new RestartingStore(new ManualClock());
-    for (const at of [0, 1, 2, 3]) {
-      const { registry, executor, written } = setUp();
-      const set = () => toAISDKTools(registry, { executor, store, conversationId: `${at}` });
-      const model = new MockLanguageModelV3({
-        doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('1'), saying('2')],
-      });
-      const first = await generateText({ model, tools: set(), messages: [ask] });
-      const messages = answered(first.response.messages, true);
-      await generateText({ model, tools: set(), messages });
-      const keys = await store.memory.list('ai-sdk');
-      for (const key of at === 3 ? keys : keys.slice(at, at + 1)) await store.evict(key);
-      await generateText({ model, tools: set(), messages });
-      expect([at, written]).toEqual([at, ['hello']]);
-      await store.evict('ai-sdk');
-    }
-  });
-
   it('run a call again whose id comes again, once it is approved again', async () => {
-    const store = new MemoryStateStore();
-    const { registry, executor, written } = setUp();
-    const tools = toAISDKTools(registry, { executor, store });
-    for (const round of [1, 2]) {
+    const { tools, written } = setUp();
+    for (const round of [1, 2, 3]) {
       const model = new MockLanguageModelV3({
         doGenerate: [
-          calling(['w1', 'write', { text: `${round}` }]),
+          calling(['w1', 'write', { text: round < 3 ? `${round}` : '2' }]),
           saying('well'),
           saying('well'),
         ],
@@ -260,13 +243,14 @@ describe('tools in the AI SDK', () => {
       const messages = answered(first.response.messages, true);
       for (let time = 0; time < 2; time++) await generateText({ model, tools, messages });
     }
-    expect(written).toEqual(['1', '2']);
+    expect(written).toEqual(['1', '2', '2']);
   });
 
   it('run no approved call after their store restarted, or one that it does not know: it may have run', async () => {
     const store = new RestartingStore(new ManualClock());
-    const { registry, executor, written } = setUp();
-    const set = (own: StateStore = store) => toAISDKTools(registry, { executor, store: own });
+    const { registry, written } = setUp();
+    const set = (own: StateStore = store) =>
+      toAISDKTools(registry, { executor: new ToolExecutor({ registry, store: own, approvalKey }) });
     const model = new MockLanguageModelV3({
       doGenerate: [
         calling(['w1', 'write', { text: 'hello' }]),
@@ -281,10 +265,10 @@ describe('tools in the AI SDK', () => {
     await generateText({ model, tools: set(), messages });
     await store.restart('saved');
     await generateText({ model, tools: set(), messages });
-    expect(told(model)).toMatchObject([{ value: expect.stringContaining('restarted since') }]);
+    expect(told(model)).toMatchObject([{ value: expect.stringContaining('Its store restarted') }]);
     await generateText({ model, tools: set(new MemoryStateStore()), messages });
     expect(told(model)).toMatchObject([
-      { value: expect.stringContaining('their store does not know') },
+      { value: expect.stringContaining('the executor does not know') },
     ]);
     expect(written).toEqual(['hello']);
   });
@@ -442,9 +426,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toEqual([
       {
         type: 'error-text',
-        value: expect.stringContaining(
-          'write as it was when the call was approved, got one that was replaced',
-        ),
+        value: expect.stringContaining('this call needs approval'),
       },
     ]);
     const { content } = await generateText({

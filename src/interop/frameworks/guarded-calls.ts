@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
 import { aFunction, withMethods, type FieldsOf } from '../../core/options.js';
-import { canonicalJson, digestOf, type Json } from '../../core/plain-data.js';
+import { canonicalJson, type Json } from '../../core/plain-data.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import {
   type CallContext,
@@ -11,12 +10,12 @@ import {
   type PendingApproval,
   type Policy,
   POLICY_MODES,
+  type StoredPending,
   type ToolCall,
   type ToolOutcome,
 } from '../../safety/calls.js';
+import type { PendingCalls } from '../../safety/pending-calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { isRestarted } from '../../state/state-arguments.js';
-import type { StateStore } from '../../state/state-store.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
@@ -34,14 +33,17 @@ interface CallOptions extends CallFrame {
   readonly context?: unknown;
 }
 
-/** Makes the calls of a framework: a `ToolExecutor` fits. */
+/** Makes the calls of a framework, and keeps those that need a user: a `ToolExecutor` fits. */
 export interface CallExecutor {
-  /** Decides over a call without any effect, for those who ask a user before it runs. */
-  decide(
+  /** Stores a call that needs approval, and runs nothing; anything else is only decided over. */
+  request(
     call: ToolCall,
     options?: Omit<CallOptions, 'confirm'>,
-  ): Promise<Decision & { readonly refused?: string }>;
-  /** Makes a call. */
+  ): Promise<StoredPending | (Decision & { readonly refused?: string })>;
+  /** Records that a user approved a stored call. */
+  approve(pending: PendingApproval): Promise<unknown>;
+  readonly pendingCalls: Pick<PendingCalls, 'find' | 'list'>;
+  /** Makes a call, with the approval that was recorded for it. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
   /** Tells of progress. @returns what ends it. */
   on?(listener: (event: ToolEvent) => void): () => void;
@@ -53,8 +55,6 @@ export interface FrameworkOptions extends ExportOptions, CallFrame {
   readonly executor: CallExecutor;
   /** A policy beside the executor's own; the stricter of both decides. @default none */
   readonly policy?: Policy;
-  /** Remembers for 24 days which calls users were asked about, and which approvals ran their call. Tools of other requests and processes need the same. @default memory of these tools alone */
-  readonly store?: StateStore;
   /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. @default none */
   readonly context?: unknown;
   /** Returns who makes a call, from the context of the call, where one set of tools serves many users; what it returns replaces the options of the same name. @default the options, for all calls */
@@ -74,9 +74,8 @@ export const frameworkSchema = z.strictObject({
     mode: z.enum(POLICY_MODES).optional(),
   },
   ...exportShape,
-  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'decide'),
+  executor: withMethods<CallExecutor>('a ToolExecutor', 'execute', 'request', 'approve'),
   policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
-  store: withMethods<StateStore>('a StateStore', 'get', 'compareAndSet', 'now').optional(),
   context: z.unknown().optional(),
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
@@ -117,8 +116,6 @@ export function framing({
 }
 
 interface RunOptions {
-  /** True where the framework asked about exactly this call: a pass of its own, in which tool and policy are asked again. */
-  readonly approved?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Asks about calls that need approval and have none. */
   readonly confirm?: Confirm | undefined;
@@ -128,9 +125,8 @@ interface RunOptions {
 /**
  * The calls that another framework asks for, each of which runs only as the policy and the executor allow.
  *
- * Frameworks ask a user before a call runs, the executor while it runs. An approval that was given there counts here only
- * for a call with the id, tool and input of the call that `run` is given, and while the tool is defined as it is in this set;
- * the framework's part knows which call was asked about, and gives no other as approved.
+ * Frameworks ask a user before a call runs, and hand over a yes. The executor stores what the user is asked about: a yes approves exactly that
+ * call, which then runs once, in whatever process and however often the framework comes back with its messages.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -141,23 +137,64 @@ export class GuardedCalls {
     this.#policy = policy === undefined ? {} : { policy };
   }
 
-  /** Tells whether the framework has to ask a user about a call; when it runs, tool and policy are asked again. */
+  /** Returns true if the framework has to ask a user about a call, which is stored then. */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
-    const options = { ...frame, ...this.#policy };
-    const { verdict, refused } = await this.#executor.decide(call, options);
-    return verdict === 'confirm' && refused === undefined;
+    const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
+    return 'kind' in asked && asked.kind === 'approval';
+  }
+
+  /**
+   * Records the user's yes to a call that was asked about.
+   *
+   * @param always the user approved all calls of the tool, and was not asked about this one.
+   * @throws ToolError `INVALID_APPROVAL` for a call that is not stored, or shares its id with another one.
+   */
+  async approve(entry: ToolEntry, call: FramedCall, always = false): Promise<void> {
+    const { pendingCalls } = this.#executor;
+    const { principal, conversationId } = call.frame;
+    const asked = {
+      principal,
+      conversationId,
+      callId: call.id,
+      toolName: entry.name,
+      input: (call.input ?? {}) as Json,
+      definitionDigest: entry.digest,
+    };
+    let pending = await pendingCalls.find(asked);
+    if (pending === undefined && always && (await this.needsApproval(call)))
+      pending = await pendingCalls.find(asked);
+    if (pending?.kind !== 'approval') {
+      if (always) return;
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'Expected an approval of a call that was asked about, got one that the executor does not know. Its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.',
+      );
+    }
+    if (pending.answer !== undefined) return; // The executor says whether it ran.
+    const others = (await pendingCalls.list()).filter(
+      (each) =>
+        each.kind === 'approval' &&
+        each.answer === undefined &&
+        each.callId === call.id &&
+        each.toolName === entry.name &&
+        each.principal === principal &&
+        each.conversationId === conversationId &&
+        !isSameInput(each.input, asked.input),
+    );
+    if (others.length > 0 && !always)
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.',
+      );
+    await this.#executor.approve(pending);
   }
 
   /** Makes a call. */
   async run(
     entry: ToolEntry,
     { frame, ...call }: FramedCall,
-    { approved = false, signal, confirm, onProgress }: RunOptions,
+    { signal, confirm, onProgress }: RunOptions,
   ): Promise<ToolOutcome> {
-    // A call that was not approved stays pending: it was not denied.
-    const asked: Confirm | undefined = approved
-      ? (pending) => isOf(pending, entry, call) || 'later'
-      : confirm;
     const stop =
       onProgress &&
       this.#executor.on?.(
@@ -168,39 +205,16 @@ export class GuardedCalls {
           onProgress(event.progress),
       );
     try {
-      const outcome = await this.#executor.execute(call, {
+      return await this.#executor.execute(call, {
         ...frame,
         ...this.#policy,
         ...(signal && { signal }),
-        ...(asked && { confirm: asked }),
+        ...(confirm && { confirm }),
       });
-      if (
-        !approved ||
-        outcome.status !== 'approval_required' ||
-        outcome.pending.definitionDigest === entry.digest
-      )
-        return outcome;
-      const { status: _status, pending: _pending, ...facts } = outcome;
-      return {
-        ...facts,
-        status: 'error',
-        code: 'TOOL_CHANGED',
-        message: `Expected ${entry.name} as it was when the call was approved, got one that was replaced. Nothing was run; call it again.`,
-      };
     } finally {
       stop?.();
     }
   }
-}
-
-/** Compares what is pending with what was approved. A tool that was replaced meanwhile has another digest. */
-function isOf(pending: PendingApproval, entry: ToolEntry, call: ToolCall): boolean {
-  return (
-    pending.callId === call.id &&
-    pending.toolName === entry.name &&
-    pending.definitionDigest === entry.digest &&
-    isSameInput(pending.input, call.input ?? {})
-  );
 }
 
 /** Compares two inputs as JSON; what is none equals nothing but itself. */
@@ -232,116 +246,5 @@ export function resultOf(outcome: ToolOutcome): Json {
     code ?? (status === 'approval_required' ? 'INVALID_APPROVAL' : 'NOT_EXECUTABLE'),
     message,
     { details },
-  );
-}
-
-/** A call that users were asked about. */
-export interface AskedCall {
-  /** The digest of its input; `null` when calls with different inputs were asked about under its id. */
-  readonly input: string | null;
-  /** The identity of the store when it was asked about. */
-  readonly identity: string;
-  /** Digests of the approvals that ran it; ids of calls may come again in a conversation. */
-  readonly ran: readonly string[];
-}
-
-/**
- * The calls that users were asked about, and the approvals that ran one: frameworks keep approvals as long as their messages or run, and would run their calls again.
- *
- * Both are one text: a store that lost which approvals ran has lost the question too, and no call is known to have been asked about.
- */
-export class AskedCalls {
-  readonly #store: StateStore;
-  readonly #framework: string;
-
-  constructor(store: StateStore, framework: string) {
-    this.#store = store;
-    this.#framework = framework;
-  }
-
-  /** Remembers that a user is asked about a call. */
-  async remember(toolName: string, call: FramedCall): Promise<void> {
-    const { identity } = await this.#store.now();
-    const [key, input, lifetime] = [
-      this.#key(toolName, call),
-      digestOf(call.input ?? {}),
-      { ttlMs: LIMITS.timerMs, identity },
-    ];
-    if (
-      (await this.#store.compareAndSet(
-        key,
-        undefined,
-        JSON.stringify({ input, identity, ran: [] } satisfies AskedCall),
-        lifetime,
-      )) === true
-    )
-      return;
-    const before = await this.find(toolName, call);
-    // An earlier question keeps its identity: an approval from before a restart may have run.
-    if (before !== undefined && before.input !== input)
-      await this.#store.compareAndSet(
-        key,
-        JSON.stringify(before),
-        JSON.stringify({ ...before, input: null } satisfies AskedCall),
-        lifetime,
-      );
-  }
-
-  /** Returns what users were asked about under the id of a call. */
-  async find(toolName: string, call: FramedCall): Promise<AskedCall | undefined> {
-    const text = await this.#store.get(this.#key(toolName, call));
-    return text === undefined ? undefined : (JSON.parse(text) as AskedCall);
-  }
-
-  /**
-   * Uses an approval up.
-   *
-   * @param asked as it was found; its store, if it restarted since, may have forgotten the use.
-   * @param approval tells it from others of this call.
-   * @throws ToolError `INVALID_APPROVAL` for an approval that has run its call already, or of a store that restarted since; `STATE_UNAVAILABLE`.
-   */
-  async redeem(
-    toolName: string,
-    call: FramedCall,
-    asked: AskedCall | undefined,
-    approval: string,
-  ): Promise<void> {
-    const { identity } = asked ?? (await this.#store.now());
-    const ran = asked?.ran ?? [];
-    const next: AskedCall = { input: null, ...asked, identity, ran: [...ran, digestOf(approval)] };
-    try {
-      if (
-        !ran.includes(digestOf(approval)) &&
-        (await this.#store.compareAndSet(
-          this.#key(toolName, call),
-          asked && JSON.stringify(asked),
-          JSON.stringify(next),
-          { ttlMs: LIMITS.timerMs, identity },
-        )) === true
-      )
-        return;
-    } catch (error) {
-      if (!isRestarted(error)) throw error;
-      throw new ToolError(
-        'INVALID_APPROVAL',
-        'Expected the state store in which the approval was asked for, got one that restarted since, or another server. Ask again.',
-      );
-    }
-    throw new ToolError(
-      'INVALID_APPROVAL',
-      'Expected an approval that was not used, got one that has run its call already. Ask again.',
-    );
-  }
-
-  #key(toolName: string, { id, frame: { conversationId } }: FramedCall): string {
-    return `${this.#framework}-question:${digestOf([conversationId ?? null, id, toolName])}`;
-  }
-}
-
-/** Returns the error for an approval of a call that no user is known to have been asked about. */
-export function notAsked(): ToolError {
-  return new ToolError(
-    'INVALID_APPROVAL',
-    'Expected an approval of a call that these tools asked about, got one that their store does not know. Give all tools of a run the same store, and ask again.',
   );
 }

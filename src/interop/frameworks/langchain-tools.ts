@@ -31,7 +31,7 @@ import {
   type ImportOptions,
 } from './import-tools.js';
 
-type LangChainOptions = Omit<FrameworkOptions, 'policy' | 'store'> & {
+type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
   /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
   readonly confirm?: Confirm;
 };
@@ -61,7 +61,7 @@ export interface LangChainTool {
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
 const optionsSchema = frameworkSchema
-  .omit({ policy: true, store: true })
+  .omit({ policy: true })
   .extend({ confirm: aFunction<Confirm>().optional() });
 
 /**

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
 import type { Policy, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
-import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type {
@@ -21,12 +20,10 @@ import { metadataOf, type BridgeMetadata } from '../export/to-mcp-tools.js';
 import { objectSchema } from '../schema/object-schema.js';
 import { AI_SDK_SCHEMA, type Validation } from './from-ai-sdk-tools.js';
 import {
-  AskedCalls,
   framing,
   frameworkSchema,
   GuardedCalls,
   isSameInput,
-  notAsked,
   resultOf,
   type CallExecutor,
   type FramedCall,
@@ -34,7 +31,7 @@ import {
 } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
 
-/** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls; without `store`, approvals that other tool sets asked for count too. */
+/** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls. */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
   /** Handed to the tools' work where the call has no context of its own; its type is that of `toolsContext` of the AI SDK 7. @default none */
   readonly context?: Context;
@@ -151,8 +148,8 @@ const optionsSchema = frameworkSchema
  * Makes a tool set of the AI SDK 6 or 7, by the names that models can be given (`a.b` becomes `a__b`).
  *
  * A call is checked when the AI SDK reads it, decided over when the AI SDK asks whether it needs approval, and made by the
- * executor as it was checked and decided; what is no result is an error that the model reads. An approved call runs if the
- * messages hold the approval of exactly this call, once: that is a second pass, in which tool and policy are asked again.
+ * executor; what is no result is an error that the model reads. A call that needs approval is stored by the executor, and runs once if the
+ * messages hold the approval of exactly this call.
  * Manual tools have no `execute`: the run stops, and the answer is the result that the program adds. The AI SDK itself is
  * not loaded. Every call makes fresh objects.
  *
@@ -181,13 +178,12 @@ export function toAISDKTools(
   input: ExportInput,
   options: AISDKOptions = {},
 ): Record<string, AISDKTool> {
-  const { executor, policy, progress, store, level, resolve, ...rest } = checkOptions(
+  const { executor, policy, progress, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
     'options of the export to the AI SDK',
   );
   const frame = framing(rest);
-  const asked = new AskedCalls(store ?? new MemoryStateStore(), 'ai-sdk');
   const calls = executor && new GuardedCalls(executor, policy);
   // Without a prototype: models ask for tools of any name, also of the name `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
@@ -210,11 +206,8 @@ export function toAISDKTools(
     }
     tool.needsApproval = async (given, options) => {
       // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
-      if (approvalIn(options.messages, name, options.toolCallId, given) !== undefined) return true;
-      const call = await callOf(given, options);
-      if (!(await calls.needsApproval(call))) return false;
-      await asked.remember(name, call);
-      return true;
+      if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
+      return calls.needsApproval(await callOf(given, options));
     };
     const run = async (
       given: unknown,
@@ -222,15 +215,8 @@ export function toAISDKTools(
       onProgress?: (progress: unknown) => void,
     ): Promise<unknown> => {
       const call = await callOf(given, options);
-      const approvalId = approvalIn(options.messages, name, call.id, given);
-      if (approvalId !== undefined) {
-        const question = await asked.find(name, call);
-        // Without a store of their own, tools of another request asked.
-        if (question === undefined && store !== undefined) throw notAsked();
-        await asked.redeem(name, call, question, approvalId);
-      }
+      if (isApprovedIn(options.messages, name, call.id, given)) await calls.approve(entry, call);
       const outcome = await calls.run(entry, call, {
-        approved: approvalId !== undefined,
         signal: options.abortSignal,
         onProgress,
       });
@@ -377,19 +363,19 @@ async function needsApproval(
 }
 
 /**
- * Returns the id of the approval of exactly this call, if the messages end with one.
+ * Returns true if the messages end with an approval of exactly this call.
  *
  * As for the AI SDK, only answers in the last message count, one no outweighs all approvals, and the call and the question
  * must be in the messages before. Here the arguments must also be those that the model asked for, in the one call of this id
  * that has no result yet: of two calls with one id the AI SDK shows the user one and may run the other.
  */
-function approvalIn(
+function isApprovedIn(
   messages: unknown,
   toolName: string,
   toolCallId: string,
   input: unknown,
-): string | undefined {
-  if (!Array.isArray(messages)) return undefined;
+): boolean {
+  if (!Array.isArray(messages)) return false;
   const before: readonly unknown[] = messages.slice(0, -1);
   const answered = before.findLastIndex((message) =>
     partsOf(message, 'tool').some(
@@ -407,7 +393,7 @@ function approvalIn(
     call['toolName'] !== toolName ||
     !isSameInput(call['input'], input)
   )
-    return undefined;
+    return false;
   const questions = new Set(
     open
       .filter((part) => part['type'] === 'tool-approval-request')
@@ -416,10 +402,7 @@ function approvalIn(
   const answers = partsOf(messages.at(-1), 'tool').filter(
     (part) => part['type'] === 'tool-approval-response' && questions.has(part['approvalId']),
   );
-  if (answers.length === 0 || !answers.every((answer) => answer['approved'] === true))
-    return undefined;
-  const id = answers[0]!['approvalId'];
-  return typeof id === 'string' ? id : undefined;
+  return answers.length > 0 && answers.every((answer) => answer['approved'] === true);
 }
 
 function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {

@@ -1,22 +1,17 @@
 import { randomUUID } from '../../core/crypto.js';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
-import { digestOf, isPlainObject } from '../../core/plain-data.js';
-import type { ToolCall } from '../../safety/calls.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { readOutcome } from '../../safety/read-outcome.js';
-import { MemoryStateStore } from '../../state/memory-state-store.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { parseArguments } from '../export/model-calls.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
 import { openAIAgentsContent } from '../export/result-content.js';
 import { objectSchema } from '../schema/object-schema.js';
 import {
-  AskedCalls,
   framing,
   frameworkSchema,
   GuardedCalls,
-  notAsked,
-  type AskedCall,
   type FramedCall,
   type FrameworkOptions,
 } from './guarded-calls.js';
@@ -67,26 +62,21 @@ export function toOpenAIAgentsTools(
   input: ExportInput,
   options: FrameworkOptions,
 ): OpenAIAgentsTool[] {
-  const {
-    executor,
-    policy,
-    store = new MemoryStateStore(),
-    level,
-    resolve,
-    ...rest
-  } = checkOptions(frameworkSchema, options, 'options of the export to @openai/agents');
+  const { executor, policy, level, resolve, ...rest } = checkOptions(
+    frameworkSchema,
+    options,
+    'options of the export to @openai/agents',
+  );
   const calls = new GuardedCalls(executor, policy);
-  const asked = new AskedCalls(store, 'openai-agents');
   const frame = framing(rest);
   return exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools.map((tool) =>
-    toTool(tool, calls, asked, frame),
+    toTool(tool, calls, frame),
   );
 }
 
 function toTool(
   { entry, name, rendered }: ExportedTool,
   calls: GuardedCalls,
-  asked: AskedCalls,
   frame: ReturnType<typeof framing>,
 ): OpenAIAgentsTool {
   // A run without a context of its own has an empty object.
@@ -113,49 +103,27 @@ function toTool(
     needsApproval: async (context, input, callId) => {
       if (entry.manual) return false; // A manual call is a user's work already.
       const call = await callOf(context, input, callId);
-      if (!(await calls.needsApproval(call))) return false;
       // A question that was answered is not asked again: its call may have run.
-      if (context.isToolApproved({ toolName: name, callId: call.id }) !== true)
-        await asked.remember(name, call);
-      return true;
+      if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;
+      return calls.needsApproval(call);
     },
     invoke: async (context, input, { toolCall, signal } = {}) => {
       const call = await callOf(context, input, toolCall?.callId);
       const isApproved = (callId: string) =>
         context.isToolApproved({ toolName: name, callId }) === true;
-      const approved = toolCall !== undefined && isApproved(toolCall.callId);
-      if (approved) {
+      if (toolCall !== undefined && isApproved(toolCall.callId)) {
         try {
-          const question = await asked.find(name, call);
-          // Whoever approved every call of the tool was not asked about this one.
-          if (!isApproved(randomUUID())) assertAsked(question, call);
-          // The approval of an id is used up whatever the input: a second input under it was not approved.
-          await asked.redeem(name, call, question, call.id);
+          await calls.approve(entry, call, isApproved(randomUUID()));
         } catch (error) {
           if (isToolError(error)) return error.message;
           throw error;
         }
       }
-      const outcome = await calls.run(entry, call, { approved, signal });
+      const outcome = await calls.run(entry, call, { signal });
       signal?.throwIfAborted();
       const { kind, text, content } = readOutcome(outcome);
       return kind === 'result' ? openAIAgentsContent(content) : text;
     },
     isEnabled: () => Promise.resolve(true),
   };
-}
-
-/** @throws ToolError `INVALID_APPROVAL` unless the call's input is all that was asked about under its id. */
-function assertAsked(question: AskedCall | undefined, call: ToolCall): void {
-  if (question === undefined) throw notAsked();
-  if (question.input === null)
-    throw new ToolError(
-      'INVALID_APPROVAL',
-      'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.',
-    );
-  if (question.input !== digestOf(call.input ?? {}))
-    throw new ToolError(
-      'INVALID_APPROVAL',
-      'Expected the input that was asked about, got another. Nothing was run; call again with a new id.',
-    );
 }
