@@ -40,7 +40,7 @@ const terminal = createInterface({ input: process.stdin, output: process.stdout 
 const messages: ModelMessage[] = [{ role: 'user', content: 'The teapot of order 17 arrived broken. Please give me my money back.' }];
 for (;;) {
   const { text, content, response } = await agent.generate({ messages });
-  messages.push(...response.messages);
+  messages.push(...response.messages); // AI SDK 7: responseMessages
   const requests = content.filter((part) => part.type === 'tool-approval-request');
   if (requests.length === 0) {
     console.log(text);

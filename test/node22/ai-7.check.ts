@@ -306,12 +306,65 @@ async function toolsContext(version: string) {
   ]);
 }
 
+/** A loop with a read and two writes that a user approves; the messages again write nothing again, also with a fresh tool set. */
+async function approvedWrites(version: string): Promise<void> {
+  const done: string[] = [];
+  const registry = new ToolMetadataRegistry();
+  const named = (name: string, accessMode: AccessMode) =>
+    defineTool({
+      name,
+      description: name,
+      inputSchema: z.object({ id: z.string() }),
+      accessMode,
+      execute: ({ id }) => void done.push(`${name} ${id}`),
+    });
+  registry.registerAll([named('find', AccessMode.READONLY), named('refund', AccessMode.WRITE)]);
+  const executor = new ToolExecutor({ registry });
+  const set = () => toAISDKTools(registry, { executor });
+  const model = modelOf(
+    version,
+    [call('f', 'find', '{"id":"1"}')],
+    [call('a', 'refund', '{"id":"1"}'), call('b', 'refund', '{"id":"2"}')],
+    [text('done')],
+    [text('again')],
+  );
+  const generate = sdk.generateText as unknown as (request: object) => Promise<{
+    readonly text: string;
+    readonly content: readonly { readonly type: string; readonly approvalId?: string }[];
+    readonly responseMessages: readonly object[];
+  }>;
+  const ask = (messages: readonly object[]) =>
+    generate({ model, tools: set(), messages, stopWhen: sdk.isStepCount(5) });
+  const messages: object[] = [{ role: 'user', content: 'please' }];
+  const first = await ask(messages);
+  messages.push(...first.responseMessages);
+  assert.deepEqual(done, ['find 1']);
+  const requests = first.content.filter(({ type }) => type === 'tool-approval-request');
+  assert.equal(requests.length, 2);
+  const content = requests.map(({ approvalId }) => ({
+    type: 'tool-approval-response',
+    approvalId,
+    approved: true,
+  }));
+  messages.push({ role: 'tool', content });
+  const second = await ask(messages);
+  assert.equal(second.text, 'done');
+  assert.deepEqual(done.sort(), ['find 1', 'refund 1', 'refund 2']);
+  await ask(messages);
+  assert.deepEqual(done.sort(), ['find 1', 'refund 1', 'refund 2']);
+}
+
+const warned: unknown[] = [];
+console.warn = (...words: readonly unknown[]) => void warned.push(words);
+process.on('warning', (warning) => warned.push(warning.message));
 for (const version of ['V4', 'V3']) {
+  await approvedWrites(version);
   await mixedChat(version);
   await session(version);
   await failures(version);
   await toolsContext(version);
 }
+assert.deepEqual(warned, []);
 const { version } = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('ai/package.json'), 'utf8'),
 ) as { version: string };
