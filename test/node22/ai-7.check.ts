@@ -333,8 +333,10 @@ async function approvedWrites(version: string): Promise<void> {
     readonly content: readonly { readonly type: string; readonly approvalId?: string }[];
     readonly responseMessages: readonly object[];
   }>;
+  // The name in version 7; the types here are those of version 6.
+  const { isStepCount } = sdk as unknown as { readonly isStepCount: (count: number) => unknown };
   const ask = (messages: readonly object[]) =>
-    generate({ model, tools: set(), messages, stopWhen: sdk.isStepCount(5) });
+    generate({ model, tools: set(), messages, stopWhen: isStepCount(5) });
   const messages: object[] = [{ role: 'user', content: 'please' }];
   const first = await ask(messages);
   messages.push(...first.responseMessages);
