@@ -19,6 +19,7 @@ export {
   type McpTransport,
 } from './mcp/server/create-mcp-server.js';
 export type { McpAuthInfo, McpRequestInfo, McpServerOptions } from './mcp/server/server-options.js';
+export type { McpOfferContext, McpPrompt, McpResource } from './mcp/server/own-offers.js';
 export type { RunningServer as RunningMcpServer } from './host/listen.js';
 export {
   DEFAULT_LOCK_FILE,

@@ -114,23 +114,30 @@ describe('resources and prompts of a server', () => {
     const { call } = await start(OPEN);
     expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
       status: 'ok',
-      value: 'Read me first.',
+      value: {
+        contents: [{ uri: 'docs://guide', mimeType: 'text/plain', text: 'Read me first.' }],
+      },
+      content: [{ type: 'text', text: 'Read me first.' }],
     });
     expect(await call('read_resource', { uri: 'docs://pixel' })).toMatchObject({
-      value: null,
+      value: { contents: [{ uri: 'docs://pixel', mimeType: 'image/png' }] },
       content: [{ type: 'image', mediaType: 'image/png' }],
     });
     expect(await call('read_resource', { uri: 'docs://archive' })).toMatchObject({
       content: [{ type: 'file', mediaType: 'application/zip', name: 'docs://archive' }],
     });
     expect(await call('read_resource', { uri: 'docs://folder' })).toMatchObject({
-      value: 'docs://folder/a:\ntext of a\ndocs://folder/b:\ntext of b',
+      value: { contents: [{ uri: 'docs://folder/a', text: 'text of a' }, {}] },
+      content: [{ text: 'docs://folder/a:\ntext of a' }, { text: 'docs://folder/b:\ntext of b' }],
     });
     expect(
       await call('get_prompt', { name: 'review', arguments: { code: 'x = 1' } }),
-    ).toMatchObject({ value: 'Review x = 1' });
+    ).toMatchObject({
+      value: { messages: [{ role: 'user', content: { text: 'Review x = 1' } }] },
+      content: [{ text: 'Review x = 1' }],
+    });
     expect(await call('get_prompt', { name: 'talk' })).toMatchObject({
-      value: 'user: Look\nassistant: I see a pixel.',
+      value: { messages: [{ role: 'user' }, { role: 'user' }, { role: 'assistant' }] },
       content: [{ text: 'user: Look' }, { type: 'image' }, { text: 'assistant: I see a pixel.' }],
     });
   });
@@ -138,7 +145,7 @@ describe('resources and prompts of a server', () => {
   it('are read only under URIs and names that the server lists, or that its templates make', async () => {
     const { call, discovery, log } = await start(OPEN);
     expect(await call('read_resource', { uri: 'users://ada/profile' })).toMatchObject({
-      value: 'profile of ada',
+      content: [{ text: 'profile of ada' }],
     });
     for (const uri of [
       'file:///etc/passwd',
@@ -188,7 +195,7 @@ describe('resources and prompts of a server', () => {
       value: 'own read_resource',
     });
     expect(await call('mcp_read_resource', { uri: 'docs://guide' })).toMatchObject({
-      value: 'Read me first.',
+      content: [{ text: 'Read me first.' }],
     });
   });
 
@@ -278,7 +285,7 @@ describe('resources and prompts of a server', () => {
     expect(value.resourceTemplates.length).toBeGreaterThan(0);
     expect(
       await discovery.callTool('a', 'read_resource', { uri: value.resources[0]!.uri }, {}),
-    ).toMatchObject({ status: 'ok', value: expect.any(String) as string });
+    ).toMatchObject({ status: 'ok', content: [{ text: expect.any(String) as string }] });
     expect(await discovery.callTool('a', 'list_prompts', {}, {})).toMatchObject({ status: 'ok' });
   });
 });

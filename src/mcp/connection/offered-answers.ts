@@ -92,7 +92,7 @@ function shown(item: Input): object {
   );
 }
 
-/** Reads a resource that the server lists, or whose URI a template of it makes. */
+/** Reads a resource that the server lists, or whose URI a template of it makes. The parts are for models, the value says what each is. */
 export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   let isListed = false;
   if (typeof uri === 'string' && uri.length <= LONGEST) {
@@ -118,7 +118,16 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
       ],
     };
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
-  return { content: contents.map((content) => blockOf(content, contents.length > 1)) };
+  return {
+    structuredContent: { contents: contents.map(withoutBytes) },
+    content: contents.map((content) => blockOf(content, contents.length > 1)),
+  };
+}
+
+/** Returns what came without its bytes, which are in the part of the same place. */
+function withoutBytes({ blob: _, data: __, ...rest }: Input): Input {
+  const { resource } = rest;
+  return isPlainObject(resource) ? { ...rest, resource: withoutBytes(resource) } : rest;
 }
 
 /** Returns the content of a resource as a block of a result; of several texts each is told its URI. */
@@ -131,7 +140,7 @@ function blockOf(content: Input, isOneOfSeveral: boolean): object {
     : { type: 'resource', resource: content };
 }
 
-/** Gets a prompt that the server lists, its messages one after the other. */
+/** Gets a prompt that the server lists, its messages one after the other; parts and value as those of `readResource`. */
 export async function getPrompt({ name, arguments: values }: Input, ask: Ask): Promise<unknown> {
   let isListed = false;
   await read('prompts', ask, (item) => (isListed = item['name'] === name));
@@ -142,21 +151,25 @@ export async function getPrompt({ name, arguments: values }: Input, ask: Ask): P
         text(expectedGot('the name of a prompt that the server lists', describeValue(name))),
       ],
     };
-  const messages = listIn(
-    await ask('prompts/get', { name, ...(values !== undefined && { arguments: values }) }),
-    'messages',
+  const result = await ask('prompts/get', {
+    name,
+    ...(values !== undefined && { arguments: values }),
+  });
+  const messages = listIn(result, 'messages').flatMap(({ role, content }) =>
+    [content]
+      .flat()
+      .filter(isPlainObject)
+      .map((block) => ({ role, content: block })),
   );
   const said = (role: unknown, block: Input) =>
     block['type'] === 'text' && messages.length > 1
       ? { ...block, text: `${String(role)}: ${String(block['text'])}` }
       : block;
   return {
-    content: messages.flatMap(({ role, content }) =>
-      [content]
-        .flat()
-        .filter(isPlainObject)
-        .map((block) => said(role, block)),
-    ),
+    structuredContent: {
+      messages: messages.map(({ role, content }) => ({ role, content: withoutBytes(content) })),
+    },
+    content: messages.map(({ role, content }) => said(role, content)),
   };
 }
 

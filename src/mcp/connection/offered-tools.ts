@@ -16,6 +16,8 @@ import { labelOf } from './server-answers.js';
 interface OfferedTool {
   /** The definition, as a server would list it. It says nothing of what the server offers, so that it changes only with this program. */
   readonly raw: Readonly<Record<string, unknown>>;
+  /** What it does, whatever its name had to be. */
+  readonly offers: string;
   /** Answers a call, as a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
 }
@@ -122,6 +124,7 @@ export function offeredTools(
               inputSchema,
               annotations: { readOnlyHint: true },
             },
+            offers: name,
             answer: (input, ask) => answer(isPlainObject(input) ? input : {}, ask),
           },
         ];

@@ -218,9 +218,15 @@ export function translateListing(
 ): { readonly tools: readonly TranslatedTool[]; readonly findings: readonly McpFinding[] } {
   const tools = new Map<string, TranslatedTool>();
   const findings: McpFinding[] = [];
-  const own = new Set<unknown>([...(offered?.tools.values() ?? [])].map(({ raw }) => raw));
+  const own = new Map<unknown, string>(
+    [...(offered?.tools.values() ?? [])].map(({ raw, offers }) => [raw, offers]),
+  );
   for (const raw of listing) {
-    const translated = translateMcpTool(raw, own.has(raw) ? withReading(server) : server, engine);
+    const offers = own.get(raw);
+    const translated =
+      offers === undefined
+        ? translateMcpTool(raw, server, engine)
+        : offering(translateMcpTool(raw, withReading(server), engine), offers);
     const { toolName } = translated;
     // Before anything is said of it: what is denied is not told of.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
@@ -255,4 +261,15 @@ export function translateListing(
     tools: Object.freeze([...tools.values()]),
     findings: Object.freeze(findings),
   });
+}
+
+/** Marks a tool of this program by which a gateway relays what its server offers; no server can set this mark. */
+function offering(translated: McpTranslation, offers: string): McpTranslation {
+  if ('refused' in translated) return translated;
+  const { metadata } = translated.options;
+  const mcp = { ...(metadata?.['mcp'] as object), offers };
+  return {
+    ...translated,
+    options: { ...translated.options, metadata: { ...metadata, mcp } },
+  };
 }

@@ -20,7 +20,14 @@ import type {
   RequestContext,
 } from './server-options.js';
 import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
-import { canShow, type AskedBefore, type ServerSdk, type ToolCalls } from './tool-calls.js';
+import { Offers } from './offers.js';
+import {
+  canShow,
+  type AskedBefore,
+  type RequestedCall,
+  type ServerSdk,
+  type ToolCalls,
+} from './tool-calls.js';
 
 interface ConnectionParts {
   readonly sdk: ServerSdk;
@@ -54,6 +61,7 @@ export class Connection {
   constructor(parts: ConnectionParts, lasts: boolean) {
     const { sdk, options, tools, codec } = parts;
     this.#parts = parts;
+    const offers = new Offers(parts);
     this.#lasts = lasts;
     this.#conversation = lasts ? { conversationId: randomUUID() } : {};
     const instructions = [
@@ -65,12 +73,13 @@ export class Connection {
     this.server = new sdk.Server(
       { name: options.name, version: options.version },
       {
-        capabilities: { tools: { listChanged: true } },
+        capabilities: { tools: { listChanged: true }, ...offers.capabilities },
         requestState: { verify: (state, request) => codec.verify(state, request) },
         ...(instructions !== '' && { instructions }),
       },
     );
     this.server.onerror = (error) => options.onError?.(error);
+    offers.serve(this.server, (request) => this.#aboutOf(request));
     this.server.setRequestHandler('tools/list', ({ params }, request) =>
       this.#list(params?.cursor, request),
     );
@@ -88,7 +97,7 @@ export class Connection {
     );
   }
 
-  /** Tells the client that the list has changed. */
+  /** Tells the client that the list of tools has changed. */
   tellChange(): void {
     this.server.sendToolListChanged().catch(() => undefined); // It has gone.
   }
@@ -108,16 +117,12 @@ export class Connection {
     request: ServerContext,
   ): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls } = this.#parts;
-    const context = this.#contextOf(request);
-    const entry = tools.find(name, context);
+    const entry = tools.find(name, this.#contextOf(request));
     if (entry === undefined)
       throw this.#invalid(
         `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
       );
-    return calls.call(
-      { entry, input, context, canAsk: (mode) => this.#canAsk(request, mode) },
-      request,
-    );
+    return calls.call({ entry, input, ...this.#aboutOf(request) }, request);
   }
 
   /** Calls a found tool as if it had been listed. */
@@ -181,6 +186,13 @@ export class Connection {
   #contextOf(request: ServerContext): RequestContext {
     const given = contextOf(this.#parts, request, this.server.getClientVersion());
     return { ...this.#conversation, ...given };
+  }
+
+  #aboutOf(request: ServerContext): Pick<RequestedCall, 'context' | 'canAsk'> {
+    return {
+      context: this.#contextOf(request),
+      canAsk: (mode) => this.#canAsk(request, mode),
+    };
   }
 
   #canAsk(request: ServerContext, mode: 'form' | 'url'): boolean {

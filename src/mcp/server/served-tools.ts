@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { allowsPersona } from '../../capability/manifest/persona.js';
 import { Priority } from '../../core/enums.js';
-import { compareText } from '../../core/plain-data.js';
+import { compareText, isPlainObject } from '../../core/plain-data.js';
 import {
   createNameCodec,
   FUNCTION_NAME_RULE,
@@ -77,6 +77,18 @@ export class ServedTools {
   find(name: string, caller: Caller): ToolEntry | undefined {
     const entry = this.#registry.get(this.ownName(name));
     return entry !== undefined && this.#isServed(entry, caller) ? entry : undefined;
+  }
+
+  /** Returns the tools of this program that are served to a caller and reach what a server offers beside its tools. */
+  offering(offers: string, caller: Caller): readonly ToolEntry[] {
+    return [...this.#registry].filter(
+      (entry) => doesOffer(entry, offers) && this.#isServed(entry, caller) && isAvailable(entry),
+    );
+  }
+
+  /** Returns true when there is such a tool for anybody. */
+  hasOffering(offers: string): boolean {
+    return [...this.#registry].some((entry) => doesOffer(entry, offers) && this.#passes(entry));
   }
 
   /** Returns the schema of the tool with this name or alias, whoever may call it. */
@@ -197,6 +209,11 @@ export class ServedTools {
       ? tool
       : { ...tool, outputSchema };
   }
+}
+
+function doesOffer({ metadata }: ToolEntry, offers: string): boolean {
+  const mcp = metadata?.['mcp'];
+  return isPlainObject(mcp) && mcp['offers'] === offers;
 }
 
 /** Returns true for a tool that a caller may know of; calls of all others would be denied. */

@@ -24,6 +24,8 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 
+import { promptField, resourceField, type McpPrompt, type McpResource } from './own-offers.js';
+
 /** The meaning of a bearer token, as its checker says; of the same shape as the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
   readonly token: string;
@@ -64,6 +66,10 @@ export interface McpServerOptions {
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /** The persona of clients for whom `context` names none: they see its tools, and those of all. @default none */
   readonly persona?: string;
+  /** What can be read here beside the tools, for everyone who may connect. @default that of the servers behind this one alone */
+  readonly resources?: readonly McpResource[];
+  /** Prompts for everyone who may connect. @default those of the servers behind this one alone */
+  readonly prompts?: readonly McpPrompt[];
   /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
   /** The version that the server reports. @default '1.0.0' */
@@ -123,6 +129,8 @@ const schema = z
       )
       .optional(),
     persona: text().optional(),
+    resources: z.array(resourceField).readonly().default([]),
+    prompts: z.array(promptField).readonly().default([]),
     name: text().default('tooldex'),
     version: text().default('1.0.0'),
     instructions: z.string().optional(),

@@ -71,12 +71,14 @@ interface ToolCallsOptions {
 }
 
 /** A call as a client makes it. */
-interface RequestedCall {
+export interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
   /** Returns true for questions that the client can show to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
+  /** Makes the answer of an outcome that asks nothing. @default as `outcomeResult` */
+  readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
 /** The key of the one thing that is asked in a round. */
@@ -94,6 +96,10 @@ export class ToolCalls {
 
   constructor(options: ToolCallsOptions) {
     this.#options = options;
+  }
+
+  get executor(): ToolExecutor {
+    return this.#options.executor;
   }
 
   async call(
@@ -239,11 +245,11 @@ export class ToolCalls {
     request: ServerContext,
     outcome: ToolOutcome,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const { entry, canAsk } = call;
+    const { entry, canAsk, resultOf = (each) => outcomeResult(entry, each) } = call;
     if (!canAsk('form'))
       return outcome.status === 'approval_required'
         ? refusedUnasked(entry, outcome)
-        : outcomeResult(entry, outcome);
+        : resultOf(outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
@@ -278,7 +284,7 @@ export class ToolCalls {
         request,
       );
     }
-    return outcomeResult(entry, outcome);
+    return resultOf(outcome);
   }
 
   async #ask(

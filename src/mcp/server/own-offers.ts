@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { aFunction, text } from '../../core/options.js';
+import type { CallContext } from '../../safety/calls.js';
+import type { ContentPart } from '../../tool/content.js';
+
+/** The caller of a read, and the signal that fires when the answer is no longer awaited. */
+export type McpOfferContext = CallContext & {
+  /** What the program gives as `context.context`. */
+  readonly context?: unknown;
+  readonly signal: AbortSignal;
+};
+
+/** Returns up to 100 values for what a user has begun to type; `values` are those of the other variables or arguments. */
+type Complete = (
+  begun: string,
+  values: Readonly<Record<string, string>>,
+) => readonly string[] | Promise<readonly string[]>;
+
+/** Something to read that a program serves beside its tools, under one URI or under all that a template makes. */
+export interface McpResource {
+  /** A URI such as `docs://guide`, or a template (RFC 6570) such as `users://{id}/profile`. */
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** The media type of the content. @default text/plain for text, application/octet-stream for bytes */
+  readonly mimeType?: string;
+  /** Returns the content: text or bytes. `variables` are those of the template. */
+  readonly read: (
+    uri: string,
+    variables: Readonly<Record<string, string | readonly string[]>>,
+    context: McpOfferContext,
+  ) => string | Uint8Array | Promise<string | Uint8Array>;
+  /** Suggests values for variables of the template, by their names. @default none */
+  readonly complete?: Readonly<Record<string, Complete>>;
+}
+
+/** A message of a prompt. */
+interface McpPromptMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string | ContentPart;
+}
+
+/** A text or conversation that users choose by its name. */
+export interface McpPrompt {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** The arguments, by name. @default none */
+  readonly arguments?: Readonly<
+    Record<
+      string,
+      {
+        readonly description?: string;
+        /** @default false */
+        readonly required?: boolean;
+        /** Suggests values. @default none */
+        readonly complete?: Complete;
+      }
+    >
+  >;
+  /** Returns the messages; a text is one of the user. */
+  readonly get: (
+    values: Readonly<Record<string, string>>,
+    context: McpOfferContext,
+  ) => string | readonly McpPromptMessage[] | Promise<string | readonly McpPromptMessage[]>;
+}
+
+const words = { title: z.string().optional(), description: z.string().optional() };
+
+export const resourceField: z.ZodType<McpResource, McpResource> = z.strictObject({
+  uri: text(),
+  name: text(),
+  ...words,
+  mimeType: text().optional(),
+  read: aFunction<McpResource['read']>(),
+  complete: z.record(z.string(), aFunction<Complete>()).optional(),
+}) as never;
+
+export const promptField: z.ZodType<McpPrompt, McpPrompt> = z.strictObject({
+  name: text(),
+  ...words,
+  arguments: z
+    .record(
+      z.string(),
+      z.strictObject({
+        description: z.string().optional(),
+        required: z.boolean().optional(),
+        complete: aFunction<Complete>().optional(),
+      }),
+    )
+    .optional(),
+  get: aFunction<McpPrompt['get']>(),
+}) as never;
