@@ -21,6 +21,7 @@ import {
   type McpDiscovery,
   type McpDiscoveryOptions,
 } from '../../src/mcp.js';
+import { loginsIn } from '../../src/mcp/login/login-store.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
@@ -678,5 +679,28 @@ describe('a token', () => {
       { code: 'PROVIDER_UNAVAILABLE' },
     );
     expect(authorization.asked('/authorize')).toEqual([]);
+  });
+});
+
+describe('a folder of logins', () => {
+  it.each([
+    ['a change', (at: number) => `next ${at}`],
+    ['a removal', () => undefined],
+  ])('lets one of many make %s at the same time, and leaves no other file', async (_, nextOf) => {
+    const folder = newFolder();
+    const store = loginsIn(folder);
+    const key = 'tooldex:login:one';
+    for (let round = 0; round < 20; round += 1) {
+      const before = await store.get(key);
+      expect(await store.compareAndSet(key, before, `round ${round}`)).toBe(true);
+      const made = await Promise.all(
+        Array.from({ length: 8 }, (__, at) =>
+          loginsIn(folder).compareAndSet(key, `round ${round}`, nextOf(at)),
+        ),
+      );
+      expect(made.filter(Boolean)).toHaveLength(1);
+      expect(await store.get(key)).toBe(nextOf(made.indexOf(true)));
+      expect(readdirSync(folder).filter((file) => file.endsWith('.tmp'))).toEqual([]);
+    }
   });
 });

@@ -1,10 +1,10 @@
-import { chmod, constants, link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, constants, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
-import { ToolError } from '../../core/errors.js';
+import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -137,34 +137,42 @@ export function loginsIn(folder: string): LoginStore {
     get,
     compareAndSet: async (key: string, expected: string | undefined, next: string | undefined) => {
       const path = pathOf(key);
-      if ((await get(key)) !== expected) return false;
       const beside = `${path}.${randomUUID()}.tmp`;
+      // Of all that replace the same content only one gets this name, and it looks again while it has it.
+      const turn = expected === undefined ? path : `${path}.${sha256Of(expected)}.tmp`;
+      if ((await get(key)) !== expected) return false;
+      if (expected === next) return true;
       try {
-        if (next === undefined) await rm(path, { force: true });
-        else {
-          await mkdir(folder, { recursive: true, mode: 0o700 });
-          await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
-          await chmod(beside, 0o600); // The process may mask some of it.
-          if (expected !== undefined) await rename(beside, path);
-          else if (!(await isNewLink(beside, path))) return false;
-        }
-        return true;
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFile(beside, next ?? '', { flag: 'wx', flush: true, mode: 0o600 });
+        await chmod(beside, 0o600); // The process may mask some of it.
+        if (!(await isNewLink(beside, turn))) return false;
+        if (expected === undefined) return true;
+        const isSame = (await get(key)) === expected;
+        if (isSame && next !== undefined) await rename(turn, path);
+        else if (isSame) await rm(path, { force: true });
+        await rm(turn, { force: true });
+        return isSame;
       } catch (error) {
         await rm(beside, { force: true }).catch(() => undefined);
-        throw unusable('written', error);
+        throw isToolError(error) ? error : unusable('written', error);
       }
     },
   });
 }
 
-/** Gives a file a name that none has: of several processes, one does. */
+/** Gives a file a name that none has: of several processes, one does. A name that a dead process has left is free for the next attempt. */
 async function isNewLink(file: string, name: string): Promise<boolean> {
   try {
     await link(file, name);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (name.endsWith('.tmp')) {
+      const { mtimeMs = Infinity } = (await stat(name).catch(() => undefined)) ?? {};
+      if (mtimeMs < Date.now() - LOCK_MS) await rm(name, { force: true });
+    }
+    return false;
   } finally {
     await rm(file, { force: true });
   }
