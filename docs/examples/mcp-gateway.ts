@@ -1,5 +1,5 @@
 // A gateway: one MCP server before two others. Reading runs at once, writing files is denied, everything else asks the user behind
-// the client, and a tool whose definition changed after it was reviewed is withheld.
+// the client, a tool whose definition changed after it was reviewed is withheld, and what the servers ask reaches the client, too.
 // Run it:  npm i tooldex zod @modelcontextprotocol/{client,server,server-filesystem,server-memory} && npm i -D tsx
 //          npx tooldex mcp pins approve --all      (reviews what the servers of .mcp.json offer, and pins it)
 //          npx tsx mcp-gateway.ts                  (give this command to your MCP client)
@@ -11,7 +11,11 @@ import { createMcpServer, DefinitionPins, discoverMcpTools } from 'tooldex/mcp';
 
 const settings: unknown = JSON.parse(await readFile('.mcp.json', 'utf8'));
 const pins = await DefinitionPins.load('tooldex-pins.json');
-const { definitions, findings, provider, close } = await discoverMcpTools(settings, { pins });
+const { definitions, findings, provider, close } = await discoverMcpTools(settings, {
+  pins,
+  onElicit: (...question) => server.onElicit(...question), // What a server asks in a call reaches the client that made the call.
+  elicitUrls: true,
+});
 for (const { message } of findings) console.error(message);
 
 const registry = new ToolMetadataRegistry();

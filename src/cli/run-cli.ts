@@ -118,7 +118,7 @@ export async function runCli(
       command,
       examples,
       run,
-      { showsProblems = false, exitsByResult = showsProblems, looks = false } = {},
+      { showsProblems = false, exitsByResult = showsProblems, looks = false, relays = false } = {},
     ) =>
       withExamples(command, examples).action(async () => {
         const given = command.optsWithGlobals<CommandOptions>();
@@ -137,6 +137,7 @@ export async function runCli(
                   terminal,
                   cwd,
                   trustAutoApprove,
+                  relays,
                 );
         const loaded = await loadRegistry(
           { patterns, manifests, mcp, persona, everyone: looks },

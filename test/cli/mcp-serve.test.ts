@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { runCli } from '../../src/cli/run-cli.js';
 import { mcpServe } from '../../src/cli/commands/mcp.js';
 import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { loadMcpTools } from '../../src/cli/load/load-mcp-tools.js';
@@ -202,6 +203,28 @@ describe('tooldex mcp serve', () => {
     const ended = mcpServe(terminal, await loadRegistry({}, folder()), USUAL, { input, env: {} });
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
     await terminal.until(() => terminal.printed.includes('"id":1'));
+    terminal.interrupt();
+    expect(await ended).toBe(0);
+  });
+});
+
+describe('tooldex mcp serve --mcp', () => {
+  it('asks the user behind the client what a server asks in a call', async () => {
+    const root = folder();
+    const settings = { ...official('everything'), access_mode: 'readonly', consent: false };
+    writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { demo: settings } }));
+    const terminal = new WatchedTerminal();
+    const ended = runCli(
+      ['--mcp', '.mcp.json', 'mcp', 'serve', '--http', '--port', '0'],
+      terminal,
+      root,
+    );
+    await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
+    const client = await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'auto', {
+      answer: () => ({ action: 'accept', content: { name: 'Ada Lovelace' } }),
+    });
+    const answer = await client.call('mcp__demo__trigger-elicitation-request');
+    expect(JSON.stringify(answer)).toContain('Ada Lovelace');
     terminal.interrupt();
     expect(await ended).toBe(0);
   });

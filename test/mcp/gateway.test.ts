@@ -138,13 +138,20 @@ describe('the calls of a client', () => {
     },
   );
 
-  it('have the conversation that the program names, or none, where each request stands alone', async () => {
+  it('have the conversation that the program names, or none and one warning, where each request stands alone', async () => {
     const { open } = WAYS.find(({ way }) => way === 'the client of 2026 over HTTP')!;
-    expect(new Set(await conversations(open))).toEqual(
+    const told: unknown[] = [];
+    const onError = (error: unknown) => told.push(error);
+    expect(new Set(await conversations(open, { onError }))).toEqual(
       new Set(['[{"type":"text","text":"none"}]']),
     );
-    expect((await conversations(open, { context: () => ({ conversationId: 'c1' }) }))[0]).toContain(
-      'c1',
-    );
+    expect(told).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining('Name a conversationId in "context".') as string,
+      }),
+    ]);
+    const named = { context: () => ({ conversationId: 'c1' }), onError };
+    expect((await conversations(open, named))[0]).toContain('c1');
+    expect(told).toHaveLength(1);
   });
 });

@@ -64,6 +64,7 @@ export const MCP_COMMANDS: CommandFamily = {
       addExecutionOptions(addFilterOptions(serve)),
       ['mcp serve', 'mcp serve --http --port 4781', 'mcp serve --manifests ./manifests --yes low'],
       (loaded, options) => mcpServe(terminal, loaded, options),
+      { relays: true },
     );
     defineList(mcp, host);
     defineLogin(mcp, host);
@@ -89,7 +90,7 @@ const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
  */
 export async function mcpServe(
   terminal: Dialog,
-  { registry: loaded }: LoadedRegistry,
+  { registry: loaded, relayTo }: LoadedRegistry,
   options: CommandOptions,
   world: McpServeWorld = { input: process.stdin, env: process.env },
 ): Promise<number> {
@@ -138,6 +139,7 @@ export async function mcpServe(
     ...(http === true && token !== undefined ? { token } : {}), // An empty one, of a variable that is not set, is refused.
     ...(allowedHost === undefined ? {} : { allowedHosts: [...LOOPBACK_HOSTS, ...allowedHost] }),
   });
+  relayTo?.(server.onElicit);
   let stopListening = (): void => undefined;
   const interrupted = new Promise<void>(
     (resolve) => (stopListening = terminal.onInterrupt(resolve)),

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
+import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
@@ -58,10 +59,12 @@ export async function openMcpDiscovery(
   terminal: Dialog,
   cwd: string,
   trustAutoApprove = false,
+  onElicit?: OnElicit,
 ): Promise<McpDiscovery> {
   const { settings, lock } = await readMcpConfig(file, terminal, cwd);
   return new McpDiscovery(settings, {
     trustAutoApprove,
+    ...(onElicit && { onElicit, elicitUrls: true }),
     ...(existsSync(lock) ? { pins: await DefinitionPins.load(lock) } : {}),
   });
 }
@@ -72,6 +75,7 @@ export async function openMcpDiscovery(
  * The servers stay open until the registry is closed, because their tools may be run; until then the registry follows
  * what they announce.
  *
+ * @param relays true where `relayTo` will say who answers the questions of servers.
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`; a server that
  * cannot be asked, and a tool that is left out, are problems.
  */
@@ -80,8 +84,17 @@ export async function loadMcpTools(
   terminal: Dialog,
   cwd: string,
   trustAutoApprove?: boolean,
+  relays = false,
 ): Promise<LoadedRegistry> {
-  const discovery = await openMcpDiscovery(file, terminal, cwd, trustAutoApprove);
+  let relay: OnElicit = () => Promise.resolve({ action: 'cancel' });
+  const onElicit: OnElicit = (...question) => relay(...question);
+  const discovery = await openMcpDiscovery(
+    file,
+    terminal,
+    cwd,
+    trustAutoApprove,
+    relays ? onElicit : undefined,
+  );
   const registry = new ToolMetadataRegistry();
   try {
     await discovery.refresh();
@@ -109,6 +122,7 @@ export async function loadMcpTools(
     registry,
     problems,
     fileOf,
+    ...(relays && { relayTo: (to: OnElicit) => void (relay = to) }),
     complete: (definition) => discovery.complete(definition),
     close: () => (stopFollowing(), discovery.close()),
   };

@@ -3,6 +3,7 @@ import { relative, resolve, sep } from 'node:path';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
+import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolSource } from '../../tool/find-definitions.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
@@ -22,6 +23,8 @@ export interface LoadedRegistry {
   readonly warnings?: number;
   /** Ends what the tools hold open. */
   readonly close?: () => Promise<void>;
+  /** Sets who answers the questions of MCP servers. */
+  readonly relayTo?: (onElicit: OnElicit) => void;
   /** Loads the same tools with the manifests as their files are now. */
   readonly again?: () => Promise<LoadedRegistry>;
   /** Joins a tool of another place with the one of these for which it stands. */
@@ -67,7 +70,8 @@ export async function loadRegistry(
     .map(({ definition }) => served.complete?.(definition) ?? definition)
     .filter((each) => local.registry.get(each.name)?.definition !== each);
   local.registry.registerAll(completed, { replace: true });
-  return { ...joined(local, served), ...(served.close && { close: served.close }) };
+  const { close, relayTo } = served;
+  return { ...joined(local, served), ...(close && { close }), ...(relayTo && { relayTo }) };
 }
 
 async function loadLocal(

@@ -38,6 +38,8 @@ export interface CommandHost {
       readonly exitsByResult?: boolean;
       /** The command calls and exports nothing, and so sees the tools of all personas. */
       readonly looks?: boolean;
+      /** True for a command that passes questions of MCP servers on, by `relayTo`. */
+      readonly relays?: boolean;
     },
   ) => void;
   /** Makes a command work without the tools. */

@@ -35,6 +35,8 @@ interface ConnectionParts {
   readonly tools: ServedTools;
   readonly calls: ToolCalls;
   readonly codec: RequestStateCodec<AskedBefore>;
+  /** Is told of calls that belong to no conversation. */
+  readonly warnAlone: () => void;
 }
 
 type Named = { readonly name: string };
@@ -122,7 +124,9 @@ export class Connection {
       throw this.#invalid(
         `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
       );
-    return calls.call({ entry, input, ...this.#aboutOf(request) }, request);
+    const about = this.#aboutOf(request);
+    if (about.context.conversationId === undefined) this.#parts.warnAlone();
+    return calls.call({ entry, input, ...about }, request);
   }
 
   /** Calls a found tool as if it had been listed. */

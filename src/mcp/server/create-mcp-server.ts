@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
 import { missingPackage } from '../../core/issues.js';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, once } from '../../core/options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
@@ -113,6 +113,9 @@ export function createMcpServer(
 ): McpToolServer {
   return new ToolServer(registry, checkServerOptions(registry, options));
 }
+
+const NO_CONVERSATION =
+  'Requests without a session have no conversation, so nothing remembers what their calls read. Name a conversationId in "context".';
 
 /** The parts that exist once the SDK is loaded. */
 interface Started {
@@ -262,7 +265,8 @@ class ToolServer implements McpToolServer {
       running: this.#running,
       now: () => (options.clock ?? systemClock).now(),
     });
-    const parts = { sdk, options, tools: this.#tools, calls, codec };
+    const warnAlone = once(() => options.onError?.(new Error(NO_CONVERSATION)));
+    const parts = { sdk, options, tools: this.#tools, calls, codec, warnAlone };
     const connect = (lasts: boolean): Server => {
       const connection = new Connection(parts, lasts);
       if (lasts) {

@@ -183,5 +183,55 @@ registry.registerAll([
   }),
 ]);
 
-const { url } = await createMcpServer(registry, { name: 'conformance' }).serveHttp({ port: 0 });
+const required = { required: true } as const;
+const { url } = await createMcpServer(registry, {
+  name: 'conformance',
+  resources: [
+    {
+      uri: 'test://static-text',
+      name: 'Static text',
+      mimeType: 'text/plain',
+      read: () => 'This is the content of the static text resource.',
+    },
+    { uri: 'test://static-binary', name: 'An image', mimeType: 'image/png', read: () => PIXEL },
+    {
+      uri: 'test://template/{id}/data',
+      name: 'A template',
+      mimeType: 'application/json',
+      read: (_uri, { id }) =>
+        JSON.stringify({ id, templateTest: true, data: `Data for ID: ${String(id)}` }),
+    },
+  ],
+  prompts: [
+    { name: 'test_simple_prompt', get: () => 'This is a simple prompt for testing.' },
+    {
+      name: 'test_prompt_with_arguments',
+      arguments: {
+        arg1: { ...required, complete: (begun) => [begun, 'paris', 'park', 'party'] },
+        arg2: required,
+      },
+      get: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+    },
+    {
+      name: 'test_prompt_with_embedded_resource',
+      arguments: { resourceUri: required },
+      get: ({ resourceUri }) => [
+        {
+          role: 'user',
+          content: file(Buffer.from('Embedded resource content for testing.'), 'text/plain', {
+            name: resourceUri!,
+          }),
+        },
+        { role: 'user', content: 'Please process the embedded resource above.' },
+      ],
+    },
+    {
+      name: 'test_prompt_with_image',
+      get: () => [
+        { role: 'user', content: image(PIXEL, 'image/png') },
+        { role: 'user', content: 'Please analyze the image above.' },
+      ],
+    },
+  ],
+}).serveHttp({ port: 0 });
 console.log(url);
