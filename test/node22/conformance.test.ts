@@ -13,7 +13,7 @@ const SUITE = join(PACKAGES, '@modelcontextprotocol/conformance/dist/index.js');
 const isInstalled = existsSync(NODE_22) && existsSync(SUITE);
 const DEADLINE_MS = 60_000;
 
-/** The scenarios that a server of tools has to pass. */
+/** The scenarios that a server of tools, resources and prompts has to pass. */
 const PASSED = [
   ...[
     'server-initialize',
@@ -32,6 +32,18 @@ const PASSED = [
     'json-schema-2020-12',
     'elicitation-sep1034-defaults',
     'elicitation-sep1330-enums',
+  ],
+  ...[
+    'resources-list',
+    'resources-read-text',
+    'resources-read-binary',
+    'resources-templates-read',
+    'prompts-list',
+    'prompts-get-simple',
+    'prompts-get-with-args',
+    'prompts-get-embedded-resource',
+    'prompts-get-with-image',
+    'completion-complete',
   ],
   ...['server-sse-polling', 'server-sse-multiple-streams', 'dns-rebinding-protection'],
 ];

@@ -203,9 +203,14 @@ const { url } = await createMcpServer(registry, {
     },
   ],
   prompts: [
-    { name: 'test_simple_prompt', get: () => 'This is a simple prompt for testing.' },
+    {
+      name: 'test_simple_prompt',
+      description: 'A prompt without arguments',
+      get: () => 'This is a simple prompt for testing.',
+    },
     {
       name: 'test_prompt_with_arguments',
+      description: 'A prompt with arguments',
       arguments: {
         arg1: { ...required, complete: (begun) => [begun, 'paris', 'park', 'party'] },
         arg2: required,
@@ -214,6 +219,7 @@ const { url } = await createMcpServer(registry, {
     },
     {
       name: 'test_prompt_with_embedded_resource',
+      description: 'A prompt with a file',
       arguments: { resourceUri: required },
       get: ({ resourceUri }) => [
         {
@@ -227,6 +233,7 @@ const { url } = await createMcpServer(registry, {
     },
     {
       name: 'test_prompt_with_image',
+      description: 'A prompt with an image',
       get: () => [
         { role: 'user', content: image(PIXEL, 'image/png') },
         { role: 'user', content: 'Please analyze the image above.' },
