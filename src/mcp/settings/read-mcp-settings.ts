@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Issue } from '../../core/errors.js';
 import {
   expectedGot,
@@ -9,7 +8,6 @@ import {
   toIssues,
   unknownOption,
 } from '../../core/issues.js';
-import { LIMITS } from '../../core/limits.js';
 import {
   cloneFrozen,
   compareText,
@@ -18,26 +16,22 @@ import {
   isPlainObject,
 } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
-import { asWritten, spelled, type SpelledSettings } from './setting-spellings.js';
+import { asWritten, spelled } from './setting-spellings.js';
 import {
-  authSchema,
   globalSchema,
-  loginSchema,
+  OVERRIDES,
   serverSchema,
-  toolSchema,
+  type ServerValues,
+  type ToolValues,
 } from './settings-schema.js';
 import {
+  picked,
   withOverrides,
   without,
   type McpToolOverrides,
   type McpToolSetting,
 } from './tool-settings.js';
-import {
-  addressFault,
-  inputVariable,
-  type McpOAuthSettings,
-  type McpTransportSettings,
-} from './transport-settings.js';
+import { addressFault, inputVariable, type McpTransportSettings } from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
@@ -138,49 +132,50 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
     return input as McpSettings;
-  const file = spelled(input);
-  const { servers: given, inputs, ...rest } = file.values;
-  const global = globalSchema().safeParse(rest);
+  const { file, issues } = spelled(input);
+  const read = globalSchema().safeParse(file);
+  const place = (...path: Issue['path']) => asWritten(path, input);
   const faults = [
-    ...file.issues,
-    ...(global.success ? [] : asWritten(toIssues(global.error, rest), file)),
-    ...misspelt(rest, file),
-    ...(given === undefined || isPlainObject(given) ? [] : [notServers(given, file)]),
-  ];
-  if (faults.length > 0 || !global.success)
-    throw refusal('The settings of MCP are refused', faults);
+    ...issues.filter(({ path }) => path.length === 1),
+    ...(read.success ? [] : toIssues(read.error, file)),
+    ...(isPlainObject(file) ? misspelt(file) : []),
+  ].map(({ path, message }) => ({ path: place(...path), message }));
+  if (faults.length > 0 || !read.success) throw refusal('The settings of MCP are refused', faults);
 
-  const place = file.written.get('servers') ?? 'servers';
-  const filters = filtersOf(global.data);
-  const defaults = { ...DEFAULTS, ...limitsOf(global.data), overrides: overridesOf(global.data) };
+  const { servers: given = {}, inputs, enabled, defaultServer, ...global } = read.data;
+  const filters = filtersOf(global);
+  const defaults = { ...DEFAULTS, ...limitsOf(global), overrides: picked(global, OVERRIDES()) };
   const warnings: Issue[] = [...inputsOf(inputs)];
   const servers = new Map<string, McpServerSettings>();
-  for (const [written, settings] of Object.entries(given ?? {})) {
+  for (const [written, values] of Object.entries(given)) {
     const name = serverNameOf(written);
-    const read = servers.has(name)
+    const ambiguous = issues.filter(({ path }) => path.length > 1 && path[1] === written);
+    const result = servers.has(name)
       ? { issues: [{ path: [], message: sameName(name) }] }
-      : readServer(name, settings, defaults);
-    if ('server' in read && read.server !== undefined)
+      : ambiguous.length > 0
+        ? { issues: ambiguous.map(({ path, message }) => ({ path: path.slice(2), message })) }
+        : readServer(name, values, defaults);
+    if (result.server !== undefined)
       servers.set(name, {
-        ...read.server,
-        signature: digestOf({ ...read.server, global: filters }),
+        ...result.server,
+        signature: digestOf({ ...result.server, global: filters }),
       });
-    warnings.push(
-      ...(name === written.trim() ? [] : [{ path: [place, written], message: renamed(name) }]),
-      ...read.issues.map(({ path, message }) => ({ path: [place, written, ...path], message })),
-    );
+    if (name !== written.trim())
+      warnings.push({ path: place('servers', written), message: renamed(name) });
+    for (const { path, message } of result.issues)
+      warnings.push({ path: place('servers', written, ...path), message });
   }
-  const { enabled, defaultServer } = global.data;
-  if (defaultServer && !servers.has(defaultServer))
+  const isDefault = defaultServer !== undefined && servers.has(defaultServer);
+  if (defaultServer && !isDefault)
     warnings.push({
-      path: [file.written.get('defaultServer')!],
+      path: place('defaultServer'),
       message: `Expected the name of a server that is loaded, got ${JSON.stringify(defaultServer)}. No server is meant where a manifest names none.`,
     });
   const settings = cloneFrozen({
-    enabled: enabled ?? (inputs !== undefined || place === 'mcpServers'),
+    enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),
     servers: [...servers.values()].sort((a, b) => compareText(a.name, b.name)),
     ...filters,
-    ...(defaultServer && servers.has(defaultServer) && { defaultServer }),
+    ...(isDefault && { defaultServer }),
     warnings,
   });
   return Object.freeze(Object.defineProperty({ ...settings }, READ, { value: true }));
@@ -198,14 +193,6 @@ const DEFAULTS = {
   maxTools: 1_000,
 } as const;
 
-/** One server's settings before its signature, or why it is not loaded. */
-type ReadServer =
-  | {
-      readonly server: Omit<McpServerSettings, 'signature'> | undefined;
-      readonly issues: readonly Issue[];
-    }
-  | { readonly issues: readonly Issue[] };
-
 /** Members that clients keep beside a server's settings, and on which nothing here depends. */
 const UNUSED = [
   ...['$schema', 'description', 'title', 'name', 'icon', 'note', 'gallery', 'dev', 'watchPaths'],
@@ -213,170 +200,80 @@ const UNUSED = [
 ];
 
 /** Reads one server. One that is switched off is not there; one with anything wrong is not loaded, and its issues say why. */
-function readServer(name: string, given: unknown, defaults: ServerDefaults): ReadServer {
-  const file = spelled(given);
-  const values = Object.fromEntries(
-    Object.entries(file.values).filter(([key]) => !UNUSED.includes(key)),
-  );
-  if (file.issues.length > 0) return { issues: file.issues };
-  const parsed = checked(serverSchema(), values, file);
-  if (!('data' in parsed)) return parsed;
+function readServer(
+  name: string,
+  given: unknown,
+  defaults: ServerDefaults,
+): {
+  readonly server?: Omit<McpServerSettings, 'signature'>;
+  readonly issues: readonly Issue[];
+} {
+  if (!isPlainObject(given))
+    return {
+      issues: [{ path: [], message: expectedGot('an object of settings', kindOf(given)) }],
+    };
+  const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
+  // A list of names switches all others off.
+  const { tools: names } = values;
+  const isList = Array.isArray(names) && names.every((each) => typeof each === 'string');
+  if (isList) delete values['tools'];
+  const parsed = serverSchema().safeParse(values, { error: knownKeys });
+  if (!parsed.success) return { issues: toIssues(parsed.error, values) };
   const { data } = parsed;
-  if (data.enabled === false || data.disabled === true) return { server: undefined, issues: [] };
-  const overrides = {
-    ...defaults.overrides,
-    ...overridesOf(data),
-    ...without({ idempotencyKey: data.idempotencyKey }),
-  };
-  const tools = readTools(data.tools, overrides, file);
-  const oauth = data.oauth === false ? undefined : part(loginSchema(), data.oauth, 'oauth', file);
-  const auth = readAuth(data, file);
-  const transport = transportOf(
-    data,
-    oauth?.data && { ...without(oauth.data), scopes: oauth.data.scopes ?? [] },
-    file,
-  );
+  if (data.enabled === false || data.disabled === true) return { issues: [] };
+  const overrides = { ...defaults.overrides, ...picked(data, OVERRIDES()) };
+  const tools = isList
+    ? [
+        { pattern: '*', disabled: true, overrides: {}, extras: {} },
+        ...names.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} })),
+      ]
+    : Object.entries(data.tools ?? {}).map(([pattern, tool]) => toolSettingOf(pattern, tool));
+  const transport = transportOf(data);
   const issues = [
-    ...contradictions(name, overrides),
-    ...tools.issues,
-    ...(oauth?.issues ?? []),
-    ...auth.issues,
+    ...contradictions(overrides),
+    ...tools.flatMap(({ pattern, overrides: words }) =>
+      contradictions(withOverrides(overrides, words), 'tools', pattern),
+    ),
     ...('message' in transport ? [transport] : []),
   ];
   if (issues.length > 0 || 'message' in transport) return { issues };
+  const { persona, personaAllowlist } = data;
   return {
-    issues: unusedBeside(transport.kind, data, file),
+    issues: unusedBeside(transport.kind, data),
     server: {
       ...defaults,
       ...limitsOf(data),
       ...filtersOf(data),
-      ...without({ persona: data.persona, personaAllowlist: data.personaAllowlist }),
+      ...without({ persona, personaAllowlist, auth: authOf(data) }),
       name,
       transport,
       trusted: data.trusted ?? false,
       resources: data.resources ?? false,
       prompts: data.prompts ?? false,
       overrides,
-      tools: tools.data,
+      tools,
       autoApprove: [...(data.autoApprove ?? []), ...(data.trust === true ? ['*'] : [])],
-      ...without({ auth: auth.data }),
     },
   };
 }
 
-type Server = z.output<ReturnType<typeof serverSchema>>;
-
-/** Returns what a schema makes of settings, or the issues under the names that were written. */
-function checked<S extends z.ZodType>(
-  schema: S,
-  values: unknown,
-  file: SpelledSettings,
-  ...place: Issue['path']
-): { readonly data: z.output<S> } | { readonly issues: readonly Issue[] } {
-  const parsed = schema.safeParse(values, { error: knownKeys });
-  if (parsed.success) return { data: parsed.data };
-  return { issues: asWritten(toIssues(parsed.error, values), file, ...place) };
-}
-
-/** Reads an object within a server's settings. */
-function part<S extends z.ZodType>(
-  schema: S,
-  given: unknown,
-  ...[key, file]: readonly [key: string, file: SpelledSettings]
-): { readonly data?: z.output<S>; readonly issues: readonly Issue[] } {
-  if (given === undefined) return { issues: [] };
-  const inner = spelled(given);
-  const place = file.written.get(key) ?? key;
-  if (inner.issues.length > 0)
-    return { issues: inner.issues.map((each) => ({ ...each, path: [place, ...each.path] })) };
-  const read = checked(schema, inner.values, inner, place);
-  return 'data' in read ? { data: read.data, issues: [] } : read;
-}
-
-/** Reads the settings of tools by patterns of their names; a list of names switches all others off. */
-function readTools(
-  given: unknown,
-  server: McpToolOverrides,
-  file: SpelledSettings,
-): { readonly data: readonly McpToolSetting[]; readonly issues: readonly Issue[] } {
-  if (given === undefined) return { data: [], issues: [] };
-  if (Array.isArray(given) && given.every((each) => typeof each === 'string'))
-    return {
-      issues: [],
-      data: [
-        { pattern: '*', disabled: true, overrides: {}, extras: {} },
-        ...given.map((pattern) => ({ pattern, disabled: false, overrides: {}, extras: {} })),
-      ],
-    };
-  const members = isPlainObject(given) ? Object.entries(given) : [];
-  if (!isPlainObject(given) || members.length > LIMITS.listLength)
-    return {
-      data: [],
-      issues: [
-        {
-          path: ['tools'],
-          message: expectedGot(
-            `an object of at most ${LIMITS.listLength} settings by names of tools or patterns`,
-            isPlainObject(given) ? 'more' : kindOf(given),
-          ),
-        },
-      ],
-    };
-  const read = members.map(([pattern, setting]) => {
-    const words = typeof setting === 'boolean' ? { disabled: !setting } : setting;
-    const { data, issues } = part(toolSchema(), words, pattern, file);
-    const setting_ = toolSettingOf(pattern, data ?? {});
-    return {
-      setting: setting_,
-      issues: [
-        ...(pattern.trim() === '' || pattern.length > LIMITS.labelLength
-          ? [
-              {
-                path: [pattern],
-                message: expectedGot('the name of a tool, or a pattern', describeValue(pattern)),
-              },
-            ]
-          : []),
-        ...issues,
-        ...contradictions(pattern, withOverrides(server, setting_.overrides)).map((each) => ({
-          ...each,
-          path: [pattern],
-        })),
-      ],
-    };
-  });
-  return {
-    data: read.map(({ setting }) => setting),
-    issues: read.flatMap(({ issues }) =>
-      issues.map(({ path, message }) => ({ path: ['tools', ...path], message })),
-    ),
-  };
-}
-
-function toolSettingOf(
-  pattern: string,
-  data: Partial<z.output<ReturnType<typeof toolSchema>>>,
-): McpToolSetting {
-  const { keywords, stages, taskTypes, priority, costTier, personaAllowlist } = data;
-  const disabled = data.disabled ?? (data.enabled === undefined ? undefined : !data.enabled);
+function toolSettingOf(pattern: string, data: ToolValues): McpToolSetting {
+  const { enabled, disabled = enabled === undefined ? undefined : !enabled } = data;
   const timeoutMs = data.timeoutMs ?? data.timeoutSeconds;
   return {
     pattern,
-    ...without({ disabled, timeoutMs, personaAllowlist }),
-    overrides: { ...overridesOf(data), ...without({ idempotencyKey: data.idempotencyKey }) },
-    extras: without({ keywords, stages, taskTypes, priority, costTier }),
+    ...without({ disabled, timeoutMs, personaAllowlist: data.personaAllowlist }),
+    overrides: picked(data, OVERRIDES()),
+    extras: picked(data, ['keywords', 'stages', 'taskTypes', 'priority', 'costTier']),
   };
 }
 
 /** Returns how a server is reached: as `transport` or `type` says, or else by what is given, a command or an address. */
-function transportOf(
-  { transport, type, command, args = [], env = {}, cwd, envFile, url, headers = {} }: Server,
-  oauth: McpOAuthSettings | undefined,
-  { written }: SpelledSettings,
-): McpTransportSettings | Issue {
-  const kind = transport ?? type;
-  const fault = (message: string, field: string): Issue => ({
-    path: written.has(field) ? [written.get(field)!] : [],
+function transportOf(data: ServerValues): McpTransportSettings | Issue {
+  const { command, args = [], env = {}, cwd, envFile, url, headers = {}, oauth } = data;
+  const { type, transport: kind = type } = data;
+  const fault = (message: string, field: 'command' | 'url'): Issue => ({
+    path: data[field] === undefined ? [] : [field],
     message,
   });
   if (command !== undefined && url !== undefined)
@@ -397,7 +294,7 @@ function transportOf(
   // An address with variables is checked when they are known.
   const wrong = url.includes('${') ? undefined : addressFault(url, reached);
   return wrong === undefined
-    ? { kind: reached, url, headers, ...without({ oauth }) }
+    ? { kind: reached, url, headers, ...(oauth && { oauth: without(oauth) }) }
     : fault(expectedGot(...wrong), 'url');
 }
 
@@ -406,8 +303,7 @@ const kindOfAddress = (url: string) => (/^wss?:/i.test(url) ? 'websocket' : 'htt
 /** Warns of what the transport does not use: files of clients have an empty `env` beside a url, and the like. */
 function unusedBeside(
   kind: McpTransportSettings['kind'],
-  { args, env, cwd, envFile, headers, oauth }: Server,
-  { written }: SpelledSettings,
+  { args, env, cwd, envFile, headers, oauth }: ServerValues,
 ): readonly Issue[] {
   const unused = kind === 'stdio' ? { headers, oauth } : { args, env, cwd, envFile };
   const beside = kind === 'stdio' ? 'a command' : 'a url';
@@ -417,7 +313,7 @@ function unusedBeside(
         ? []
         : [
             {
-              path: [written.get(field)!],
+              path: [field],
               message: `${field} is not used beside ${beside}. Leave it out.`,
             },
           ],
@@ -441,31 +337,23 @@ function unusedBeside(
 /** Variables as other programs write them. */
 const OTHER_VARIABLE = /^\$[A-Za-z_]\w*$|(?<!\$)\{env:|\$\{\{|\$\(/;
 
-/** Reads credentials, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
-function readAuth(
-  { auth, authRequired, authType, authEnv, scopes = [] }: Server,
-  file: SpelledSettings,
-): { readonly data: McpServerAuth | undefined; readonly issues: readonly Issue[] } {
-  const { data = {}, issues } = part(authSchema(), auth, 'auth', file);
-  const required = data.required ?? authRequired;
-  const type = data.type ?? authType;
-  const all = [...new Set([...(data.scopes ?? []), ...scopes])];
-  const env = data.env ?? authEnv ?? {};
+/** Returns the credentials that calls need, which may be described in an `auth` of their own, beside it, or both; scopes of both count. */
+function authOf(data: ServerValues): McpServerAuth | undefined {
+  const { auth = {}, scopes = [] } = data;
+  const { required = data.authRequired, type = data.authType, env = data.authEnv ?? {} } = auth;
+  const all = [...new Set([...(auth.scopes ?? []), ...scopes])];
   const isNone = (required ?? type) === undefined && all.length + Object.keys(env).length === 0;
-  return {
-    data: isNone ? undefined : { ...without({ required, type }), scopes: all, env },
-    issues,
-  };
+  return isNone ? undefined : { ...without({ required, type }), scopes: all, env };
 }
 
-function contradictions(name: string, overrides: McpToolOverrides): readonly Issue[] {
+function contradictions(overrides: McpToolOverrides, ...path: Issue['path']): readonly Issue[] {
   const sideEffects = [...(overrides.sideEffects ?? [])];
-  return contradictionsIn({ name, description: name, ...overrides, sideEffects }).map(
-    (message) => ({ path: [], message }),
+  return contradictionsIn({ name: '', description: '', ...overrides, sideEffects }).map(
+    (message) => ({ path, message }),
   );
 }
 
-const limitsOf = (data: Partial<Server>) =>
+const limitsOf = (data: Partial<ServerValues>) =>
   without({
     maxTools: data.maxTools,
     timeoutMs: data.timeoutMs ?? data.timeoutSeconds,
@@ -476,49 +364,22 @@ const limitsOf = (data: Partial<Server>) =>
 const filtersOf = ({
   allowTools,
   denyTools = [],
-}: Pick<Partial<Server>, 'allowTools' | 'denyTools'>) => ({
+}: Pick<Partial<ServerValues>, 'allowTools' | 'denyTools'>) => ({
   ...without({ allowTools }),
   denyTools,
 });
-
-function overridesOf(data: Partial<Server>): McpToolOverrides {
-  const { sideEffects, accessMode, dangerLevel, allowParallel, requiresConsent } = data;
-  const { reads, sends, version, category } = data;
-  return without({
-    sideEffects,
-    accessMode,
-    dangerLevel,
-    allowParallel,
-    requiresConsent,
-    reads,
-    sends,
-    version,
-    category,
-  });
-}
 
 /** Settings for all servers that keep something out. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
 
 /** Names of other members that are so like one of ours that a filter may have been meant: they must not open anything. */
-function misspelt(
-  rest: Readonly<Record<string, unknown>>,
-  { written }: SpelledSettings,
-): readonly Issue[] {
+function misspelt(file: object): readonly Issue[] {
   const known = Object.keys(globalSchema().shape);
-  return Object.keys(rest).flatMap((key) =>
+  return Object.keys(file).flatMap((key) =>
     known.includes(key) || suggestNames(key, RESTRICTING).length === 0
       ? []
-      : [{ path: [written.get(key)!], message: unknownOption(key, RESTRICTING) }],
+      : [{ path: [key], message: unknownOption(key, RESTRICTING) }],
   );
-}
-
-function notServers(given: unknown, { written }: SpelledSettings): Issue {
-  const got = Array.isArray(given) ? describeValue(given) : kindOf(given);
-  return {
-    path: [written.get('servers')!],
-    message: expectedGot('an object of servers by name', got),
-  };
 }
 
 /** Says where the values of VS Code's inputs come from: nobody is asked here. */

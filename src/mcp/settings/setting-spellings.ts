@@ -1,5 +1,4 @@
 import type { Issue } from '../../core/errors.js';
-import { expectedGot, kindOf } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
 /** The other names of settings: those of the documents' files, and those that clients write. */
@@ -32,54 +31,60 @@ const ALIASES: Readonly<Record<string, string>> = {
   workingDirectory: 'cwd',
 };
 
-/** Settings with one spelling for each, and the name under which each was written. */
-export interface SpelledSettings {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly written: ReadonlyMap<string, string>;
-  readonly issues: readonly Issue[];
+/** Where settings stand within each other; `*` is each member of an object whose names are the user's. */
+interface Places {
+  readonly [field: string]: Places;
 }
+const FILE: Places = { servers: { '*': { auth: {}, oauth: {}, tools: { '*': {} } } } };
+
+const spellingOf = (name: string) => {
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.hasOwn(ALIASES, camel) ? ALIASES[camel]! : camel;
+};
 
 /**
- * Returns settings under one spelling: snake_case and camelCase mean the same, and so do the names of other programs.
- * `null` counts as not set. Two spellings of one setting, and anything but an object, are issues.
+ * Returns a settings file under one spelling: snake_case and camelCase mean the same, and so do the names of other programs.
+ * `null` counts as not set. Two spellings of one setting are issues; all else that is wrong stays as it is.
  */
-export function spelled(given: unknown): SpelledSettings {
-  if (!isPlainObject(given))
-    return {
-      values: {},
-      written: new Map(),
-      issues: [{ path: [], message: expectedGot('an object of settings', kindOf(given)) }],
-    };
-  const written = new Map<string, string>();
-  const meanings = new Map<string, string>();
-  const values: Record<string, unknown> = {};
+export function spelled(file: unknown): {
+  readonly file: unknown;
+  readonly issues: readonly Issue[];
+} {
   const issues: Issue[] = [];
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === null) continue;
-    const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-    const spelling = Object.hasOwn(ALIASES, camel) ? ALIASES[camel]! : camel;
-    const meaning = spelling.replace(/(?:Seconds|Ms)$/, '');
-    const before = meanings.get(meaning);
-    if (before !== undefined)
-      issues.push({
-        path: [name],
-        message: `Expected one of ${before} and ${name}, which mean the same. Leave one out.`,
-      });
-    meanings.set(meaning, name);
-    written.set(spelling, name);
-    Object.defineProperty(values, spelling, { value, enumerable: true, configurable: true });
-  }
-  return { values, written, issues };
+  const spell = (given: unknown, places: Places, path: Issue['path']): unknown => {
+    if (!isPlainObject(given)) return given;
+    const { '*': each } = places;
+    const meanings = new Map<string, string>();
+    const values: [string, unknown][] = [];
+    for (const [name, value] of Object.entries(given)) {
+      if (each === undefined && (value === undefined || value === null)) continue;
+      const spelling = each === undefined ? spellingOf(name) : name;
+      const meaning = each === undefined ? spelling.replace(/(?:Seconds|Ms)$/, '') : name;
+      const before = meanings.get(meaning);
+      if (before !== undefined)
+        issues.push({
+          path: [...path, name],
+          message: `Expected one of ${before} and ${name}, which mean the same. Leave one out.`,
+        });
+      meanings.set(meaning, name);
+      const inner = each ?? (Object.hasOwn(places, spelling) ? places[spelling] : undefined);
+      values.push([spelling, inner === undefined ? value : spell(value, inner, [...path, name])]);
+    }
+    return Object.fromEntries(values);
+  };
+  return { file: spell(file, FILE, []), issues };
 }
 
-/** Returns issues with the names that the settings were written under. */
-export function asWritten(
-  issues: readonly Issue[],
-  { written }: SpelledSettings,
-  ...place: Issue['path']
-): readonly Issue[] {
-  return issues.map(({ path: [first, ...rest], message }) => ({
-    path: first === undefined ? place : [...place, written.get(String(first)) ?? first, ...rest],
-    message,
-  }));
+/** Returns a place in a file with the names that stand in it. */
+export function asWritten(path: Issue['path'], file: unknown): Issue['path'] {
+  let at = file;
+  return path.map((step) => {
+    if (!isPlainObject(at)) return step;
+    const name =
+      Object.hasOwn(at, step) || typeof step === 'number'
+        ? step
+        : (Object.keys(at).find((key) => spellingOf(key) === step) ?? step);
+    at = at[name];
+    return name;
+  });
 }

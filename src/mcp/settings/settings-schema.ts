@@ -137,15 +137,15 @@ const overrides = () => ({
   requiresConsent: flag(),
   reads: z.array(z.enum(FLOW_LABELS)).optional(),
   sends: z.enum(FLOW_TARGETS).optional(),
+  idempotencyKey: reading((value) => (isPlainObject(value) ? value['required'] : value), flag()),
   version: label(),
   category: label(),
 });
 
 /** The settings of the tools whose names match a pattern. */
-export const toolSchema = once(() =>
+const toolSchema = once(() =>
   z.strictObject({
     ...overrides(),
-    idempotencyKey: flag(),
     disabled: flag(),
     enabled: flag(),
     timeoutSeconds: seconds(),
@@ -168,7 +168,7 @@ export const toolSchema = once(() =>
 const webAddress = () => z.url({ protocol: /^https?$/, error: 'an http or https address' });
 
 /** The settings of a login at a server. */
-export const loginSchema = once(() =>
+const loginSchema = once(() =>
   z
     .strictObject({
       grant: z.enum(['authorization_code', 'client_credentials']).default('authorization_code'),
@@ -176,7 +176,7 @@ export const loginSchema = once(() =>
       clientSecretEnv: variable(),
       clientMetadataUrl: webAddress().optional(),
       issuer: webAddress().optional(),
-      scopes: scopes(),
+      scopes: scopes().transform((list) => list ?? []),
       callbackPort: reading(numeric, wholeBetween(1, 65_535)),
     })
     .refine(
@@ -199,11 +199,6 @@ export const loginSchema = once(() =>
         error: 'client_secret_env with the grant client_credentials',
       },
     ),
-);
-
-/** The credentials that calls of a server need. */
-export const authSchema = once(() =>
-  z.strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() }),
 );
 
 const TRANSPORTS: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'websocket'>> = {
@@ -246,7 +241,7 @@ const programArguments = () =>
     )
     .optional();
 
-/** One server. `tools`, `oauth` and `auth` have schemas of their own, as their spellings are read one by one. */
+/** One server. */
 export const serverSchema = once(() =>
   z.strictObject({
     transport: transport(),
@@ -259,7 +254,7 @@ export const serverSchema = once(() =>
     url: line(),
     // Names as RFC 9110 allows them (section 5.6.2).
     headers: textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'headers'),
-    oauth: z.unknown().optional(),
+    oauth: z.preprocess((value) => (value === false ? undefined : value), loginSchema().optional()),
     enabled: flag(),
     disabled: flag(),
     ...limits(),
@@ -270,14 +265,27 @@ export const serverSchema = once(() =>
     resources: flag(),
     prompts: flag(),
     ...overrides(),
-    idempotencyKey: reading((value) => (isPlainObject(value) ? value['required'] : value), flag()),
-    tools: z.unknown().optional(),
+    tools: z
+      .record(
+        z.string().trim().min(1).max(LIMITS.labelLength),
+        z.preprocess(
+          (value) => (typeof value === 'boolean' ? { disabled: !value } : value),
+          toolSchema(),
+        ),
+      )
+      .refine(
+        (tools) => Object.keys(tools).length <= LIMITS.listLength,
+        `at most ${LIMITS.listLength} settings by names of tools or patterns`,
+      )
+      .optional(),
     autoApprove: reading((value) => {
       const all = WORDS.get(lower(value));
       return all === undefined ? value : all ? ['*'] : [];
     }, names()),
     trust: flag(),
-    auth: z.unknown().optional(),
+    auth: z
+      .strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() })
+      .optional(),
     authRequired: flag(),
     authType: label(),
     authEnv: variableNames(),
@@ -285,13 +293,24 @@ export const serverSchema = once(() =>
   }),
 );
 
-/** Settings for all servers. Other programs keep more in such files, so other members are no fault here. */
+/** A settings file, and in it settings for all servers. Other programs keep more in such files, so other members are no fault here. */
 export const globalSchema = once(() =>
   z.object({
     enabled: flag(),
+    servers: z
+      .custom<Readonly<Record<string, unknown>>>(isPlainObject, 'an object of servers by name')
+      .optional(),
+    inputs: z.unknown().optional(),
     defaultServer: z.string().trim().optional(),
     ...limits(),
     ...filters(),
     ...overrides(),
   }),
+);
+
+export type ServerValues = z.output<ReturnType<typeof serverSchema>>;
+export type ToolValues = z.output<ReturnType<typeof toolSchema>>;
+/** The names of some settings, by what they are about. */
+export const OVERRIDES = once(
+  () => Object.keys(overrides()) as (keyof ReturnType<typeof overrides>)[],
 );

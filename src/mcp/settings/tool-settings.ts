@@ -127,3 +127,11 @@ export function without<T extends object>(object: T): Without<T> {
     Object.entries(object).filter(([, value]) => value !== undefined),
   ) as Without<T>;
 }
+
+/** Returns some members of an object, those that are there. */
+export function picked<T extends object, K extends keyof T>(
+  object: T,
+  keys: readonly K[],
+): Without<Pick<T, K>> {
+  return without(Object.fromEntries(keys.map((key) => [key, object[key]])) as Pick<T, K>);
+}
