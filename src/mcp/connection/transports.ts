@@ -10,6 +10,7 @@ import { expectedGot, missingPackage } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
+import { once } from '../../core/options.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
@@ -21,8 +22,10 @@ export interface McpPackages {
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  client: () =>
+  // Every call asks for it, and an import takes its time also when the module is there.
+  client: once(() =>
     import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
+  ),
   stdio: () =>
     import('@modelcontextprotocol/client/stdio').catch(
       missingPackage('@modelcontextprotocol/client'),
