@@ -29,9 +29,6 @@ type Pinnable =
 
 /** Characters of a definition's JSON: 256 Ki, several times the largest real ones. */
 const MAX_LENGTH = 262_144;
-/** Levels of a definition: the lock file may have 64, and has some around it. */
-const MAX_DEPTH = 48;
-const HALF_CHARACTER = /\p{Surrogate}/u;
 
 /**
  * Returns the pin of a raw definition: of everything in it, `_meta` and unknown fields too.
@@ -57,8 +54,6 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   } catch {
     return refused('a definition of plain data, at most 64 levels deep', 'another');
   }
-  const fault = faultOf(definition, 0);
-  if (fault !== undefined) return refused(...fault);
   const { length } = canonicalJson(definition);
   if (length > MAX_LENGTH)
     return refused(`a definition of at most ${MAX_LENGTH} characters`, String(length));
@@ -67,21 +62,6 @@ export function pinOf(server: string, raw: unknown): Pinnable {
     tool,
     pin: Object.freeze({ server, tool, digest: digestOf(definition), definition }),
   };
-}
-
-/** Returns what was expected and what came where the lock file could not hold a value. */
-function faultOf(value: Json, depth: number): readonly [expected: string, got: string] | undefined {
-  if (depth > MAX_DEPTH) return [`a definition at most ${MAX_DEPTH} levels deep`, 'a deeper one'];
-  if (typeof value === 'string')
-    return HALF_CHARACTER.test(value)
-      ? ['text of whole characters', 'half of a surrogate pair']
-      : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, item] of Object.entries(value)) {
-    const fault = faultOf(key, depth) ?? faultOf(item, depth + 1);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
 }
 
 /** The pins by `keyOf`: in one map, because both names come from outside. */

@@ -75,24 +75,14 @@ export function refusedUnasked(
   entry: ToolEntry,
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
-  const ways = [
-    ...serverSettings(entry),
-    `--yes ${outcome.pending.danger} of tooldex mcp serve`,
-    'a rule of the policy',
-  ];
+  const server = entry.providers.find(({ name }) => name === 'mcp')?.config?.['server'];
+  const settings =
+    typeof server === 'string'
+      ? `"access_mode": "readonly" and "requires_consent": false for the server ${JSON.stringify(server)} in the settings of MCP if all its tools only read, or for this tool in its "tools", or `
+      : '';
   return errorResult(
-    `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${ways.join(', or ')}.`,
+    `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} of tooldex mcp serve, or a rule of the policy.`,
   );
-}
-
-/** Returns the settings by which calls of a tool of another server may run without approval. */
-function serverSettings({ providers }: ToolEntry): readonly string[] {
-  const server = providers.find(({ name }) => name === 'mcp')?.config?.['server'];
-  return typeof server === 'string'
-    ? [
-        `"access_mode": "readonly" and "requires_consent": false for the server ${JSON.stringify(server)} in the settings of MCP, if its tools only read`,
-      ]
-    : [];
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();

@@ -338,8 +338,6 @@ interface McpProgress {
 }
 
 const LONGEST_MESSAGE = 1_000;
-/** Notifications that wait for a slow client; beyond them the oldest are dropped. */
-const MOST_WAITING = 100;
 /** The step by which progress rises when a tool has something to say, but no higher number. */
 const LEAST_STEP = 0.001;
 
@@ -357,46 +355,25 @@ function relayProgress(
   callId: string,
   send: (progress: McpProgress) => Promise<void>,
 ): () => Promise<void> {
-  const waiting: McpProgress[] = [];
-  let sending: Promise<void> | undefined;
-  let last: number | undefined;
-  const sendAll = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      await send(next).catch(() => undefined); // The client has gone.
-    sending = undefined;
-  };
+  let last = -Infinity;
+  let sent = Promise.resolve();
   const stop = executor.on((event) => {
-    const progress =
-      event.type === 'call-progress' && event.callId === callId
-        ? progressOf(event.progress, last)
-        : undefined;
-    if (progress === undefined) return;
-    last = progress.progress;
-    waiting.push(progress);
-    if (waiting.length > MOST_WAITING) waiting.shift();
-    sending ??= sendAll();
+    if (event.type !== 'call-progress' || event.callId !== callId) return;
+    const { progress = Math.max(last, 0) + 1, total, message } = partsOf(event.progress);
+    const text = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
+    const rises = isNumber(progress) && progress > last && progress >= 0;
+    if (!rises && text === '') return;
+    last = rises ? progress : Math.max(last, 0) + LEAST_STEP;
+    const told: McpProgress = {
+      progress: last,
+      ...(isNumber(total) && { total }),
+      ...(text !== '' && { message: text }),
+    };
+    sent = sent.then(() => send(told)).catch(() => undefined); // The client has gone.
   });
-  return async () => {
+  return () => {
     stop();
-    await sending;
-  };
-}
-
-function progressOf(told: unknown, last: number | undefined): McpProgress | undefined {
-  const { progress, total, message } = partsOf(told);
-  const text =
-    typeof message === 'string' && message !== '' ? message.slice(0, LONGEST_MESSAGE) : undefined;
-  const rises = (number: number) => (last === undefined ? number >= 0 : number > last);
-  const number = !isNumber(progress)
-    ? (last ?? 0) + 1
-    : rises(progress) || text === undefined
-      ? progress
-      : (last ?? 0) + LEAST_STEP;
-  if (!rises(number)) return undefined;
-  return {
-    progress: number,
-    ...(isNumber(total) && { total }),
-    ...(text !== undefined && { message: text }),
+    return sent;
   };
 }
 
