@@ -16,39 +16,19 @@ export interface DefinitionChange {
  *
  * A part that was added or removed whole is one change, and so is a list. The order of keys is no difference, that of lists is one.
  */
-export function diffDefinitions(before: Json, after: Json): readonly DefinitionChange[] {
-  const changes: DefinitionChange[] = [];
-  compare(before, after, '', changes);
-  return Object.freeze(changes);
-}
-
-function compare(before: Json, after: Json, path: string, changes: DefinitionChange[]): void {
-  if (isPlainObject(before) && isPlainObject(after)) compareObjects(before, after, path, changes);
-  else if (!isEqual(before, after)) changes.push(Object.freeze({ path, before, after }));
-}
-
-type JsonObject = Readonly<Record<string, Json>>;
-
-function compareObjects(
-  before: JsonObject,
-  after: JsonObject,
-  path: string,
-  changes: DefinitionChange[],
-): void {
-  for (const key of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(
-    compareText,
-  )) {
+export function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
+  if (!isPlainObject(before) || !isPlainObject(after))
+    return canonicalJson(before) === canonicalJson(after)
+      ? []
+      : [Object.freeze({ path, before, after })];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareText);
+  const changes = keys.flatMap((key): readonly DefinitionChange[] => {
     const place = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (!Object.hasOwn(after, key))
-      changes.push(Object.freeze({ path: place, before: before[key]! }));
-    else if (!Object.hasOwn(before, key))
-      changes.push(Object.freeze({ path: place, after: after[key]! }));
-    else compare(before[key]!, after[key]!, place, changes);
-  }
-}
-
-function isEqual(a: Json, b: Json): boolean {
-  return canonicalJson(a) === canonicalJson(b);
+    if (!Object.hasOwn(after, key)) return [Object.freeze({ path: place, before: before[key]! })];
+    if (!Object.hasOwn(before, key)) return [Object.freeze({ path: place, after: after[key]! })];
+    return diffDefinitions(before[key]!, after[key]!, place);
+  });
+  return Object.freeze(changes);
 }
 
 /** The tools that a server lists, as it sent them; or the reason why it could not be asked. */
@@ -57,31 +37,22 @@ export type ServerListing =
   | { readonly server: string; readonly error: string };
 
 /** A difference between the pins and the servers. */
-export type PinFinding =
-  | {
-      readonly kind: 'new';
-      readonly server: string;
-      readonly tool: string;
-      readonly definition: PinnedDefinition;
-    }
-  | {
-      readonly kind: 'changed';
-      readonly server: string;
-      readonly tool: string;
-      readonly definition: PinnedDefinition;
-      readonly changes: readonly DefinitionChange[];
-    }
-  /** Pinned, and no longer listed: by its server, or because the server is no longer configured. */
-  | { readonly kind: 'removed'; readonly server: string; readonly tool: string }
-  /** A definition that cannot be pinned, or the second one of a name. It cannot be approved. */
-  | {
-      readonly kind: 'invalid';
-      readonly server: string;
-      readonly tool: string;
-      readonly reason: string;
-    }
+export type PinFinding = { readonly server: string } & (
+  | ({ readonly tool: string } & (
+      | { readonly kind: 'new'; readonly definition: PinnedDefinition }
+      | {
+          readonly kind: 'changed';
+          readonly definition: PinnedDefinition;
+          readonly changes: readonly DefinitionChange[];
+        }
+      /** Pinned, and no longer listed: by its server, or because the server is no longer configured. */
+      | { readonly kind: 'removed' }
+      /** A definition that cannot be pinned, or the second one of a name. It cannot be approved. */
+      | { readonly kind: 'invalid'; readonly reason: string }
+    ))
   /** A server whose tools are not known. */
-  | { readonly kind: 'unreachable'; readonly server: string; readonly reason: string };
+  | { readonly kind: 'unreachable'; readonly reason: string }
+);
 
 /** Characters that a list shows of a name that a server chose. */
 const LONGEST_NAME = 128;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
+import { RecentMap } from '../../core/recent-map.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import {
   diffDefinitions,
@@ -60,7 +61,7 @@ export class DefinitionPins {
   readonly #options: Required<DefinitionPinsOptions>;
   #file: string | undefined;
   #pins: PinTable = new Map();
-  readonly #quarantine = new Map<string, QuarantinedTool>();
+  readonly #quarantine = new RecentMap<string, QuarantinedTool>(MOST_QUARANTINED);
   /** The last save: one at a time, or an earlier one could end last. */
   #saving: Promise<unknown> = Promise.resolve();
 
@@ -157,13 +158,10 @@ export class DefinitionPins {
       key,
       Object.freeze({ server, tool: pin.tool, kind, definition: pin.definition }),
     );
-    const [oldest] = this.#quarantine.keys();
-    if (this.#quarantine.size > MOST_QUARANTINED && oldest !== undefined)
-      this.#quarantine.delete(oldest);
     return { ok: false, kind, reason: REASONS[kind] };
   }
 
-  /** Returns the tools that `check` last withheld and that can be approved, in the order in which they were first seen. */
+  /** Returns the tools that `check` last withheld and that can be approved, in the order in which they were last seen. */
   quarantined(): readonly QuarantinedTool[] {
     return Object.freeze([...this.#quarantine.values()]);
   }
