@@ -54,6 +54,8 @@ export async function updateLogin(
   );
 }
 
+/** The end of the key of a lock. */
+const LOCK = '.lock';
 /** The longest that a process keeps the lock of a login, and the pause between two looks at the lock of another. */
 const LOCK_MS = 60_000;
 const PAUSE_MS = 50;
@@ -65,7 +67,7 @@ export async function whileLocked(
   clock: Clock,
   work: () => Promise<void>,
 ): Promise<void> {
-  const lock = `${key}.lock`;
+  const lock = key + LOCK;
   for (;;) {
     const held = await store.get(lock);
     const own = `${clock.now() + LOCK_MS} ${randomUUID()}`;
@@ -137,22 +139,28 @@ export function loginsIn(folder: string): LoginStore {
     get,
     compareAndSet: async (key: string, expected: string | undefined, next: string | undefined) => {
       const path = pathOf(key);
-      const beside = `${path}.${randomUUID()}.tmp`;
-      // Of all that replace the same content only one gets this name, and it looks again while it has it.
-      const turn = expected === undefined ? path : `${path}.${sha256Of(expected)}.tmp`;
       if ((await get(key)) !== expected) return false;
-      if (expected === next) return true;
+      const beside = `${path}.${randomUUID()}.tmp`;
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(beside, next ?? '', { flag: 'wx', flush: true, mode: 0o600 });
-        await chmod(beside, 0o600); // The process may mask some of it.
-        if (!(await isNewLink(beside, turn))) return false;
-        if (expected === undefined) return true;
-        const isSame = (await get(key)) === expected;
-        if (isSame && next !== undefined) await rename(turn, path);
-        else if (isSame) await rm(path, { force: true });
-        await rm(turn, { force: true });
-        return isSame;
+        if (next === undefined) await rm(path, { force: true });
+        else {
+          await mkdir(folder, { recursive: true, mode: 0o700 });
+          await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
+          await chmod(beside, 0o600); // The process may mask some of it.
+          if (expected === undefined) return await isNewLink(beside, path);
+          if (!key.endsWith(LOCK)) await rename(beside, path);
+          else {
+            // Of all that take over the same lock only one gets this name, and it looks again while it has it.
+            const turn = `${path}.${sha256Of(expected)}.tmp`;
+            if (!(await isNewLink(beside, turn))) return false;
+            if ((await get(key)) !== expected) {
+              await rm(turn, { force: true });
+              return false;
+            }
+            await rename(turn, path);
+          }
+        }
+        return true;
       } catch (error) {
         await rm(beside, { force: true }).catch(() => undefined);
         throw isToolError(error) ? error : unusable('written', error);
