@@ -16,7 +16,7 @@ import { labelOf } from './server-answers.js';
 interface OfferedTool {
   /** The definition, as a server would list it. It says nothing of what the server offers, so that it changes only with this program. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** What it does, whatever its name had to be. */
+  /** The name of what it does, whatever its name had to be. */
   readonly offers: string;
   /** Answers a call, as a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;

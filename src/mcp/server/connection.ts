@@ -35,7 +35,7 @@ interface ConnectionParts {
   readonly tools: ServedTools;
   readonly calls: ToolCalls;
   readonly codec: RequestStateCodec<AskedBefore>;
-  /** Is told of calls that belong to no conversation. */
+  /** Hears of calls that belong to no conversation. */
   readonly warnAlone: () => void;
 }
 

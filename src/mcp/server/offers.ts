@@ -34,7 +34,7 @@ interface OfferParts {
   readonly calls: ToolCalls;
 }
 
-/** What a connection knows of a request. */
+/** Tells what a connection knows of a request. */
 type AboutRequest = (request: ServerContext) => Omit<RequestedCall, 'entry' | 'input'>;
 
 /** The time for a list, of a tool that says none. */
@@ -55,7 +55,7 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** What a connection that is made now declares. */
+  /** The capabilities that a connection declares which is made now. */
   get capabilities(): { readonly resources?: object; readonly prompts?: object } {
     const { resources, prompts } = this.#parts.options;
     const { tools } = this.#parts;
@@ -125,7 +125,7 @@ export class Offers {
       ...own,
       ...relayed.map(({ item, server }) => ({
         ...(item as Prompt),
-        name: relayedName(server, String(item['name'])),
+        name: relayedName(server, textIn(item, 'name')),
       })),
     ];
   }
@@ -234,7 +234,7 @@ export class Offers {
     const templates = await this.#listed('list_resources', 'resourceTemplates', by, request);
     const server = (
       listed.find(({ item }) => item['uri'] === uri) ??
-      templates.find(({ item }) => isMadeBy(String(item['uriTemplate']), uri))
+      templates.find(({ item }) => isMadeBy(textIn(item, 'uriTemplate'), uri))
     )?.server;
     return readers.find((entry) => serverOf(entry) === server);
   }
@@ -297,7 +297,7 @@ export class Offers {
         ? { content: [], structuredContent: { ...read(outcome.value, outcome.content ?? []) } }
         : outcomeResult(entry, outcome);
     const result = await this.#parts.calls.call({ entry, input, ...by, resultOf }, request);
-    if (!('content' in result)) return result as InputRequiredResult;
+    if (!('content' in result)) return result;
     const { isError, content, structuredContent } = result as CallToolResult;
     if (isError !== true) return structuredContent as R;
     throw this.#invalid(
@@ -347,7 +347,12 @@ function fieldOf<T>(fields: Readonly<Record<string, T>> | undefined, name: strin
 }
 
 function serverOf({ providers }: ToolEntry): string {
-  return String(providers[0]?.config?.['server'] ?? '');
+  return textIn(providers[0]?.config ?? {}, 'server');
+}
+
+function textIn(object: Readonly<Record<string, unknown>>, field: string): string {
+  const value = object[field];
+  return typeof value === 'string' ? value : '';
 }
 
 /** Puts the bytes back, which travel in the part of the same place. */

@@ -5,7 +5,7 @@ import type { ContentPart } from '../../tool/content.js';
 
 /** The caller of a read, and the signal that fires when the answer is no longer awaited. */
 export type McpOfferContext = CallContext & {
-  /** What the program gives as `context.context`. */
+  /** The value that the program gives as `context.context`. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };
@@ -16,7 +16,7 @@ type Complete = (
   values: Readonly<Record<string, string>>,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** Something to read that a program serves beside its tools, under one URI or under all that a template makes. */
+/** A text or bytes that a program serves beside its tools, under one URI or under all that a template makes. */
 export interface McpResource {
   /** A URI such as `docs://guide`, or a template (RFC 6570) such as `users://{id}/profile`. */
   readonly uri: string;

@@ -66,7 +66,7 @@ export interface McpServerOptions {
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /** The persona of clients for whom `context` names none: they see its tools, and those of all. @default none */
   readonly persona?: string;
-  /** What can be read here beside the tools, for everyone who may connect. @default that of the servers behind this one alone */
+  /** The resources that can be read here beside the tools, for everyone who may connect. @default that of the servers behind this one alone */
   readonly resources?: readonly McpResource[];
   /** Prompts for everyone who may connect. @default those of the servers behind this one alone */
   readonly prompts?: readonly McpPrompt[];

@@ -31,7 +31,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   workingDirectory: 'cwd',
 };
 
-/** Where settings stand within each other; `*` is each member of an object whose names are the user's. */
+/** The places of settings within each other; `*` is each member of an object whose names are the user's. */
 interface Places {
   readonly [field: string]: Places;
 }
