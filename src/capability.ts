@@ -19,7 +19,7 @@ export type {
   TaskWire,
   ToolWire,
 } from './capability/wire-types.js';
-export type { JobManifest, SkillManifest, TaskManifest } from './capability/state/read-work.js';
+export type { JobManifest, SkillManifest, TaskManifest } from './capability/manifest/read-work.js';
 
 export { manifestJsonSchema, type ManifestEntry } from './capability/manifest/manifest-entry.js';
 export {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
-import { canonicalJson, describeValue } from '../core/plain-data.js';
+import { describeValue } from '../core/plain-data.js';
 import { expectedGot, invalidArgument, requireText, suggestNames } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { aFunction, checkOptions } from '../core/options.js';
@@ -18,9 +18,9 @@ import type {
   LiveFacts,
   OwnedNames,
 } from './state/capability-items.js';
-import { loadSource, toldContent, type SourceContent } from './state/capability-source.js';
+import { loadSource, sourceContent, type SourceTools } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
-import { type CapabilityFinding, ToolManifestValidationError } from './manifest/manifest-issue.js';
+import type { CapabilityFinding } from './manifest/manifest-issue.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import {
@@ -41,9 +41,8 @@ import {
   type CheckedCapabilityOptions,
 } from './registry-options.js';
 import {
-  buildState,
+  build,
   differenceOf,
-  sameInputs,
   type CapabilityChange,
   type CapabilityState,
   type Inputs,
@@ -85,8 +84,6 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  /** The contents that sources announced during the present refresh: they are newer than the answers to it. */
-  readonly #told = new Map<number, SourceContent>();
   #isTelling = false;
   #inputs: Inputs;
   #state: CapabilityState;
@@ -96,36 +93,27 @@ export class CapabilityRegistry {
   #nextForced = false;
 
   private constructor(options: CheckedCapabilityOptions) {
+    const { root, executeOf, code, handlers, sources, env = process.env } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#folder =
-      options.root === undefined ? undefined : new ManifestFolder(options.root, options.executeOf);
-    this.#ledger = new HealthLedger(
-      options.health ?? new RollingHealth({ clock: this.#clock }),
-      this.#clock,
-    );
-    this.#live = { ledger: this.#ledger, env: options.env ?? process.env };
-    this.#inputs = {
-      code: options.code,
-      handlers: options.handlers,
-      files: [],
-      sources: [],
-      findings: [],
-    };
-    this.#state = buildState({ ...this.#inputs, code: [], handlers: [] }, 0, this.#live);
-    this.#stopHearing = options.sources.flatMap(
-      (source, index) =>
-        source.onChange?.((tools) =>
-          this.#hear(index, toldContent(source.name, tools, this.#inputs.sources[index])),
-        ) ?? [],
+    this.#folder = root === undefined ? undefined : new ManifestFolder(root, executeOf);
+    const health = options.health ?? new RollingHealth({ clock: this.#clock });
+    this.#ledger = new HealthLedger(health, this.#clock);
+    this.#live = { ledger: this.#ledger, env };
+    const nothing = { files: [], sources: [], findings: [] };
+    this.#inputs = { ...nothing, code, handlers };
+    this.#state = { ...build({ ...nothing, code: [], handlers: [] }, this.#live), revision: 0 };
+    this.#stopHearing = sources.flatMap(
+      (source, index) => source.onChange?.((tools) => this.#hear(index, tools)) ?? [],
     );
   }
 
   /**
    * Reads everything once.
    *
+   * Wrong entries are left out and are `findings`; `loadManifest` refuses them.
+   *
    * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `NOT_A_TOOL`.
-   * @throws ToolManifestValidationError with every error of every file, when `onInvalid` is `throw`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
@@ -316,29 +304,27 @@ export class CapabilityRegistry {
     return running;
   }
 
-  /** Takes over the announcements of sources: all those of one turn at once. */
-  #hear(index: number, content: SourceContent): void {
-    this.#told.set(index, content);
-    // The first content comes as a whole.
+  /** Takes over the announcements of sources: all those of one turn at once, and the first with all else. */
+  #hear(index: number, tools: SourceTools): void {
+    const { name } = this.#options.sources[index]!;
+    const sources = [...this.#inputs.sources];
+    sources[index] = sourceContent(name, tools, sources[index]);
+    this.#inputs = { ...this.#inputs, sources };
     if (this.#isTelling || this.#state.revision === 0) return;
     this.#isTelling = true;
     queueMicrotask(() => {
       this.#isTelling = false;
-      this.#take({ ...this.#inputs, sources: this.#withTold(this.#inputs.sources) }, false);
+      this.#take(this.#inputs);
     });
   }
 
-  #withTold(sources: readonly SourceContent[]): readonly SourceContent[] {
-    return sources.map((source, index) => this.#told.get(index) ?? source);
-  }
-
   async #refreshNow(force: boolean, loading: boolean): Promise<CapabilityChange> {
-    this.#told.clear();
-    const [folder, sources] = await Promise.all([
+    const before = this.#inputs.sources;
+    const [folder, loaded] = await Promise.all([
       this.#folder?.read(force),
       Promise.all(
         this.#options.sources.map((source, index) =>
-          loadSource(source, force, this.#inputs.sources[index], this.#clock),
+          loadSource(source, force, before[index], this.#clock),
         ),
       ),
     ]);
@@ -350,39 +336,26 @@ export class CapabilityRegistry {
           `${describeValue(this.#options.root)}, where there is none`,
         ),
       );
-    return this.#take(
-      {
-        code: this.#options.code,
-        handlers: this.#options.handlers,
-        files: folder?.files ?? [],
-        sources: this.#withTold(sources),
-        findings: folder?.findings ?? [],
-      },
-      loading,
-    );
+    // What a source announced meanwhile is newer than its answer.
+    const sources = loaded.map((content, index) => {
+      const now = this.#inputs.sources[index];
+      return now === undefined || now === before[index] ? content : now;
+    });
+    const { files = [], findings = [] } = folder ?? {};
+    return this.#take({ ...this.#inputs, files, sources, findings });
   }
 
-  #take(inputs: Inputs, loading: boolean): CapabilityChange {
+  #take(inputs: Inputs): CapabilityChange {
     const before = this.#state;
-    if (!loading && sameInputs(this.#inputs, inputs))
-      return Object.freeze({
-        revision: before.revision,
-        changed: false,
-        ...differenceOf(before.contents, before.contents),
-      });
-    const built = buildState(inputs, before.revision, this.#live, before);
-    if (loading && this.#options.onInvalid === 'throw') requireNoErrors(built.findings);
-    const difference = differenceOf(before.contents, built.contents);
-    const differs = [difference.added, difference.edited, difference.removed].some(
-      (refs) => refs.length > 0,
-    );
-    const changed =
-      loading || differs || canonicalJson(before.findings) !== canonicalJson(built.findings);
-    // From here on nothing is awaited: readers see all of the change or nothing.
+    const state = build(inputs, this.#live, before);
+    const { revision } = state;
+    const changed = revision !== before.revision;
+    // Nothing is awaited: readers see all of the change or nothing.
     this.#inputs = inputs;
-    this.#state = changed ? Object.freeze({ ...built, revision: before.revision + 1 }) : built;
-    this.#views.keepOnly(this.#state);
-    const change = Object.freeze({ revision: this.#state.revision, changed, ...difference });
+    this.#state = state;
+    this.#views.keepOnly(state);
+    const difference = differenceOf(before.contents, state.contents);
+    const change = Object.freeze({ revision, changed, ...difference });
     if (changed) this.#listeners.tell(change);
     return change;
   }
@@ -439,19 +412,4 @@ const SEARCH_OPTIONS = z.strictObject({
 
 function personaIn(options: Persona): string | null {
   return readPersona(checkOptions(PERSONA_OPTIONS, options, 'options with a persona').persona);
-}
-
-function requireNoErrors(findings: readonly CapabilityFinding[]): void {
-  const errors = findings
-    .filter(({ severity }) => severity === 'error')
-    .map(({ file, line, column, path, entryName, message, severity }) => ({
-      file,
-      line: line ?? 1,
-      column: column ?? 1,
-      path,
-      message,
-      severity,
-      ...(entryName === undefined ? {} : { entryName }),
-    }));
-  if (errors.length > 0) throw new ToolManifestValidationError(errors);
 }

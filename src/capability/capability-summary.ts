@@ -1,5 +1,4 @@
 import type { HealthSummary, Sample } from '../providers/rolling-health.js';
-import { manifestProviderOf } from './manifest/define-entry.js';
 import {
   allowsPersona,
   ownerKey,
@@ -113,10 +112,11 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
     health: toolHealthWire(tool.health),
     providers:
       manifest === null
-        ? Object.freeze(
-            entry.providers.map((provider) => Object.freeze(manifestProviderOf(provider))),
-          )
-        : (manifest.providers ?? NONE),
+        ? entry.providers.map(({ healthCheckIntervalMs: interval, ...provider }) => ({
+            ...provider,
+            ...(interval !== undefined && { health_check_interval: interval / 1_000 }),
+          }))
+        : (manifest.providers ?? []),
     source,
   });
 }

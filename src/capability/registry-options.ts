@@ -40,14 +40,6 @@ export interface CapabilityOptions {
   readonly clock?: Clock;
   /** The log that counts health: a `PublishedHealth` for several processes. @default kept in this process */
   readonly health?: HealthLog;
-  /**
-   * The treatment of wrong manifests at loading: all are refused, or only wrong entries are left out.
-   *
-   * A refresh always leaves out, so that one bad edit does not stop a running program.
-   *
-   * @default 'quarantine'
-   */
-  readonly onInvalid?: 'quarantine' | 'throw';
 }
 
 export interface CheckedCapabilityOptions extends Pick<
@@ -59,7 +51,6 @@ export interface CheckedCapabilityOptions extends Pick<
   readonly executeOf: ExecuteOf;
   /** The names of all handlers. */
   readonly handlers: readonly string[];
-  readonly onInvalid: 'quarantine' | 'throw';
 }
 
 const schema = z.strictObject({
@@ -71,7 +62,6 @@ const schema = z.strictObject({
   env: anObject<Environment>('variables by name').optional(),
   clock: anObject<Clock>('a clock').optional(),
   health: anObject<HealthLog>('a RollingHealth or PublishedHealth').optional(),
-  onInvalid: z.enum(['quarantine', 'throw']).default('quarantine'),
 } satisfies FieldsOf<CapabilityOptions>);
 
 /**
@@ -88,7 +78,6 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
     env,
     clock,
     health,
-    onInvalid,
   } = checkOptions(schema, options, 'options of the capability registry');
   const sources = [...given];
   for (const source of sources) requireSource(source);
@@ -101,7 +90,6 @@ export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapab
     sources,
     handlers: [...works.keys()],
     executeOf: workOf(works),
-    onInvalid,
     ...(root === undefined ? {} : { root }),
     ...(env === undefined ? {} : { env }),
     ...(clock === undefined ? {} : { clock }),

@@ -448,9 +448,6 @@ describe('the recorded registry', () => {
   /** The first of tags that differ only in case is kept; the original kept all. */
   function eachOnce(values: unknown): unknown {
     if (!Array.isArray(values)) return values;
-    const seen = new Set<string>();
-    return (values as string[]).filter(
-      (value) => !seen.has(value.toLowerCase()) && seen.add(value.toLowerCase()),
-    );
+    return [...new Set((values as string[]).map((value) => value.toLowerCase()))];
   }
 });

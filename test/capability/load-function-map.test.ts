@@ -88,16 +88,15 @@ describe('a function map', () => {
     }
   });
 
-  it('finds functions among handlers, then modules, then definitions', async () => {
+  it('finds functions among handlers, then among modules', async () => {
     const root = folderWith({ 'functions.json': ['a', 'b', 'c', 'd'].map((name) => entry(name)) });
     const map = await loadFunctionMap({
       root,
       handlers: { a: () => 'handler' },
       modules: [
         { a: () => 'module', b: () => 'module', constant: 5 },
-        { tool: inCode('d', { execute: () => 'tool of a module' }) },
+        { tool: inCode('d', { execute: () => 'tool of a module' }), c: inCode('c') },
       ],
-      definitions: [inCode('a'), inCode('b'), inCode('c')],
     });
     expect(Object.values(map).map(({ callable }) => callable())).toEqual([
       'handler',
@@ -115,24 +114,6 @@ describe('a function map', () => {
     });
     expect(map['a']!.callable()).toEqual([{}, {}]);
     expect(map['a']!.callable({ x: 1 }, { callId: '7' })).toEqual([{ x: 1 }, { callId: '7' }]);
-  });
-
-  it('lists tools from code that no manifest has, with a manifest of their own', async () => {
-    const map = await loadFunctionMap({
-      root: folderWith({ 'functions.json': [entry('a')] }),
-      definitions: new Set([
-        inCode('extra', { timeoutMs: 2_000 }),
-        inCode('hidden', { personaAllowlist: ['Echo'] }),
-      ]),
-    });
-    expect(Object.keys(map)).toEqual(['a', 'extra']);
-    expect(map['extra']!.metadata).toEqual({
-      name: 'extra',
-      description: 'From code',
-      parameters: { type: 'object' },
-      default_timeout: 2,
-      source: 'definition',
-    });
   });
 
   // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
@@ -184,14 +165,6 @@ describe('the function map of a persona', () => {
     expect(Object.keys(map)).toEqual(['shared', 'both']);
     expect(map['both']!.metadata.description).toBe('of all');
   });
-
-  it('lets nobody reach through code what the manifest keeps from them', async () => {
-    const map = await load({ persona: 'Echo', definitions: [inCode('of_nova')] });
-    expect(map['of_nova']).toBeUndefined();
-    expect(await load({ persona: 'nova', definitions: [inCode('of_nova')] })).toHaveProperty(
-      'of_nova',
-    );
-  });
 });
 
 describe('a function map of invalid manifests', () => {
@@ -224,9 +197,7 @@ describe('a function map of invalid manifests', () => {
     [{ root: '.', handler: {} }],
     [{ root: '.', handlers: { a: 'text' } }],
     [{ root: '.', modules: 5 }],
-    [{ root: '.', definitions: 5 }],
-    [{ root: '.', definitions: [{ name: 'a' }] }],
-    [{ root: '.', definitions: [inCode('a'), inCode('a')] }],
+    [{ root: '.', definitions: [] }],
     [{ root: '.', persona: '' }],
     [undefined],
   ])('refuses wrong options %#', async (options) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
-import { defineEntry, manifestEntryOf } from '../../src/capability/manifest/define-entry.js';
+import { defineEntry } from '../../src/capability/manifest/define-entry.js';
 import { manifestJsonSchema } from '../../src/capability/manifest/manifest-entry.js';
 import { validate } from '@cfworker/json-schema';
 import { isDeepFrozen } from '../core/json-values.js';
@@ -61,13 +61,13 @@ describe('an entry of a manifest', () => {
       metadata: { auth: SEARCH.auth },
     });
     expect(issues).toEqual([]);
-    expect(entryOf(entries[0]!.definition).digest).toBe(entryOf(inCode).digest);
+    expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
   });
 
   it('needs no parameters when an MCP server describes them', () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
-    expect(entries[0]!.definition).toMatchObject({
+    expect(entries[0]!.entry.definition).toMatchObject({
       inputSchema: { type: 'object' },
       requiresConsent: true,
       providers: [
@@ -93,10 +93,10 @@ describe('an entry of a manifest', () => {
       function: { ...plain, strict: true },
     });
     expect([...inside.issues, ...beside.issues]).toEqual([]);
-    expect(entryOf(inside.entries[0]!.definition).digest).toBe(
-      entryOf(beside.entries[0]!.definition).digest,
+    expect(entryOf(inside.entries[0]!.entry.definition).digest).toBe(
+      entryOf(beside.entries[0]!.entry.definition).digest,
     );
-    expect(inside.entries[0]!.definition).toMatchObject({
+    expect(inside.entries[0]!.entry.definition).toMatchObject({
       name: 'google_search',
       version: '1.0.0',
       metadata: { strict: true },
@@ -299,82 +299,9 @@ describe('an entry of a manifest', () => {
         `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
       ) as LooseEntry,
     );
-    expect(isDeepFrozen(entries[0]!.entry)).toBe(true);
+    expect(isDeepFrozen(entries[0]!.manifest)).toBe(true);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-    expect(Object.getPrototypeOf(entries[0]!.definition.metadata)).toBe(Object.prototype);
-  });
-});
-
-describe('the entry of a tool', () => {
-  const FULL = {
-    ...SEARCH,
-    side_effects: ['write', 'network'],
-    idempotency_key: { required: true, scope: 'per-url', guidance: 'Use the address.' },
-    requires_consent: true,
-    safety_level: 'high',
-    cost_per_call: 1,
-    cost_unit: 'USD',
-    capabilities: ['a', 'b'],
-    providers: [
-      { name: 'p', priority: 0, health_check_interval: 0.5, config: { a: 1 }, region: 'eu' },
-    ],
-    persona_allowlist: ['Echo'],
-    requires_flags: { read: ['x'] },
-    priority: 'high',
-    execution_category: 'network',
-    cost_tier: 'high',
-    category: 'web',
-    keywords: ['search'],
-    mandatory_keywords: ['google'],
-    stages: ['reading'],
-    task_types: ['research'],
-    progress_params: ['query'],
-    examples: ['find cats', { not: 'text' }],
-    aliases: ['g'],
-    manual: false,
-    compact: true,
-    summary: 'Searches',
-    handler_ref: 'web.search',
-    invalidates: ['web'],
-    output_schema: { type: 'array' },
-    default_timeout: 0,
-    metadata: { own: 1 },
-  };
-
-  it('says what its manifest said', () => {
-    expect(manifestEntryOf(definitionWith(FULL))).toEqual(FULL);
-  });
-
-  it.each([
-    ['full', FULL],
-    ['search', SEARCH],
-    ['wrapper', WRAPPER],
-  ])('makes an equal tool again (%s)', (_, keys) => {
-    const definition = read(keys).entries[0]!.definition;
-    expect(entryOf(defineEntry(manifestEntryOf(definition))).digest).toBe(
-      entryOf(definition).digest,
-    );
-  });
-
-  it('describes a tool from code in the keys of manifests, and does not believe its free metadata', () => {
-    const definition = definitionOf({
-      name: 'from_code',
-      description: 'd',
-      inputSchema: z.object({ a: z.string() }),
-      timeoutMs: 1_500,
-      auth: { required: true, env: { KEY: 'required' } },
-      priority: 0,
-      metadata: { auth: { required: false }, cost_unit: 7, own: true },
-    });
-    expect(manifestEntryOf(definition)).toEqual({
-      name: 'from_code',
-      description: 'd',
-      parameters: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
-      default_timeout: 2,
-      auth: { required: true, envs: { KEY: { required: true } } },
-      priority: 'critical',
-      metadata: { auth: { required: false }, cost_unit: 7, own: true },
-    });
+    expect(Object.getPrototypeOf(entries[0]!.entry.definition.metadata)).toBe(Object.prototype);
   });
 });
 

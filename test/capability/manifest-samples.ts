@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { existsSync, readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { readManifest, type ReadResult } from '../../src/capability/manifest/read-manifest.js';
+import { readManifest } from '../../src/capability/manifest/read-manifest.js';
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
 /** The least an entry must say. */
@@ -16,7 +16,7 @@ export const LEAST = Object.freeze({
 export type LooseEntry = Readonly<Record<string, unknown>>;
 
 /** Returns the result of reading a manifest with these entries. */
-export function read(...entries: readonly LooseEntry[]): ReadResult {
+export function read(...entries: readonly LooseEntry[]) {
   return readManifest(JSON.stringify(entries));
 }
 
@@ -27,7 +27,7 @@ export function definitionWith(keys: LooseEntry = {}) {
     throw new Error(
       `expected a usable entry, got ${issues.map(({ message }) => message).join('; ')}`,
     );
-  return entries[0].definition;
+  return entries[0].entry.definition;
 }
 
 /** `pointer: message` of each issue of an entry with these keys besides the required ones. */

@@ -353,9 +353,9 @@ describe('skills, tasks and jobs are asked for', () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(registry.jobs({ skill: 'read' })[0]!.requiredCapabilities).toEqual([
       'reading',
-      'WEB',
+      'web',
       'text',
-      'Notes',
+      'notes',
     ]);
   });
 
@@ -444,7 +444,7 @@ describe('credentials', () => {
 });
 
 describe('tags and scopes', () => {
-  it('are trimmed, without blanks, and each once in the order declared', async () => {
+  it('are trimmed, without blanks, each once in the order declared, and tags in lower case', async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('a', {
@@ -456,7 +456,7 @@ describe('tags and scopes', () => {
     });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.tool('a')).toMatchObject({
-      capabilityTags: ['Web', 'x'],
+      capabilityTags: ['web', 'x'],
       authScopes: ['read', 'write'],
     });
     expect(registry.tool('b')!.authScopes).toEqual(['a', 'b']);

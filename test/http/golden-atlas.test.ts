@@ -116,8 +116,8 @@ describe.runIf(present)('GET /tools beside the recorded route', () => {
         .filter((field) => !(field in tool))
         .sort(),
     ).toEqual(['auth_required', 'credentials', 'settings']);
-    // Tags were called normalized, but kept doubles; scopes too.
-    expect(tool.capability_tags).toEqual(['Search', 'math']);
+    // Tags were called normalized, but kept doubles and their case; scopes doubles too.
+    expect(tool.capability_tags).toEqual(['search', 'math']);
     expect(tool.auth_scopes).toEqual(['r', 'w']);
     // Not declared was `null` there and is `false` here; nobody on the list is `null` here, since an empty list lets nobody.
     expect([tool.requires_consent, tool.persona_allowlist]).toEqual([false, null]);

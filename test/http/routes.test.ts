@@ -147,7 +147,7 @@ describe('the other routes', () => {
       personas: ['Atlas'],
       required_skills: ['Sum'],
       required_tools: ['alpha'],
-      required_capabilities: ['counting', 'sums', 'Search', 'math'],
+      required_capabilities: ['counting', 'sums', 'search', 'math'],
       health: { job: { total: 0 } },
     });
     expect((await json('/jobs?persona=Nova')).jobs.map(({ name }) => name)).toEqual(['Nightly']);

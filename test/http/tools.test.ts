@@ -31,7 +31,7 @@ describe('GET /tools', () => {
       name: 'alpha',
       persona: null,
       version: '1.2.0',
-      capability_tags: ['Search', 'math'],
+      capability_tags: ['search', 'math'],
       auth: { required: true, type: 'oauth2', envs: { ALPHA_KEY: 'required' } },
       auth_scopes: ['r', 'w'],
       auth_status: { required: true, ready: false, missing: ['ALPHA_KEY'] },

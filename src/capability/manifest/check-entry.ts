@@ -7,11 +7,9 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { EntryFinding, Path } from './json-text.js';
 import { KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
+import { requiredWords } from './manifest-issue.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** The unknown keys of one object that are named one by one. */
-const MOST_UNKNOWN = 20;
 
 /** Returns all problems of an entry by itself: wrong values, unsafe schemas, unknown keys. */
 export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
@@ -21,7 +19,6 @@ export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFi
     ...schemaFaults(fields, 'parameters'),
     ...schemaFaults(fields, 'output_schema'),
     ...lowDanger(fields),
-    ...contradictedNeeds(fields),
     ...unknownKeys(fields, suggest),
   ];
 }
@@ -35,12 +32,7 @@ function wrongValues(fields: Fields): readonly EntryFinding[] {
   if (parsed.success) return [];
   const issues = parsed.error.issues.flatMap(branchesOf);
   return toIssues({ issues } as unknown as z.ZodError, fields).map(({ path, message }) =>
-    error(
-      path,
-      message
-        .replace(/ \(it is required\)/, '')
-        .replace(/got undefined\.$/, 'got nothing (it is required).'),
-    ),
+    error(path, requiredWords(message)),
   );
 }
 
@@ -97,34 +89,15 @@ function lowDanger({
   ];
 }
 
-function contradictedNeeds({ auth }: Fields): readonly EntryFinding[] {
-  if (!isPlainObject(auth) || !isPlainObject(auth['envs'])) return [];
-  return Object.entries(auth['envs'])
-    .filter(
-      ([, need]) =>
-        isPlainObject(need) &&
-        typeof need['required'] === 'boolean' &&
-        need['required'] === need['optional'],
-    )
-    .map(([variable]) =>
-      error(
-        ['auth', 'envs', variable],
-        'Expected "required" or "optional", got both with the same value. Leave one out.',
-      ),
-    );
-}
-
+/** Returns warnings about keys without a meaning: in an entry, its `auth` and its providers. */
 function unknownKeys(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
-  const { auth, providers, idempotency_key: key } = fields;
+  const { auth, providers } = fields;
   return [
     ...unknownIn(fields, KNOWN_KEYS.entry, [], suggest),
     ...unknownIn(auth, KNOWN_KEYS.auth, ['auth'], suggest),
-    ...unknownIn(key, KNOWN_KEYS.idempotencyKey, ['idempotency_key'], suggest),
-    ...(Array.isArray(providers)
-      ? providers.flatMap((each, index) =>
-          unknownIn(each, KNOWN_KEYS.provider, ['providers', index], suggest),
-        )
-      : []),
+    ...(Array.isArray(providers) ? providers : []).flatMap((each, index) =>
+      unknownIn(each, KNOWN_KEYS.provider, ['providers', index], suggest),
+    ),
   ];
 }
 
@@ -134,24 +107,19 @@ function unknownIn(
   path: Path,
   suggest: Suggester,
 ): readonly EntryFinding[] {
-  if (!isPlainObject(value)) return [];
-  const unknown = Object.keys(value).filter((key) => !known.includes(key));
-  const findings = unknown.slice(0, MOST_UNKNOWN).map((key): EntryFinding => {
+  const unknown = isPlainObject(value)
+    ? Object.keys(value).filter((key) => !known.includes(key))
+    : [];
+  return unknown.slice(0, MOST_UNKNOWN).map((key) => {
     const hint = suggest(key, known);
-    return {
-      path: [...path, key],
-      message: `Expected a known key, got ${describeValue(key)}. ${hint === undefined ? 'It is only carried along.' : `Did you mean ${hint}?`}`,
-      severity: 'warning',
-    };
+    const advice = hint === undefined ? 'It is only carried along.' : `Did you mean ${hint}?`;
+    const message = `Expected a known key, got ${describeValue(key)}. ${advice}`;
+    return { path: [...path, key], message, severity: 'warning' };
   });
-  if (unknown.length > MOST_UNKNOWN)
-    findings.push({
-      path,
-      message: `Expected known keys, got ${unknown.length - MOST_UNKNOWN} more that are unknown.`,
-      severity: 'warning',
-    });
-  return findings;
 }
+
+/** The unknown keys of one object that are named: a file may hold any number of them. */
+const MOST_UNKNOWN = 20;
 
 /** Returns the known key that was probably meant by an unknown one. */
 type Suggester = (key: string, known: readonly string[]) => string | undefined;
@@ -160,35 +128,33 @@ type Suggester = (key: string, known: readonly string[]) => string | undefined;
 const MOST_LOOKED_UP = 100;
 
 /** The names that others use for a key. */
-const KNOWN_AS: ReadonlyMap<string, string> = new Map([
-  ['input_schema', 'parameters'],
-  ['schema', 'parameters'],
-  ['timeout', 'default_timeout'],
-  ['timeout_seconds', 'default_timeout'],
-  ['timeout_ms', 'default_timeout'],
-  ['tags', 'capabilities'],
-  ['cache_ttl_ms', 'cache_ttl'],
-  ['cost', 'cost_per_call'],
-  ['consent', 'requires_consent'],
-  ['authentication', 'auth'],
-]);
+const KNOWN_AS: Readonly<Record<string, string>> = {
+  input_schema: 'parameters',
+  schema: 'parameters',
+  timeout: 'default_timeout',
+  timeout_seconds: 'default_timeout',
+  timeout_ms: 'default_timeout',
+  tags: 'capabilities',
+  cost: 'cost_per_call',
+  consent: 'requires_consent',
+  authentication: 'auth',
+};
 
 /** Creates a look-up with a memory and a bound, for one file. */
 export function createSuggester(): Suggester {
   const answers = new Map<string, string | undefined>();
   return (key, known) => {
     const place = `${known.length} ${key}`;
-    if (!answers.has(place)) {
-      if (answers.size >= MOST_LOOKED_UP) return undefined;
+    if (!answers.has(place) && answers.size < MOST_LOOKED_UP) {
       const snake = key
         .slice(0, 64)
-        .replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-        .replace(/[\s-]+/g, '_')
+        .replace(/\B[A-Z]|[\s-]+/g, (found) => `_${found.trim().replace('-', '')}`)
         .toLowerCase();
-      const candidates = [snake, KNOWN_AS.get(snake), ...suggestNames(key, known)];
       answers.set(
         place,
-        candidates.find((candidate) => candidate !== undefined && known.includes(candidate)),
+        [snake, KNOWN_AS[snake] ?? '', ...suggestNames(key, known)].find((candidate) =>
+          known.includes(candidate),
+        ),
       );
     }
     return answers.get(place);

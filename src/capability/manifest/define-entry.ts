@@ -1,32 +1,22 @@
-import { dangerRank, PRIORITY_NAMES } from '../../core/enum-order.js';
+import { dangerRank } from '../../core/enum-order.js';
 import { Priority } from '../../core/enums.js';
-import { canonicalJson, cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import { inferAxes } from '../../tool/infer-metadata.js';
 import type { DeclaredMetadata } from '../../tool/metadata-schema.js';
 import { type FieldKind, fieldsOn } from '../../tool/tool-fields.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
-import {
-  definitionOf,
-  entryOf,
-  type Execute,
-  type ToolDefinition,
-} from '../../tool/tool-definition.js';
-import { type ManifestEntry, manifestEntrySchema } from './manifest-entry.js';
+import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
+import { type ManifestEntry } from './manifest-entry.js';
 
-/** The form of a value in manifests, if it differs from that in options. */
-interface ManifestForm<Written, Option> {
-  /** Returns the option that a written value stands for; without it, the value itself. */
-  readonly read?: (value: Written) => Option | undefined;
+/** The way a value in manifests is read, if it differs from that in options; its values have been checked by their kind. */
+interface ManifestForm<Written> {
+  /** Returns the option that a written value stands for. */
+  readonly read: (value: Written) => unknown;
   /** Returns true when the option says all that the written value says; the rest is kept under `metadata`. */
   readonly isWhole?: (value: Written) => boolean;
-  readonly write?: (option: Option) => unknown;
 }
 
-/** Declares how a form is read and written; its values have been checked by their kind. */
-function form<Written, Option>(
-  each: ManifestForm<Written, Option>,
-): ManifestForm<unknown, unknown> {
-  return each as unknown as ManifestForm<unknown, unknown>;
+function form<Written>(each: ManifestForm<Written>): ManifestForm<unknown> {
+  return each as unknown as ManifestForm<unknown>;
 }
 
 const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_interval', 'config'];
@@ -36,29 +26,21 @@ const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
  * The forms by kind. Seconds become milliseconds, `default_timeout: 0` no limit, and `auth.envs` a map of variables and
  * their need.
  */
-const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unknown> } = {
+const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown> } = {
   priority: form({
     read: (value: string | Priority) =>
       typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value,
-    write: (priority: Priority) => PRIORITY_NAMES[priority],
   }),
   wholeSeconds: form({
     read: (value: number) => (value === 0 ? undefined : value * 1_000),
     isWhole: (value) => value !== 0,
-    write: (milliseconds: number) => Math.ceil(milliseconds / 1_000),
   }),
   seconds: form({
     read: (value: number) => Math.round(value * 1_000),
-    write: (milliseconds: number) => milliseconds / 1_000,
   }),
-  sideEffects: {
-    write: (effects) =>
-      Array.isArray(effects) && effects.length === 1 ? (effects[0] as unknown) : effects,
-  },
   auth: form({
     read: authOptions,
     isWhole: (value) => Object.keys(value).every((key) => AUTH_KEYS.includes(key)),
-    write: manifestAuthOf,
   }),
   idempotency: form({
     read: (value: boolean | { readonly required: boolean }) =>
@@ -71,7 +53,6 @@ const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown, unk
     read: (value: readonly ManifestProvider[]) => value.map(providerOption),
     isWhole: (value) =>
       value.every((provider) => Object.keys(provider).every((key) => PROVIDER_KEYS.includes(key))),
-    write: (providers: readonly ToolProvider[]) => providers.map(manifestProviderOf),
   }),
   requests: form({
     read: (value: readonly unknown[]) => {
@@ -110,21 +91,6 @@ function providerOption({
     ...(priority === undefined ? {} : { priority }),
     ...(interval === undefined ? {} : { healthCheckIntervalMs: Math.round(interval * 1_000) }),
     ...(config === undefined ? {} : { config }),
-  };
-}
-
-/** Returns a provider in the words of manifests. */
-export function manifestProviderOf({
-  name,
-  priority,
-  healthCheckIntervalMs: interval,
-  config,
-}: ToolProvider): ManifestProvider {
-  return {
-    name,
-    ...(priority === undefined ? {} : { priority }),
-    ...(interval === undefined ? {} : { health_check_interval: interval / 1_000 }),
-    ...(config === undefined ? {} : { config: { ...config } }),
   };
 }
 
@@ -194,37 +160,14 @@ function needOf(value: {
   return required === undefined ? undefined : required ? 'required' : 'optional';
 }
 
-function manifestAuthOf({ required, type, scopes, env, docs }: ToolAuth): ManifestAuth {
-  return {
-    required,
-    ...(type === undefined ? {} : { type }),
-    ...(isPlainObject(env)
-      ? {
-          envs: Object.fromEntries(
-            Object.entries(env).map(([variable, need]) => [
-              variable,
-              need === 'required' ? { required: true } : { optional: true },
-            ]),
-          ),
-        }
-      : {}),
-    ...(scopes === undefined ? {} : { scopes: [...scopes] }),
-    ...(docs === undefined ? {} : { docs }),
-  };
-}
-
 /** The schema of tools without a described input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
 /** The keys of entries that are options of a tool, each with its form; all others are carried along. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
-    ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] ?? {} }]
+    ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] }]
     : [],
-);
-/** The keys of entries that are no option of a tool; they live under its `metadata`. */
-const CARRIED_KEYS = fieldsOn('manifest').flatMap(([, { wire, from }]) =>
-  from === 'manifest' ? [wire] : [],
 );
 const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
@@ -256,7 +199,7 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   const options: Record<string, unknown> = { inputSchema: ANY_INPUT };
   for (const { key, option, form } of OPTION_KEYS) {
     const value =
-      entry[key] === undefined || form.read === undefined ? entry[key] : form.read(entry[key]);
+      entry[key] === undefined || form === undefined ? entry[key] : form.read(entry[key]);
     if (value !== undefined) options[option] = value;
   }
   const metadata = { ...entry.metadata, ...carried(entry) };
@@ -286,57 +229,8 @@ function carried(entry: ManifestEntry): Readonly<Record<string, unknown>> {
       value !== undefined &&
       key !== 'metadata' &&
       key !== 'type' &&
-      (known === undefined || known.form.isWhole?.(value) === false)
+      (known === undefined || known.form?.isWhole?.(value) === false)
     );
   };
   return Object.fromEntries(Object.entries(entry).filter(([key, value]) => isCarried(key, value)));
-}
-
-/**
- * Returns the manifest entry that describes a tool: what its author declared, in the manifest's keys and seconds.
- *
- * `defineEntry` makes an equal tool of it, except that functions cannot be written down, and that a time limit is
- * rounded up to whole seconds.
- */
-export function manifestEntryOf(definition: ToolDefinition): ManifestEntry {
-  const fields: Record<string, unknown> = {};
-  for (const { key, option, form } of OPTION_KEYS) {
-    const value = definition[option];
-    if (value !== undefined) fields[key] = form.write === undefined ? value : form.write(value);
-  }
-  fields['parameters'] = { type: 'object', ...entryOf(definition).inputJsonSchema };
-  if (definition.outputSchema !== undefined && '~standard' in definition.outputSchema)
-    delete fields['output_schema'];
-
-  const rest = new Map(Object.entries(definition.metadata ?? {}));
-  const giveBack = (key: string, isMeant: (value: unknown) => boolean) => {
-    const value = rest.get(key);
-    if (!rest.has(key) || !schemaOf(key).safeParse(value).success || !isMeant(value)) return;
-    fields[key] = value;
-    rest.delete(key);
-  };
-  // The original form of a value is returned only while it means what the tool declares: any program may change
-  // `metadata`.
-  for (const { key, option, form } of OPTION_KEYS) {
-    if (form.read !== undefined)
-      giveBack(
-        key,
-        (value) =>
-          canonicalJson(withDefaults(option, form.read!(value)) ?? null) ===
-          canonicalJson(definition[option] ?? null),
-      );
-  }
-  for (const key of CARRIED_KEYS) giveBack(key, () => true);
-  if (rest.size > 0) fields['metadata'] = Object.fromEntries(rest);
-  return cloneFrozen(fields) as unknown as ManifestEntry;
-}
-
-function schemaOf(key: string) {
-  return manifestEntrySchema.shape[key as keyof typeof manifestEntrySchema.shape];
-}
-
-function withDefaults(option: keyof ToolOptions, value: unknown): unknown {
-  return option === 'providers'
-    ? (value as readonly ToolProvider[]).map((provider) => ({ priority: 100, ...provider }))
-    : value;
 }

@@ -1,21 +1,12 @@
 import { z } from 'zod';
 import { expectedGot, invalidArgument } from '../../core/issues.js';
-import { anObject, checkOptions, iterable, type FieldsOf } from '../../core/options.js';
+import { anObject, checkOptions, type FieldsOf } from '../../core/options.js';
 import { ToolError } from '../../core/errors.js';
 import { cloneFrozen } from '../../core/plain-data.js';
 import type { ToolContext } from '../../tool/tool-options.js';
-import { isToolDefinition, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
-import { manifestEntryOf } from './define-entry.js';
+import { isToolDefinition, type Execute } from '../../tool/tool-definition.js';
 import type { ManifestEntry } from './manifest-entry.js';
-import {
-  entriesFor,
-  handlerMap,
-  loadManifest,
-  loadShape,
-  workOf,
-  type Handlers,
-} from './load-manifest.js';
-import { allowsPersona } from './persona.js';
+import { handlerMap, loadManifest, loadShape, workOf, type Handlers } from './load-manifest.js';
 
 /** A tool of a function map. */
 export interface MappedFunction {
@@ -25,8 +16,7 @@ export interface MappedFunction {
   readonly metadata: ManifestEntry & {
     /** The persona whose manifest it is; missing for shared tools. */
     readonly persona?: string;
-    /** The origin of the metadata: a manifest file, or a definition in code. */
-    readonly source: 'manifest' | 'definition';
+    readonly source: 'manifest';
   };
 }
 
@@ -45,8 +35,6 @@ export interface LoadFunctionMapOptions {
    * over them. @default none
    */
   readonly modules?: object | readonly object[];
-  /** Tools from code: the work of the entries of the same name. Those without an entry are in the map as well. @default none */
-  readonly definitions?: Iterable<ToolDefinition>;
   /** The treatment of wrong manifests. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
 }
@@ -57,7 +45,6 @@ const schema = z.strictObject({
   root: z.custom<string | URL>().optional(),
   files: z.custom<NonNullable<LoadFunctionMapOptions['files']>>().optional(),
   modules: anObject<object | readonly object[]>('imported modules').optional(),
-  definitions: iterable<ToolDefinition>('a list of tools').optional(),
 } satisfies FieldsOf<LoadFunctionMapOptions>);
 
 /**
@@ -79,7 +66,6 @@ export async function loadFunctionMap(
     persona: asked,
     handlers,
     modules,
-    definitions,
     onInvalid,
   } = checkOptions(schema, options ?? null, 'options of loadFunctionMap');
   if ((root === undefined) === (files === undefined))
@@ -87,37 +73,25 @@ export async function loadFunctionMap(
       'INVALID_ARGUMENT',
       expectedGot('either root or files', root === undefined ? 'neither' : 'both'),
     );
-  const fromCode = definitionMap(definitions);
-  const works = new Map([
-    ...definitionWorks(fromCode.values()),
-    ...moduleWorks(modules),
-    ...handlerMap(handlers),
-  ]);
-  const { entries } = await loadManifest(root === undefined ? files! : { root }, { onInvalid });
+  const works = new Map([...moduleWorks(modules), ...handlerMap(handlers)]);
+  const { entries } = await loadManifest(root === undefined ? files! : { root }, {
+    onInvalid,
+    ...(asked !== undefined && { persona: asked }),
+  });
 
   // Without a prototype names like `constructor` are there only when a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
-  const toolbox = entriesFor(entries, asked);
-  for (const { entry, definition, persona } of toolbox) {
-    if (allowsPersona(definition.personaAllowlist, asked))
+  for (const { entry, definition, persona } of entries) {
+    const isForAll = persona === undefined && definition.personaAllowlist === undefined;
+    if (asked !== undefined || isForAll)
       map[entry.name] = mapped(
         cloneFrozen({
           ...entry,
-          ...(persona === undefined ? {} : { persona }),
+          ...(persona !== undefined && { persona }),
           source: 'manifest' as const,
         }),
         works,
       );
-  }
-  const inFiles = new Set(toolbox.map(({ entry }) => entry.name));
-  for (const definition of fromCode.values()) {
-    // An allow-list that excludes this persona from the entry excludes it from the definition too.
-    if (inFiles.has(definition.name) || !allowsPersona(definition.personaAllowlist, asked))
-      continue;
-    map[definition.name] = mapped(
-      cloneFrozen({ ...manifestEntryOf(definition), source: 'definition' as const }),
-      works,
-    );
   }
   return Object.freeze(map);
 }
@@ -145,28 +119,6 @@ function mapped(
   });
 }
 
-function definitionMap(
-  definitions: Iterable<ToolDefinition> = [],
-): ReadonlyMap<string, ToolDefinition> {
-  const list = [...definitions];
-  const wrong = list.find((each) => !isToolDefinition(each));
-  if (wrong !== undefined) throw invalidArgument('definitions made with defineTool', wrong);
-  const map = new Map<string, ToolDefinition>();
-  for (const definition of list) {
-    if (map.has(definition.name)) throw invalidArgument('every definition once', definition.name);
-    map.set(definition.name, definition);
-  }
-  return map;
-}
-
-function definitionWorks(
-  definitions: Iterable<ToolDefinition>,
-): readonly (readonly [string, Execute<never>])[] {
-  return [...definitions].flatMap(({ name, execute }) =>
-    execute === undefined ? [] : [[name, execute as Execute<never>] as const],
-  );
-}
-
 /** Returns the functions and tools that modules export; other exports are ignored. */
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
@@ -174,8 +126,10 @@ function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute
     if (typeof module !== 'object' || module === null)
       throw invalidArgument('modules as imported modules', module);
     return Object.entries(module).flatMap(([name, exported]) => {
-      if (isToolDefinition(exported)) return definitionWorks([exported]);
-      return typeof exported === 'function' ? [[name, exported as Execute<never>] as const] : [];
+      const [key, work] = isToolDefinition(exported)
+        ? [exported.name, exported.execute]
+        : [name, exported];
+      return typeof work === 'function' ? [[key, work as Execute<never>] as const] : [];
     });
   });
 }

@@ -1,22 +1,31 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { expectedGot, invalidArgument, suggestNames } from '../../core/issues.js';
 import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
-import type { ToolOptions } from '../../tool/tool-options.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
+import { hasErrors, readFiles } from './file-content.js';
+import type { ManifestEntry } from './manifest-entry.js';
 import {
   findManifestFiles,
-  personaOfPath,
-  readTextFile,
-  shownPath,
-  type FolderFiles,
   type ManifestFile,
+  personaOfPath,
+  shownPath,
 } from './manifest-files.js';
-import { fileIssue, requireValid, type ManifestIssue } from './manifest-issue.js';
-import { allowsPersona, personaKey } from './persona.js';
-import { readManifest, type ExecuteOf, type ReadEntry } from './read-manifest.js';
+import {
+  type CapabilityFinding,
+  duplicateName,
+  findingAt,
+  type ManifestIssue,
+  type Place,
+  ToolManifestValidationError,
+  wholeFinding,
+} from './manifest-issue.js';
+import { allowsPersona, ownerKey, personaKey } from './persona.js';
+import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
+
+type Found<At extends Place> = CapabilityFinding & Pick<At, 'line' | 'column'>;
 
 /** The source of manifests: files, or a folder with them. */
 export type ManifestSource =
@@ -73,35 +82,25 @@ export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/**
- * Returns a message for each handler that no tool has as its name or `handler_ref`, so that nothing would ever call it.
- *
- * @param onlyClose leaves out those that look like the name of no tool.
- */
-export function unusedHandlers(
+/** Returns a warning for each handler that no tool has as its name or `handler_ref`, so that nothing would ever call it. */
+export function unusedHandlers<At extends Place>(
   handlers: Iterable<string>,
-  tools: readonly Pick<ToolOptions, 'name' | 'handlerRef'>[],
-  onlyClose = false,
-): readonly string[] {
-  const names = [
-    ...new Set(
-      tools.flatMap(({ name, handlerRef }) =>
-        handlerRef === undefined ? name : [name, handlerRef],
-      ),
-    ),
-  ];
+  tools: readonly DeclaredTool[],
+  place: At,
+): readonly Found<At>[] {
+  const names = new Set(
+    tools.flatMap(({ entry: { name, definition } }) => [name, definition.handlerRef ?? name]),
+  );
   return [...handlers]
-    .filter((handler) => !names.includes(handler))
-    .flatMap((handler) => {
-      const close = suggestNames(handler, names)[0];
-      if (close === undefined && onlyClose) return [];
-      const advice =
-        close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`;
-      return expectedGot(
+    .filter((handler) => !names.has(handler))
+    .map((handler) => {
+      const [close] = suggestNames(handler, [...names]);
+      const message = expectedGot(
         'handlers by the name or handler_ref of a tool in the manifests',
         describeValue(handler),
-        advice,
+        close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`,
       );
+      return findingAt(place, 'dangling', 'warning', message);
     });
 }
 
@@ -118,7 +117,14 @@ export interface LoadManifestOptions {
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
 /** A usable tool of a manifest file, and its origin. */
-export interface LoadedEntry extends ReadEntry {
+export interface LoadedEntry {
+  /** The place in the list, from 0. */
+  readonly index: number;
+  /** The line where it begins, from 1. */
+  readonly line: number;
+  /** The text of the file, frozen, without its function-calling wrapper. */
+  readonly entry: ManifestEntry;
+  readonly definition: ToolDefinition;
   /** The file, relative to the working directory where that is possible. */
   readonly file: string;
   /** The persona whose file it is, as its folder spells it; missing for shared tools. */
@@ -158,114 +164,102 @@ export async function loadManifest(
     handlers,
   } = checkOptions(schema, options, 'options of loadManifest');
   const works = handlerMap(handlers);
-  const place = pathsOf(source);
-  const { files, issues: folderIssues } = await manifestFilesOf(place);
-  const issues = [...folderIssues];
-  const loaded: LoadedEntry[] = [];
-  let total = 0;
-  /** The file in which an owner defines a name first. A name has no blank, so that no two pairs share a key. */
-  const fileOf = new Map<string, string>();
-  for (const { path, file, persona } of files) {
-    const content = await readTextFile(path);
-    const read =
-      'fault' in content
-        ? { entries: [], issues: [fileIssue(file, content.fault)], total: 0 }
-        : readManifest(content.text, { file, executeOf: workOf(works) });
-    total += read.total;
-    issues.push(...read.issues);
-    for (const each of read.entries) {
-      const { name } = each.entry;
-      const key = `${name} ${persona === undefined ? '' : personaKey(persona)}`;
-      const first = fileOf.get(key);
-      if (first === undefined) {
-        fileOf.set(key, file);
-        loaded.push(
-          Object.freeze({ ...each, file, ...(persona === undefined ? {} : { persona }) }),
-        );
-      } else
-        issues.push(
-          Object.freeze({
-            ...fileIssue(
-              file,
-              `Expected a name that no other tool has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`,
-            ),
-            path: `/${each.index}/name`,
-            line: each.line,
-            entryName: name,
-          }),
-        );
-    }
-  }
-  if (!issues.some(({ severity }) => severity === 'error')) {
-    // Only a whole folder has all tools: the handlers of single files may belong to other files, unless a name is nearly right.
-    const isWhole = 'root' in place;
-    const shown = isWhole ? shownPath(resolve(place.root), resolve(place.root)) : files[0]!.file;
+  const { root, files, issues: found } = await manifestFilesOf(source);
+  const contents = await readFiles(files, workOf(works));
+  const issues = [...found, ...contents.flatMap((content) => content.findings)];
+  const tools = withoutDuplicates(
+    contents.flatMap((content) => content.tools),
+    issues,
+  );
+  // Only a whole folder has all tools: the handlers of single files may belong to other files.
+  if (root !== undefined && !hasErrors(issues))
     issues.push(
-      ...unusedHandlers(
-        works.keys(),
-        loaded.map(({ definition }) => definition),
-        !isWhole,
-      ).map((message) => fileIssue(shown, message, 'warning')),
+      ...unusedHandlers(works.keys(), tools, {
+        owner: null,
+        file: shownPath(root, root),
+        line: 1,
+        column: 1,
+        path: '',
+      }),
     );
-  }
-  if (onInvalid === 'throw') requireValid(issues);
-  const entries =
-    asked === undefined
-      ? loaded
-      : entriesFor(loaded, asked).filter(({ definition }) =>
-          allowsPersona(definition.personaAllowlist, asked),
-        );
+  if (onInvalid === 'throw' && hasErrors(issues))
+    throw new ToolManifestValidationError(issues.filter(({ severity }) => severity === 'error'));
+  const entries = (asked === undefined ? tools : toolsFor(tools, asked)).map(
+    ({ owner, index, line, manifest, source: file, entry: { definition } }): LoadedEntry =>
+      Object.freeze({
+        index,
+        line,
+        entry: manifest,
+        definition,
+        file,
+        ...(owner !== null && { persona: owner }),
+      }),
+  );
   return Object.freeze({
     definitions: Object.freeze(entries.map(({ definition }) => definition)),
-    entries: Object.freeze([...entries]),
+    entries: Object.freeze(entries),
     issues: Object.freeze(issues),
-    total,
+    total: contents.reduce((sum, content) => sum + content.total, 0),
   });
 }
 
-async function manifestFilesOf(place: ReturnType<typeof pathsOf>): Promise<FolderFiles> {
+/** Returns the files of a source, named for messages; of a folder also its root. */
+async function manifestFilesOf(source: unknown): Promise<{
+  readonly root?: string;
+  readonly files: readonly ManifestFile[];
+  readonly issues: readonly ManifestIssue[];
+}> {
+  const place = pathsOf(source);
   if ('paths' in place) {
-    const files = place.paths.map((path): ManifestFile => {
-      const persona = personaOfPath(resolve(path));
-      return {
-        path,
-        file: shownPath(resolve(path)),
-        kind: 'tools',
-        ...(persona === undefined ? {} : { persona }),
-      };
+    const files = place.paths.map((given): ManifestFile => {
+      const path = resolve(given);
+      return { path, file: shownPath(path), kind: 'tools', owner: personaOfPath(path) ?? null };
     });
     return { files, issues: [] };
   }
-  const { files, issues } = await findManifestFiles(place.root);
-  const tools = files.filter(({ kind }) => kind === 'tools');
-  if (tools.length > 0 || issues.some(({ severity }) => severity === 'error'))
-    return { files: tools, issues };
-  return {
-    files: [],
-    issues: [
-      ...issues,
-      fileIssue(
-        shownPath(resolve(place.root), resolve(place.root)),
-        'Expected a folder with functions.json or tools.json, got none.',
-      ),
-    ],
-  };
+  const root = resolve(place.root);
+  const named = <Item extends { readonly file: string }>(item: Item): Item => ({
+    ...item,
+    file: shownPath(join(root, item.file), root),
+  });
+  const found = await findManifestFiles(root);
+  const files = found.files.filter(({ kind }) => kind === 'tools').map(named);
+  const issues = found.issues.map(named);
+  if (files.length === 0 && !hasErrors(issues)) {
+    const message = 'Expected a folder with functions.json or tools.json, got none.';
+    issues.push(wholeFinding(null, shownPath(root, root), { message }));
+  }
+  return { root, files, issues };
 }
 
-/** Returns shared tools and those of a persona, which replace shared ones of the same name; without a persona the shared ones. */
-export function entriesFor(
-  entries: readonly LoadedEntry[],
-  persona: string | undefined,
-): readonly LoadedEntry[] {
-  const byName = new Map<string, LoadedEntry>();
-  for (const each of entries) {
-    if (
-      each.persona !== undefined &&
-      (persona === undefined || personaKey(each.persona) !== personaKey(persona))
-    )
-      continue;
-    if (each.persona !== undefined || !byName.has(each.definition.name))
-      byName.set(each.definition.name, each);
+/** Returns the first tools of each owner and name; the others are findings. */
+export function withoutDuplicates<Tool extends DeclaredTool>(
+  tools: readonly Tool[],
+  findings: Found<Tool['place']>[],
+): readonly Tool[] {
+  const firsts = new Map<string, Tool>();
+  for (const tool of tools) {
+    const { owner, place, entry } = tool;
+    const key = `${ownerKey(owner)}/${entry.name}`;
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, tool);
+    else {
+      const { line } = first.place;
+      const where = line === null ? first.source : `${first.source}:${line}`;
+      const message = duplicateName('tool', entry.name, where);
+      findings.push(findingAt(place, 'duplicate', 'error', message, entry.name));
+    }
   }
-  return [...byName.values()];
+  return [...firsts.values()];
+}
+
+/** Returns shared tools and those of a persona, which replace shared ones of the same name, unless an allow-list excludes it. */
+function toolsFor<Tool extends DeclaredTool>(
+  tools: readonly Tool[],
+  persona: string,
+): readonly Tool[] {
+  const byName = new Map<string, Tool>();
+  for (const owner of ['', personaKey(persona)])
+    for (const tool of tools) if (ownerKey(tool.owner) === owner) byName.set(tool.entry.name, tool);
+  return [...byName.values()].filter(({ entry }) => allowsPersona(entry.personaAllowlist, persona));
 }

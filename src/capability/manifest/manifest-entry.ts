@@ -163,7 +163,6 @@ export const KNOWN_KEYS = Object.freeze({
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
   provider: Object.keys(provider.shape),
-  idempotencyKey: ['required', 'scope', 'guidance'],
 });
 
 /** The draft that editors support best. */

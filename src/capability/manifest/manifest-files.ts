@@ -1,19 +1,18 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { compareText } from '../../core/plain-data.js';
-import { fileIssue, type ManifestIssue } from './manifest-issue.js';
+import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
 import { ownerKey, personaKey } from './persona.js';
 
 /** A manifest file of a folder. */
 export interface ManifestFile {
   /** The absolute path, for opening; never shown. */
   readonly path: string;
-  /** The path relative to the working directory, for messages. */
+  /** The path relative to the folder, with `/`; that of a single file relative to the working directory. */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona it belongs to, as its folder spells it; missing for shared ones. */
-  readonly persona?: string;
+  /** The persona it belongs to, as its folder spells it; `null` for shared ones. */
+  readonly owner: string | null;
 }
 
 /** The manifests of a folder: shared ones first, then by persona. */
@@ -57,7 +56,8 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const files: ManifestFile[] = [];
   const issues: ManifestIssue[] = [];
   const say = (path: string, message: string, severity?: ManifestIssue['severity']) =>
-    void issues.push(fileIssue(shownPath(path, root), message, severity));
+    void issues.push(wholeFinding(null, below(path), { message }, severity));
+  const below = (path: string) => relative(root, path).split(sep).join('/');
   const realRoot = await realpath(root).catch(() => undefined);
   if (realRoot === undefined) {
     say(root, 'Expected a folder with manifests, got nothing.');
@@ -77,26 +77,16 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     );
     return false;
   };
-  const add = async (below: string, places: Places, persona?: string) => {
+  const add = async (folder: string, places: Places, owner: string | null) => {
     for (const [kind, paths] of Object.entries(places) as [
       ManifestFile['kind'],
       readonly string[],
-    ][]) {
-      for (const path of paths.map((place) => join(below, place))) {
-        if (await isInside(path))
-          files.push(
-            Object.freeze({
-              path,
-              file: shownPath(path, root),
-              kind,
-              ...(persona === undefined ? {} : { persona }),
-            }),
-          );
-      }
-    }
+    ][])
+      for (const path of paths.map((place) => join(folder, place)))
+        if (await isInside(path)) files.push({ path, file: below(path), kind, owner });
   };
 
-  await add(root, SHARED);
+  await add(root, SHARED, null);
   const folderOf = new Map<string, string>();
   for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
     if (!(await isInside(personas))) continue;
@@ -123,7 +113,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
       else if (known !== undefined)
         say(
           own,
-          `Expected one folder for each persona, got a second one beside ${JSON.stringify(shownPath(known, root))} (upper and lower case are the same). It is not read.`,
+          `Expected one folder for each persona, got a second one beside ${JSON.stringify(below(known))} (upper and lower case are the same). It is not read.`,
         );
       else {
         folderOf.set(personaKey(persona), own);
@@ -141,70 +131,30 @@ export function personaOfPath(path: string): string | undefined {
 
 /** The largest file in bytes: 1 MiB, far above real manifests. */
 const MAX_BYTES = 1_048_576;
-/** The number of times that a file is read again because it changes meanwhile. */
-const MOST_ATTEMPTS = 5;
 
-/** The text of a file, or a sentence that says why there is none. */
-type FileText = { readonly text: string } | { readonly fault: string };
-
-/**
- * Reads a small file of UTF-8 text as it was at one moment.
- *
- * It reads twice and compares, so that a concurrent writer yields the old text, the new one, or a fault, and never a
- * mix of both. Never throws.
- */
-export async function readTextFile(path: string): Promise<FileText> {
+/** Reads a small file of UTF-8 text, or says in a sentence why there is none. Never throws. */
+export async function readTextFile(
+  path: string,
+): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
-    let before = await readBytes(path);
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      if (typeof before === 'string') return { fault: before };
-      const after = await readBytes(path);
-      if (typeof after !== 'string' && before.equals(after))
-        return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(after) };
-      before = after;
-    }
-    return {
-      fault:
-        'Expected a file that holds still, got one that changes with every look. Write it beside and rename it.',
-    };
+    const stats = await stat(path);
+    // A named pipe would wait for a writer.
+    if (!stats.isFile()) return { fault: 'Expected a file, got a folder or a device.' };
+    if (stats.size > MAX_BYTES)
+      return { fault: 'Expected at most 1 MiB, got more. Split it into several files.' };
+    const bytes = await readFile(path);
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-      return { fault: 'Expected UTF-8 text, got other bytes. Save the file as UTF-8.' };
-    return {
-      fault:
-        code === 'ENOENT'
-          ? 'Expected a file, got none.'
-          : `Expected a file that can be read, got ${code ?? 'an error'}.`,
-    };
+    const { code = 'an error' } = error as NodeJS.ErrnoException;
+    return { fault: READ_FAULTS[code] ?? `Expected a file that can be read, got ${code}.` };
   }
 }
 
-const TOO_LONG = 'Expected at most 1 MiB, got more. Split it into several files.';
-
-async function readBytes(path: string): Promise<Buffer | string> {
-  let file: FileHandle | undefined;
-  try {
-    // A named pipe would block the open.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = await file.stat();
-    if (!stats.isFile()) return 'Expected a file, got a folder or a device.';
-    if (stats.size > MAX_BYTES) return TOO_LONG;
-    // One byte more than it has, so that growth is noticed.
-    let buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES) + 1);
-    let length = 0;
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-      length += bytesRead;
-      if (length > MAX_BYTES) return TOO_LONG;
-      if (bytesRead === 0) return buffer.subarray(0, length);
-      if (length === buffer.length)
-        buffer = Buffer.concat([buffer], Math.min(2 * buffer.length, MAX_BYTES + 1));
-    }
-  } finally {
-    await file?.close();
-  }
-}
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ERR_ENCODING_INVALID_ENCODED_DATA:
+    'Expected UTF-8 text, got other bytes. Save the file as UTF-8.',
+  ENOENT: 'Expected a file, got none.',
+};
 
 /**
  * Returns the name of a file in messages: relative to the working directory, with `/`.

@@ -4,11 +4,11 @@ import type { HealthSummary, Sample } from '../../providers/rolling-health.js';
 import { unavailableReason } from '../../registry/tool-filter.js';
 import type { SAFETY_LEVELS } from '../../tool/tool-fields.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { normalizeCapabilities } from '../manifest/define-entry.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { ownerKey } from '../manifest/persona.js';
 import type { HealthLedger, ToolHealth } from './health-ledger.js';
-import type { WorkKind, WorkManifests } from './read-work.js';
+import type { WorkKind, WorkManifests } from '../manifest/read-work.js';
+import type { DeclaredTool } from '../manifest/read-manifest.js';
 
 /** A tool with its owner and its state. `authStatus`, `health` and `available` are of the moment they are read. */
 export interface CapabilityTool {
@@ -20,7 +20,7 @@ export interface CapabilityTool {
   readonly manifest: ManifestEntry | null;
   /** The file, relative to the root; `code`, or the name of the source. */
   readonly source: string;
-  /** The capabilities: trimmed, each once in any case, in order. */
+  /** The capabilities: trimmed and in lower case, each once, in order. */
   readonly capabilityTags: readonly string[];
   /** The declared authentication scopes, each once. */
   readonly authScopes: readonly string[];
@@ -91,10 +91,8 @@ export interface LiveFacts {
   readonly env: Environment;
 }
 
-export type ToolFacts = Pick<CapabilityTool, 'owner' | 'entry' | 'manifest' | 'source'>;
-
 export function createTool(
-  { owner, entry, manifest, source }: ToolFacts,
+  { owner, entry, manifest, source }: DeclaredTool,
   { ledger, env }: LiveFacts,
 ): CapabilityTool {
   return Object.freeze({
@@ -103,12 +101,8 @@ export function createTool(
     entry,
     manifest,
     source,
-    capabilityTags: Object.freeze(normalizeCapabilities(entry.capabilities)),
-    authScopes: Object.freeze([
-      ...new Set(
-        (entry.auth?.scopes ?? []).map((scope) => scope.trim()).filter((scope) => scope !== ''),
-      ),
-    ]),
+    capabilityTags: tagsOf(entry.capabilities),
+    authScopes: textsOf(entry.auth?.scopes),
     safetyLevel: manifest?.safety_level ?? SAFETY_OF[entry.dangerLevel],
     get authStatus() {
       return authStatusOf(entry, env);
@@ -133,13 +127,23 @@ export function createTool(
   });
 }
 
-const SAFETY_OF: Readonly<Record<DangerLevel, CapabilityTool['safetyLevel']>> = Object.freeze({
+/** Returns texts trimmed, each once, without blanks. */
+function textsOf(texts: readonly string[] = []): readonly string[] {
+  return Object.freeze([...new Set(texts.map((text) => text.trim()).filter(Boolean))]);
+}
+
+/** Returns tags as they are compared: trimmed and in lower case, each once, without blanks. */
+export function tagsOf(tags: readonly string[] = []): readonly string[] {
+  return textsOf(tags.map((tag) => tag.toLowerCase()));
+}
+
+const SAFETY_OF: Readonly<Record<DangerLevel, CapabilityTool['safetyLevel']>> = {
   [DangerLevel.SAFE]: 'low',
   [DangerLevel.LOW]: 'low',
   [DangerLevel.MEDIUM]: 'medium',
   [DangerLevel.HIGH]: 'high',
   [DangerLevel.CRITICAL]: 'high',
-});
+};
 
 /** The variables that hold credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;

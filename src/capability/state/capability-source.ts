@@ -46,15 +46,6 @@ export interface SourceContent {
 /** A source that takes longer has failed: it would hold up everything else. */
 const LOAD_TIMEOUT_MS = 30_000;
 
-function inTime<T>(loading: Promise<T>, clock: Clock): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(LOAD_TIMEOUT_MS, () =>
-      reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)),
-    );
-    Promise.resolve(loading).finally(cancel).then(resolve, reject);
-  });
-}
-
 /** Reads a source. Never rejects. */
 export async function loadSource(
   source: CapabilitySource,
@@ -62,78 +53,65 @@ export async function loadSource(
   before: SourceContent | undefined,
   clock: Clock,
 ): Promise<SourceContent> {
+  let cancel = () => {};
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(LOAD_TIMEOUT_MS, () =>
+      reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)),
+    );
+  });
   try {
-    return contentOf(source.name, await inTime(source.load({ force }), clock));
-  } catch (error) {
-    return failedContent(source.name, error, before);
+    return sourceContent(source.name, await Promise.race([source.load({ force }), late]), before);
+  } catch (failure) {
+    return sourceContent(source.name, { failure }, before);
+  } finally {
+    cancel();
   }
 }
 
-/** Reads the announcement of a source. Never throws. */
-export function toldContent(
+/** Returns what a source told; of one that fails, or tells nonsense, the last content. Never throws. */
+export function sourceContent(
   name: string,
-  told: SourceTools,
+  told: SourceTools | { readonly failure: unknown },
   before: SourceContent | undefined,
 ): SourceContent {
   try {
+    if ('failure' in told) throw told.failure;
     return contentOf(name, told);
   } catch (error) {
-    return failedContent(name, error, before);
+    const last = before ?? { name, owner: null, definitions: [] };
+    const count = last.definitions.length;
+    const kept = count === 0 ? '' : ` The last ${count} tools stay in use.`;
+    const message = `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`;
+    const finding = findingAt(placeless(last.owner, name), 'unreadable', 'error', message);
+    return { ...last, findings: [finding] };
   }
 }
 
-function failedContent(
+function contentOf(
   name: string,
-  error: unknown,
-  before: SourceContent | undefined,
+  { definitions, persona = null, issues = [], join }: SourceTools,
 ): SourceContent {
-  const { owner = null, definitions = [], join } = before ?? {};
-  const kept = definitions.length === 0 ? '' : ` The last ${definitions.length} tools stay in use.`;
-  const finding = findingAt(
-    placeless(owner, name),
-    'unreadable',
-    'error',
-    `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`,
-  );
-  return Object.freeze({
-    name,
-    owner,
-    definitions,
-    findings: Object.freeze([finding]),
-    ...(join && { join }),
-  });
-}
-
-function contentOf(name: string, tools: SourceTools): SourceContent {
-  const { definitions, persona = null, issues = [], join } = tools;
   if (!Array.isArray(definitions))
     throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
   if (persona !== null && (typeof persona !== 'string' || persona.trim() === ''))
     throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
-  const owner = persona === null || ownerKey(persona) === '' ? null : persona;
-  const place = placeless(owner, name);
-  const findings = issues.map((issue) =>
-    findingAt(place, 'invalid', 'error', publicMessage(issue)),
-  );
-  const usable = (definitions as readonly unknown[]).filter(
-    (definition): definition is ToolDefinition => {
-      if (isToolDefinition(definition)) return true;
-      findings.push(
-        findingAt(
-          place,
-          'invalid',
-          'error',
-          `Expected a tool made with defineTool, got ${describeValue(definition)}.`,
-        ),
-      );
-      return false;
-    },
-  );
-  return Object.freeze({
+  const owner = ownerKey(persona) === '' ? null : persona;
+  const list: readonly unknown[] = definitions;
+  const messages = [
+    ...issues.map(publicMessage),
+    ...list.flatMap((each) =>
+      isToolDefinition(each)
+        ? []
+        : `Expected a tool made with defineTool, got ${describeValue(each)}.`,
+    ),
+  ];
+  return {
     name,
     owner,
-    definitions: Object.freeze(usable),
-    findings: Object.freeze(findings),
+    definitions: list.filter(isToolDefinition),
+    findings: messages.map((message) =>
+      findingAt(placeless(owner, name), 'invalid', 'error', message),
+    ),
     ...(typeof join === 'function' && { join }),
-  });
+  };
 }

@@ -1,15 +1,21 @@
 import { describeValue } from '../../core/plain-data.js';
-import { normalizeCapabilities } from '../manifest/define-entry.js';
 import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
 import {
+  checkWork,
+  didYouMean,
+  type CheckedWork,
+  type JobManifest,
+  type RawWork,
+} from '../manifest/read-work.js';
+import {
   OwnedNames,
+  tagsOf,
   type CapabilityJob,
   type CapabilitySkill,
   type CapabilityTask,
   type CapabilityTool,
   type LiveFacts,
 } from './capability-items.js';
-import { checkWork, didYouMean, type CheckedWork, type RawWork } from './read-work.js';
 
 export interface ResolvedWork {
   readonly skills: OwnedNames<CapabilitySkill>;
@@ -30,68 +36,51 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  const missing = (
-    work: CheckedWork,
-    key: string,
-    what: string,
-    names: readonly string[],
-    known: Known,
-  ): readonly string[] =>
-    Object.freeze(
-      names.filter((name, index) => {
-        if (known.seenBy(work.raw.owner, name) !== undefined) return false;
-        findings.push(danglingReference(work, key, index, what, name, known));
-        return true;
-      }),
-    );
   /** Resolves what work needs. A job can be done without descriptions of its tasks. */
-  const resolve = (work: CheckedWork, skills: OwnedNames<CapabilitySkill>, tasks?: Known) => {
+  const resolve = (work: CheckedWork, skills: OwnedNames<CapabilitySkill>, tasks: Known) => {
     const { raw, manifest } = work;
-    const { owner } = raw;
-    const requiredSkills = namesIn('required_skills' in manifest ? manifest.required_skills : []);
+    const { owner, file: source } = raw;
+    const needed = (key: keyof typeof WHAT, names: readonly string[], known: Known) => {
+      const missing = names.flatMap((name, index) =>
+        known.seenBy(owner, name) === undefined ? [{ name, index }] : [],
+      );
+      for (const each of missing) findings.push(danglingReference(work, key, each, known));
+      return Object.freeze(missing.map(({ name }) => name));
+    };
+    const requiredSkills =
+      'required_skills' in manifest ? namesIn(manifest['required_skills']) : [];
     const requiredTools = namesIn(manifest.required_tools);
+    const steps = (manifest as Partial<JobManifest>).task_graph ?? [];
     const unresolved = Object.freeze({
-      skills: missing(work, 'required_skills', 'a skill', requiredSkills, skills),
-      tools: missing(work, 'required_tools', 'a tool', requiredTools, tools),
-      tasks:
-        tasks === undefined || !('task_graph' in manifest)
-          ? NONE
-          : missing(
-              work,
-              'task_graph',
-              'a task',
-              namesIn(manifest.task_graph.map(({ task }) => task)),
-              tasks,
-            ),
+      skills: needed('required_skills', requiredSkills, skills),
+      tools: needed('required_tools', requiredTools, tools),
+      tasks: needed('task_graph', namesIn(steps.map(({ task }) => task)), tasks),
     });
     const parts = [
       ...requiredSkills.flatMap((name) => skills.seenBy(owner, name) ?? []),
       ...requiredTools.flatMap((name) => tools.seenBy(owner, name) ?? []),
     ];
-    const isAvailable = () =>
-      unresolved.skills.length === 0 &&
-      unresolved.tools.length === 0 &&
-      parts.every((part) => part.available);
     return {
-      basics: { owner, source: raw.file, requiredTools, unresolved },
+      basics: { owner, source, name: work.name, requiredTools, unresolved },
       requiredSkills,
       parts,
-      isAvailable,
+      isAvailable: () =>
+        unresolved.skills.length + unresolved.tools.length === 0 &&
+        parts.every((part) => part.available),
     };
   };
 
-  const noSkills = new OwnedNames<CapabilitySkill>([]);
+  const none = new OwnedNames<never>([]);
   const skills = new OwnedNames(
     checkWork('skill', entries, findings).map((work): CapabilitySkill => {
-      const { name, manifest } = work;
-      const { basics, isAvailable } = resolve(work, noSkills);
+      const { manifest } = work;
+      const { basics, isAvailable } = resolve(work, none, none);
       return Object.freeze({
         ...basics,
-        name,
         manifest,
         version: manifest.version,
-        capabilityTags: tags(manifest.capability_tags),
-        requiredCapabilities: tags(manifest.required_capabilities),
+        capabilityTags: tagsOf(manifest.capability_tags),
+        requiredCapabilities: tagsOf(manifest.required_capabilities),
         get available() {
           return isAvailable();
         },
@@ -100,14 +89,13 @@ export function resolveWork(
   );
   const tasks = new OwnedNames(
     checkWork('task', entries, findings).map((work): CapabilityTask => {
-      const { name, manifest } = work;
-      const { basics, requiredSkills, isAvailable } = resolve(work, skills);
+      const { manifest } = work;
+      const { basics, requiredSkills, isAvailable } = resolve(work, skills, none);
       return Object.freeze({
         ...basics,
-        name,
         manifest,
         requiredSkills,
-        tags: tags(manifest.tags),
+        tags: tagsOf(manifest.tags),
         get available() {
           return isAvailable();
         },
@@ -116,24 +104,21 @@ export function resolveWork(
   );
   const jobs = new OwnedNames(
     checkWork('job', entries, findings).map((work): CapabilityJob => {
-      const { raw, name, manifest } = work;
+      const { manifest, name } = work;
       const { basics, requiredSkills, parts, isAvailable } = resolve(work, skills, tasks);
-      findings.push(...stepFaults(work));
       return Object.freeze({
         ...basics,
-        name,
         manifest,
         personas: namesIn(manifest.personas),
         requiredSkills,
-        requiredCapabilities: tags(
-          parts.flatMap((part) =>
-            'requiredCapabilities' in part
-              ? [...part.requiredCapabilities, ...part.capabilityTags]
-              : part.capabilityTags,
-          ),
+        requiredCapabilities: tagsOf(
+          parts.flatMap((part) => [
+            ...('requiredCapabilities' in part ? part.requiredCapabilities : []),
+            ...part.capabilityTags,
+          ]),
         ),
         get health() {
-          return live.ledger.job(raw.owner, name);
+          return live.ledger.job(basics.owner, name);
         },
         get available() {
           return isAvailable();
@@ -144,62 +129,33 @@ export function resolveWork(
   return { skills, tasks, jobs, findings };
 }
 
-const NONE: readonly never[] = Object.freeze([]);
-
-function namesIn(names: readonly string[]): readonly string[] {
-  return Object.freeze(names.map((name) => name.trim()));
+function namesIn(names: unknown): readonly string[] {
+  return Object.freeze((names as readonly string[]).map((name) => name.trim()));
 }
 
-function tags(values: readonly string[] = []): readonly string[] {
-  return Object.freeze(normalizeCapabilities(values));
-}
+/** The fields that refer to other items, and what to. */
+const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
 
 function danglingReference(
   { raw, name }: CheckedWork,
-  key: string,
-  index: number,
-  what: string,
-  missing: string,
+  key: keyof typeof WHAT,
+  missing: { readonly name: string; readonly index: number },
   known: Known,
 ): CapabilityFinding {
-  const owners = known.ownersOf(missing).map(({ owner }) => owner);
+  const owners = known.ownersOf(missing.name).map(({ owner }) => owner);
   const whose = raw.owner === null ? 'shared' : `of ${raw.owner} or shared`;
   const hint =
     owners.length > 0
       ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.`
       : `.${didYouMean(
-          missing,
+          missing.name,
           known.all.map((each) => each.name),
         )}`;
   return findingAt(
-    raw.placeOf([key, index]),
+    raw.placeOf([key, missing.index]),
     'dangling',
     'warning',
-    `Expected ${what} that is ${whose}, got ${describeValue(missing)}${hint}`,
+    `Expected ${WHAT[key]} that is ${whose}, got ${describeValue(missing.name)}${hint}`,
     name,
-  );
-}
-
-/** Returns warnings for steps that depend on a missing step: they would wait for ever. */
-function stepFaults({
-  raw,
-  name,
-  manifest: { task_graph: steps },
-}: CheckedWork<'job'>): readonly CapabilityFinding[] {
-  const there = new Set(steps.map(({ task }) => task.trim()));
-  return steps.flatMap(({ depends_on: needed = [] }, step) =>
-    needed.flatMap((each, index) =>
-      there.has(each.trim())
-        ? []
-        : [
-            findingAt(
-              raw.placeOf(['task_graph', step, 'depends_on', index]),
-              'dangling',
-              'warning',
-              `Expected a step of this job, got ${describeValue(each)}.`,
-              name,
-            ),
-          ],
-    ),
   );
 }

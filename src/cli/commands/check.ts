@@ -5,7 +5,7 @@ import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest } from '../../capability/manifest/load-manifest.js';
-import type { ManifestIssue } from '../../capability/manifest/manifest-issue.js';
+import { type ManifestIssue, wholeFinding } from '../../capability/manifest/manifest-issue.js';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import {
@@ -389,7 +389,7 @@ async function validateFile(path: string, cwd: string): Promise<Validated> {
       usable: 0,
       total: 0,
       flags: [],
-      issues: [{ severity: 'error', file, line: 1, column: 1, path: '', message }],
+      issues: [wholeFinding(null, file, { message })],
     };
   }
   const { definitions, entries, total, issues } = await loadManifest(path, {

@@ -35,10 +35,8 @@ export function fixManifest(source: string, names: ReadonlySet<string>): string 
     tabSize: indent.startsWith('\t') ? 1 : indent.length,
     eol: text.includes('\r\n') ? '\r\n' : '\n',
   };
-  for (const { index, definition } of before.entries.filter((each) =>
-    names.has(each.definition.name),
-  )) {
-    for (const [axis, value] of missingAxes(definition))
+  for (const { index, entry } of before.entries.filter((each) => names.has(each.entry.name))) {
+    for (const [axis, value] of missingAxes(entry.definition))
       text = applyEdits(
         text,
         modify(text, [...list.base, index, KEY_OF_OPTION.get(axis)!], value, { formattingOptions }),
@@ -50,7 +48,7 @@ export function fixManifest(source: string, names: ReadonlySet<string>): string 
     after.entries.length === before.entries.length &&
     before.entries.every(
       (each, index) =>
-        behaviourOf(each.definition) === behaviourOf(after.entries[index]!.definition),
+        behaviourOf(each.entry.definition) === behaviourOf(after.entries[index]!.entry.definition),
     );
   return same ? mark + text : undefined;
 }

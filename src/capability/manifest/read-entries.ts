@@ -1,0 +1,99 @@
+import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { type EntryFinding, type Path, pointerOf, type Position, readList } from './json-text.js';
+import { findingAt, type ManifestIssue, type Place, wholeFinding } from './manifest-issue.js';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** One entry of a file, as written. */
+export interface RawEntry {
+  readonly owner: string | null;
+  readonly file: string;
+  /** The place in the list, from 0. */
+  readonly index: number;
+  readonly fields: Fields;
+  /** Returns the place of a value of the entry; for a missing one, the nearest thing around it. */
+  placeOf(path: Path): Place & Position;
+}
+
+/** The usable entries of a text; none of one that is broken as a whole, with the one finding `unreadable`. */
+export interface ReadEntries<Item> {
+  readonly entries: readonly Item[];
+  /** The errors and warnings, in the order of the text. */
+  readonly issues: readonly ManifestIssue[];
+  /** The number of entries in the text, usable or not. */
+  readonly total: number;
+}
+
+/** The issues of one file that are reported: a broken generator can make one per character. */
+const MAX_ISSUES = 1_000;
+
+/**
+ * Reads the entries of a text, each by itself: one with an error is left out, with all its errors among the issues.
+ * Never throws, whatever the text.
+ *
+ * @param read returns an entry's item, and tells of its problems.
+ */
+export function readEntries<Item>(
+  text: string,
+  kind: 'tool' | 'skill' | 'job' | 'task',
+  { owner, file }: { readonly owner: string | null; readonly file: string },
+  read: (entry: RawEntry, tell: (finding: EntryFinding) => void) => Item | undefined,
+): ReadEntries<Item> {
+  const source = readList(text, `${kind}s`);
+  if (!source.ok)
+    return { entries: [], issues: [wholeFinding(owner, file, source.fault)], total: 0 };
+  const { base, list, positionAt, spoiled } = source;
+  const issues: ManifestIssue[] = [];
+  const placeAt = (path: Path) => ({ owner, file, ...positionAt(path), path: pointerOf(path) });
+  const tell = ({ path, severity, message }: EntryFinding) =>
+    void issues.push(
+      findingAt(
+        placeAt(path),
+        'invalid',
+        severity,
+        message,
+        nameOf(list[path[base.length] as number]),
+      ),
+    );
+  source.findings.forEach(tell);
+  const entries = list.flatMap((fields, index): readonly Item[] => {
+    const pathOf = (path: Path) => [...base, index, ...path];
+    const tellOf = (finding: EntryFinding) => tell({ ...finding, path: pathOf(finding.path) });
+    if (!isPlainObject(fields)) {
+      const message = `Expected a ${kind} as an object, got ${describeValue(fields)}.`;
+      tellOf({ path: [], message, severity: 'error' });
+      return [];
+    }
+    const placeOf = (path: Path) => placeAt(pathOf(path));
+    const item = read({ owner, file, index, fields, placeOf }, tellOf);
+    return item === undefined || spoiled.has(index) ? [] : [item];
+  });
+  issues.sort((a, b) => a.line - b.line || a.column - b.column);
+  return { entries, issues: bounded(issues, owner, file), total: list.length };
+}
+
+/** Limits the issues, but never drops errors for warnings. */
+function bounded(
+  issues: readonly ManifestIssue[],
+  owner: string | null,
+  file: string,
+): readonly ManifestIssue[] {
+  const more = issues.length - MAX_ISSUES;
+  if (more <= 0) return issues;
+  const ranked = issues.toSorted(
+    (a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'),
+  );
+  const place = { owner, file, line: 1, column: 1, path: '' };
+  const message = `Expected fewer issues in one file, got ${more} more.`;
+  return [
+    ...ranked.slice(0, MAX_ISSUES),
+    findingAt(place, 'invalid', ranked[MAX_ISSUES]!.severity, message),
+  ];
+}
+
+/** Returns the name of an entry, whatever else is wrong with it. */
+export function nameOf(entry: unknown): string | undefined {
+  if (!isPlainObject(entry)) return undefined;
+  const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };
+  return (typeof name === 'string' && name.trim().slice(0, 128)) || undefined;
+}

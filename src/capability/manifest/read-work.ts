@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { suggestNames, toIssues } from '../../core/issues.js';
+import { cloneFrozen, describeValue } from '../../core/plain-data.js';
+import type { Path } from '../manifest/json-text.js';
+import {
+  type CapabilityFinding,
+  duplicateName,
+  findingAt,
+  requiredWords,
+} from '../manifest/manifest-issue.js';
+import { ownerKey } from '../manifest/persona.js';
+import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js';
+
+/** The kind of a persona's work, beside tools. */
+export type WorkKind = 'skill' | 'job' | 'task';
+
+const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
+const texts = () => z.array(text());
+
+/** The fields of every kind. The length of names is that of tools: the pages of lists depend on it. */
+const common = { name: text().max(128), required_tools: texts() };
+
+const skillSchema = z.looseObject({
+  ...common,
+  version: text(),
+  required_capabilities: texts(),
+  instruction_prompt: z.string().default(''),
+  safety_notes: z.string().default(''),
+  summary: z.string().optional(),
+  category: z.string().optional(),
+  capability_tags: texts().optional(),
+});
+
+const jobSchema = z.looseObject({
+  ...common,
+  summary: text(),
+  description: z.string().optional(),
+  personas: texts().min(1),
+  required_skills: texts(),
+  task_graph: z
+    .array(z.looseObject({ task: text(), depends_on: texts().optional() }))
+    .default(() => []),
+  acceptance_criteria: texts().default(() => []),
+  recurrence: z.looseObject({}).optional(),
+});
+
+const taskSchema = z.looseObject({
+  ...common,
+  summary: text(),
+  required_skills: texts(),
+  tags: texts().optional(),
+});
+
+/** A skill as its file has it, in snake_case, with defaults. Other fields of the file are carried along. */
+export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
+/** A job as its file has it, in snake_case, with `extends` merged and defaults. Other fields of the file are carried along. */
+export type JobManifest = Readonly<z.output<typeof jobSchema>>;
+/** A task as its file has it, in snake_case, with `extends` merged. Other fields of the file are carried along. */
+export type TaskManifest = Readonly<z.output<typeof taskSchema>>;
+
+export type WorkManifests = {
+  readonly skill: SkillManifest;
+  readonly job: JobManifest;
+  readonly task: TaskManifest;
+};
+
+const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
+  skill: skillSchema,
+  job: jobSchema,
+  task: taskSchema,
+};
+
+/** An entry of a file of skills, jobs or tasks as written: neither merged with what it extends, nor checked. */
+export interface RawWork extends RawEntry {
+  readonly kind: WorkKind;
+}
+
+/** A skill, job or task without errors. */
+export interface CheckedWork<Kind extends WorkKind = WorkKind> {
+  readonly raw: RawWork;
+  readonly name: string;
+  readonly manifest: WorkManifests[Kind];
+}
+
+/**
+ * Merges entries with what they extend, checks them, and leaves out the wrong ones: each alone, with all its errors.
+ *
+ * A job or task with `extends`, or of a persona with the name of a shared one, has every key of that base that it does
+ * not give itself; a key's value is taken over or replaced as a whole. Bases may extend others. A base is looked up
+ * among the owner's own entries, then among the shared ones; an entry is never its own base.
+ *
+ * @param findings receives the problems.
+ */
+export function checkWork<Kind extends WorkKind>(
+  kind: Kind,
+  work: readonly RawWork[],
+  findings: CapabilityFinding[],
+): readonly CheckedWork<Kind>[] {
+  const entries = work.filter((raw) => raw.kind === kind);
+  const merge = kind === 'skill' ? ({ fields }: RawWork) => fields : createMerge(entries);
+  const checked = new Map<string, CheckedWork<Kind>>();
+  for (const raw of entries) {
+    const say = (path: Path, what: CapabilityFinding['kind'], message: string) =>
+      void findings.push(findingAt(raw.placeOf(path), what, 'error', message, nameOf(raw.fields)));
+    const merged = merge(raw);
+    if (typeof merged === 'string') {
+      say(['extends'], 'dangling', merged);
+      continue;
+    }
+    const { data, error }: z.ZodSafeParseResult<unknown> = WORK_SCHEMAS[kind].safeParse(merged);
+    if (error !== undefined) {
+      for (const { path, message } of toIssues(error, merged))
+        say(path, 'invalid', requiredWords(message));
+      continue;
+    }
+    const manifest = cloneFrozen(data) as WorkManifests[Kind];
+    const name = manifest.name.trim();
+    const key = `${ownerKey(raw.owner)}/${name}`;
+    const first = checked.get(key);
+    if (first === undefined) checked.set(key, { raw, name, manifest });
+    else say(['name'], 'duplicate', duplicateName(kind, name, first.raw.file));
+  }
+  return [...checked.values()];
+}
+
+/** Returns a function that gives an entry with all it inherits, or the reason why that is impossible. */
+function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
+  const byName = new Map<string, RawWork>();
+  for (const raw of [...entries].reverse())
+    byName.set(`${ownerKey(raw.owner)}/${nameOf(raw.fields) ?? ''}`, raw);
+  const merged = new Map<RawWork, Fields | string>();
+  const merge = (raw: RawWork): Fields | string => {
+    const known = merged.get(raw);
+    if (known !== undefined) return known;
+    const { kind, owner, fields } = raw;
+    const { extends: extended = '', ...own } = fields;
+    if (typeof extended !== 'string')
+      return `Expected the name of a ${kind} to extend, got ${describeValue(extended)}.`;
+    merged.set(
+      raw,
+      `Expected ${kind}s that extend others, got a circle: one of its bases extends it.`,
+    );
+    const explicit = extended.trim();
+    const name = explicit === '' ? nameOf(raw.fields) : explicit;
+    const base =
+      (explicit !== '' && explicit !== nameOf(raw.fields)
+        ? byName.get(`${ownerKey(owner)}/${explicit}`)
+        : undefined) ??
+      // Only a persona's entry inherits from the shared one of its own name.
+      (ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`));
+    const inherited =
+      base !== undefined
+        ? merge(base)
+        : explicit === ''
+          ? {}
+          : `Expected a ${kind} to extend, got none called ${describeValue(explicit)}.${didYouMean(
+              explicit,
+              entries.flatMap((each) => nameOf(each.fields) ?? []),
+            )}`;
+    const whole = typeof inherited === 'string' ? inherited : { ...inherited, ...own };
+    merged.set(raw, whole);
+    return whole;
+  };
+  return merge;
+}
+
+/** Returns the advice about a name that does not exist; empty if it looks like no known one. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const names = suggestNames(name, [...new Set(known)]);
+  return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
+}
