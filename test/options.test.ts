@@ -97,7 +97,7 @@ const TAKERS: readonly (readonly [
   ['capabilities.tasks', (query) => capabilities.tasks(query), {}, 'available', 'yes'],
   ['capabilities.jobs', (query) => capabilities.jobs(query), {}, 'requireCalls', 1],
   ['loadManifest', (options) => loadManifest('x.json', options), {}, 'persona', 5],
-  ['loadFunctionMap', (options) => loadFunctionMap(options), { files: 'x.json' }, 'handlers', 5],
+  ['loadFunctionMap', (options) => loadFunctionMap(options), { files: 'x.json' }, 'persona', 5],
   [
     'McpDiscovery.discover',
     (options) => new McpDiscovery({ servers: {} }, options),

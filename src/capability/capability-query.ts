@@ -80,7 +80,7 @@ export interface JobQuery extends WorkQuery, HealthQuery {
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A condition on texts, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
+/** Texts that must all be there, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
 const wanted = oneOrMore(text().transform(comparable)).optional();
 /** A condition that any of a few known values meets, written in any case. */
 const anyOf = <T extends string>(values: readonly T[]) =>
@@ -105,175 +105,120 @@ const healthShape = {
 const toolSchema = z.strictObject({
   ...common,
   ...healthShape,
-  provider: wanted,
+  ...{ provider: wanted, capability: wanted },
   version: oneOrMore(z.string()).optional(),
-  capability: wanted,
   sideEffect: anyOf(Object.values(SideEffect)),
   safetyLevel: anyOf(['low', 'medium', 'high']),
   filter: anObject<ToolFilter>('conditions of the filter').optional(),
 } satisfies FieldsOf<ToolQuery>);
 const skillSchema = z.strictObject({
   ...common,
-  tool: wanted,
-  capability: wanted,
-  requiredCapability: wanted,
+  ...{ tool: wanted, capability: wanted, requiredCapability: wanted },
 } satisfies FieldsOf<SkillQuery>);
 const taskSchema = z.strictObject({
   ...common,
-  tool: wanted,
-  skill: wanted,
-  tag: wanted,
+  ...{ tool: wanted, skill: wanted, tag: wanted },
 } satisfies FieldsOf<TaskQuery>);
 const jobSchema = z.strictObject({
   ...common,
   ...healthShape,
-  tool: wanted,
-  skill: wanted,
-  requiredCapability: wanted,
+  ...{ tool: wanted, skill: wanted, requiredCapability: wanted },
 } satisfies FieldsOf<JobQuery>);
-const WHAT = 'conditions of the query';
 
-/** The test of a condition; `undefined` for one that was not given. */
-type Test<Item> = ((item: Item) => boolean) | undefined;
+type Item = CapabilityTool | CapabilitySkill | CapabilityTask | CapabilityJob;
+type Common = {
+  readonly personas?: readonly string[] | undefined;
+  readonly available?: boolean | undefined;
+  readonly minSuccessRate?: number | undefined;
+  readonly requireCalls?: boolean;
+};
+
+/** What the conditions on lists of texts look at; every wanted text must be there. */
+const VALUES: Readonly<Record<string, (item: never) => readonly string[]>> = {
+  provider: ({ entry }: CapabilityTool) => entry.providers.map(({ name }) => name),
+  capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
+  requiredCapability: ({ requiredCapabilities }: CapabilitySkill | CapabilityJob) =>
+    requiredCapabilities,
+  tool: ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) => requiredTools,
+  skill: ({ requiredSkills }: CapabilityTask | CapabilityJob) => requiredSkills,
+  tag: ({ tags }: CapabilityTask) => tags,
+};
+
+/** Checks a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the answer. */
+function checkQuery<S extends z.ZodType>(schema: S, query: unknown) {
+  return checkOptions(schema, query ?? null, 'conditions of the query');
+}
 
 /**
- * Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the
- * answer.
+ * Returns the test of the conditions that several kinds of items have.
+ *
+ * @param rateOf returns the success rate of an item, which is `null` without calls.
  */
+function compileCommon<Kind extends Item>(
+  query: Common & Readonly<Record<string, unknown>>,
+  rateOf: (item: Kind) => number | null = () => null,
+): (item: Kind) => boolean {
+  const { personas, available, minSuccessRate, requireCalls = false } = query;
+  const whose = parsePersonas(personas);
+  const lists = Object.entries(VALUES).flatMap(([name, valuesOf]) =>
+    Array.isArray(query[name]) ? [{ all: query[name] as readonly string[], valuesOf }] : [],
+  );
+  return (item) => {
+    if (personas !== undefined && !ownerMatches(whose, item.owner)) return false;
+    for (const { all, valuesOf } of lists) {
+      const values = valuesOf(item as never).map(comparable);
+      if (!all.every((value) => values.includes(value))) return false;
+    }
+    if (minSuccessRate !== undefined || requireCalls) {
+      const rate = rateOf(item);
+      if (rate === null ? requireCalls : rate < (minSuccessRate ?? 0)) return false;
+    }
+    return available === undefined || item.available === available;
+  };
+}
+
+/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileToolQuery(
   query: ToolQuery,
   ledger: HealthLedger,
 ): (tool: CapabilityTool) => boolean {
-  const { provider, version, capability, sideEffect, safetyLevel, filter, ...rest } = checkOptions(
-    toolSchema,
-    query ?? null,
-    WHAT,
-  );
+  const checked = checkQuery(toolSchema, query);
+  const { version, sideEffect, safetyLevel, filter } = checked;
   const meetsVersion = version && versionFilter(version);
   const passes = filter && compileFilter(filter);
-  return every<CapabilityTool>(
-    ofOwners(rest.personas),
-    hasAll(provider, ({ entry }) => entry.providers),
-    hasAll(capability, (tool) => tool.capabilityTags),
-    meetsVersion && (({ entry }) => meetsVersion(entry.version)),
-    sideEffect && (({ entry }) => entry.sideEffects.some((effect) => sideEffect.includes(effect))),
-    safetyLevel && ((tool) => safetyLevel.includes(tool.safetyLevel)),
-    passes && (({ entry }) => passes(entry)),
-    isAvailable(rest.available),
-    succeeds(rest, ({ owner, name }) => ledger.toolRate(owner, name)),
+  const fits = compileCommon<CapabilityTool>(checked, ({ owner, name }) =>
+    ledger.toolRate(owner, name),
   );
+  return (tool) =>
+    meetsVersion?.(tool.entry.version) !== false &&
+    sideEffect?.some((effect) => tool.entry.sideEffects.includes(effect)) !== false &&
+    safetyLevel?.includes(tool.safetyLevel) !== false &&
+    passes?.(tool.entry) !== false &&
+    fits(tool);
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
-  const { personas, tool, available, capability, requiredCapability } = checkOptions(
-    skillSchema,
-    query ?? null,
-    WHAT,
-  );
-  return every<CapabilitySkill>(
-    ofOwners(personas),
-    hasAll(tool, needsTools),
-    hasAll(capability, (skill) => skill.capabilityTags),
-    hasAll(requiredCapability, (skill) => skill.requiredCapabilities),
-    isAvailable(available),
-  );
+  return compileCommon(checkQuery(skillSchema, query));
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
-  const { personas, tool, available, skill, tag } = checkOptions(taskSchema, query ?? null, WHAT);
-  return every<CapabilityTask>(
-    ofOwners(personas),
-    hasAll(tool, needsTools),
-    hasAll(skill, (task) => task.requiredSkills),
-    hasAll(tag, (task) => task.tags),
-    isAvailable(available),
-  );
+  return compileCommon(checkQuery(taskSchema, query));
 }
 
 /** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
 export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
-  const { personas, tool, available, skill, requiredCapability, ...health } = checkOptions(
-    jobSchema,
-    query ?? null,
-    WHAT,
-  );
-  const schedulers = parsePersonas(personas).wanted;
-  return every<CapabilityJob>(
-    ofOwners(personas),
-    schedulers.size === 0
-      ? undefined
-      : (job) => job.personas.some((persona) => schedulers.has(personaKey(persona))),
-    hasAll(tool, needsTools),
-    hasAll(skill, (job) => job.requiredSkills),
-    hasAll(requiredCapability, (job) => job.requiredCapabilities),
-    isAvailable(available),
-    succeeds(health, (job) => job.health.successRate),
-  );
+  const checked = checkQuery(jobSchema, query);
+  const { wanted: schedulers } = parsePersonas(checked.personas);
+  const fits = compileCommon<CapabilityJob>(checked, ({ health }) => health.successRate);
+  return (job) =>
+    (schedulers.size === 0 || job.personas.some((each) => schedulers.has(personaKey(each)))) &&
+    fits(job);
 }
-
-function every<Item>(...tests: readonly Test<Item>[]): (item: Item) => boolean {
-  const given = tests.filter((test) => test !== undefined);
-  return (item) => given.every((test) => test(item));
-}
-
-function ofOwners(
-  personas: readonly string[] | undefined,
-): Test<{ readonly owner: string | null }> {
-  const whose = parsePersonas(personas);
-  return personas && (({ owner }) => ownerMatches(whose, owner));
-}
-
-function isAvailable(asked: boolean | undefined): Test<{ readonly available: boolean }> {
-  return asked === undefined ? undefined : ({ available }) => available === asked;
-}
-
-const needsTools = ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) =>
-  requiredTools;
-
-/** Tests that all wanted values are among those of an item, in any case. */
-function hasAll<Item>(
-  asked: readonly string[] | undefined,
-  valuesOf: (item: Item) => readonly (string | { readonly name: string })[],
-): Test<Item> {
-  return (
-    asked &&
-    ((item) => {
-      const values = valuesOf(item);
-      let known = comparableSets.get(values);
-      if (known === undefined)
-        comparableSets.set(
-          values,
-          (known = new Set(
-            values.map((value) => comparable(typeof value === 'string' ? value : value.name)),
-          )),
-        );
-      return asked.every((value) => known.has(value));
-    })
-  );
-}
-
-/** The sets of frozen lists that items keep: they are read with every query. */
-const comparableSets = new WeakMap<object, ReadonlySet<string>>();
 
 function comparable(value: string): string {
   return value.trim().toLowerCase();
-}
-
-/** Tests the success rate of an item, which is `null` without calls. */
-function succeeds<Item>(
-  {
-    minSuccessRate,
-    requireCalls,
-  }: { readonly minSuccessRate?: number | undefined; readonly requireCalls: boolean },
-  rateOf: (item: Item) => number | null,
-): Test<Item> {
-  if (minSuccessRate === undefined && !requireCalls) return undefined;
-  return (item) => {
-    const rate = rateOf(item);
-    return rate === null ? !requireCalls : rate >= (minSuccessRate ?? 0);
-  };
 }
 
 /** The largest constraint in characters: far above honest use, because the parser of ranges takes them one by one. */
@@ -297,15 +242,9 @@ export function versionFilter(
 ): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
-  /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
-  const answers = new Map<string | undefined, boolean>();
   return (version) => {
-    let answer = answers.get(version);
-    if (answer === undefined) {
-      const parsed = parseVersion(version);
-      answers.set(version, (answer = parsed !== undefined && tests.every((test) => test(parsed))));
-    }
-    return answer;
+    const parsed = parseVersion(version);
+    return parsed !== undefined && tests.every((test) => test(parsed));
   };
 }
 

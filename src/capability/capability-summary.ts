@@ -15,6 +15,7 @@ import type {
 } from './state/capability-items.js';
 import type { ProviderHealth, ToolHealth } from './state/health-ledger.js';
 import type {
+  CallsWire,
   CapabilitySummary,
   CompatibilityWire,
   JobWire,
@@ -45,33 +46,26 @@ export function summarizeCapabilities(
   const mine = ({ owner }: { readonly owner: string | null }) => ownerMatches(filter, owner);
   const mayBeScheduled = (job: CapabilityJob) =>
     mine(job) && (asked === null || allowsPersona(job.personas, asked));
-  return Object.freeze({
+  const fit = (owner: string | null, allowlist?: readonly string[]) => ({
+    compatibility: compatibilityOf(owner, allowlist, asked),
+  });
+  return {
     revision,
     persona: asked,
-    tools: each(tools.all.filter(mine), (tool) => toolWire(tool, asked)),
-    skills: each(skills.all.filter(mine), (skill) =>
-      Object.freeze({
-        ...skillFields(skill),
-        compatibility: compatibilityOf(skill.owner, undefined, asked),
-      }),
-    ),
-    tasks: each(asked === null ? tasks.all : tasks.allSeenBy(asked), (task) =>
-      Object.freeze({
-        ...taskFields(task),
-        compatibility: compatibilityOf(task.owner, undefined, asked),
-      }),
-    ),
-    jobs: each(jobs.all.filter(mayBeScheduled), (job) =>
-      Object.freeze({
-        ...jobFields(job),
-        compatibility: compatibilityOf(job.owner, job.personas, asked),
-      }),
-    ),
-  });
-}
-
-function each<Item, Wire>(items: readonly Item[], write: (item: Item) => Wire): readonly Wire[] {
-  return Object.freeze(items.map(write));
+    tools: tools.all
+      .filter(mine)
+      .map((tool) => ({ ...toolFields(tool), ...fit(tool.owner, tool.entry.personaAllowlist) })),
+    skills: skills.all
+      .filter(mine)
+      .map((skill) => ({ ...skillFields(skill), ...fit(skill.owner) })),
+    tasks: (asked === null ? tasks.all : tasks.allSeenBy(asked)).map((task) => ({
+      ...taskFields(task),
+      ...fit(task.owner),
+    })),
+    jobs: jobs.all
+      .filter(mayBeScheduled)
+      .map((job) => ({ ...jobFields(job), ...fit(job.owner, job.personas) })),
+  };
 }
 
 /** Returns whether and why an item fits a persona; `null` means none in particular. */
@@ -84,31 +78,26 @@ export function compatibilityOf(
   const matches =
     persona === null ||
     ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
-  return Object.freeze({
+  return {
     persona: key === '' ? null : owner,
     persona_specific: key !== '',
     matches_request: matches,
-    allowlist: allowlist ?? NONE,
-  });
+    allowlist: allowlist ?? [],
+  };
 }
 
-const NONE: readonly never[] = Object.freeze([]);
-
-function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
+function toolFields(tool: CapabilityTool): Omit<ToolWire, 'compatibility'> {
   const { owner, name, source, entry, manifest, capabilityTags, authScopes } = tool;
-  return Object.freeze({
+  return {
     name,
     persona: owner,
     version: entry.version ?? null,
-    capabilities: Object.freeze(
-      manifest?.capabilities
-        ?.map((capability) => capability.trim())
-        .filter((capability) => capability !== '') ?? entry.capabilities,
-    ),
+    capabilities:
+      manifest?.capabilities?.map((each) => each.trim()).filter((each) => each !== '') ??
+      entry.capabilities,
     capability_tags: capabilityTags,
     auth_scopes: authScopes,
     auth: tool.authStatus,
-    compatibility: compatibilityOf(owner, entry.personaAllowlist, persona),
     health: toolHealthWire(tool.health),
     providers:
       manifest === null
@@ -118,7 +107,7 @@ function toolWire(tool: CapabilityTool, persona: string | null): ToolWire {
           }))
         : (manifest.providers ?? []),
     source,
-  });
+  };
 }
 
 /** Returns the fields of a skill that are the same in every answer. */
@@ -132,7 +121,8 @@ export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibil
   };
 }
 
-function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
+/** Returns the fields of a task that are the same in every answer. */
+export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
   return {
     ...workFields(task),
     summary: task.manifest.summary,
@@ -143,7 +133,8 @@ function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
 
 /** Returns the fields of a job that are the same in every answer. */
 export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
-  const { manifest, personas, requiredSkills, requiredCapabilities, available, health } = job;
+  const { manifest, personas, requiredSkills, requiredCapabilities, available } = job;
+  const { health, lastRun } = job;
   return {
     ...workFields(job),
     summary: manifest.summary,
@@ -152,7 +143,10 @@ export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
     required_skills: requiredSkills,
     required_capabilities: requiredCapabilities,
     available,
-    health: Object.freeze({ job: metricsWire(health) }),
+    health: {
+      job: callsWire(health),
+      last_invocation: lastRun && callWire(lastRun),
+    },
   };
 }
 
@@ -166,71 +160,52 @@ function workFields({
   return { name, persona: owner, required_tools: requiredTools, unresolved, source };
 }
 
-function metricsWire({
-  total,
-  success,
-  failure,
-  successRate,
-  averageLatencyMs,
-  p95LatencyMs,
-  lastSampleAt,
-}: HealthSummary): MetricsWire {
-  return Object.freeze({
-    total,
-    success,
-    failure,
-    success_rate: successRate,
-    average_latency_ms: averageLatencyMs,
-    p95_latency_ms: p95LatencyMs,
-    last_sample_at: seconds(lastSampleAt),
-  });
+function metricsWire(health: HealthSummary): MetricsWire {
+  return {
+    total: health.total,
+    success: health.success,
+    failure: health.failure,
+    success_rate: health.successRate,
+    average_latency_ms: health.averageLatencyMs,
+    p95_latency_ms: health.p95LatencyMs,
+    last_sample_at: seconds(health.lastSampleAt),
+  };
+}
+
+/** Returns the calls of a tool, or the runs of a job, in the words of the wire. */
+function callsWire(health: HealthSummary): CallsWire {
+  return { ...metricsWire(health), abandoned: health.abandoned ?? 0 };
 }
 
 /** Returns the health of a tool in the words of the wire. */
-export function toolHealthWire({
-  tool,
-  providers,
-  lastInvocation,
-  lastSuccessProvider,
-}: ToolHealth): ToolHealthWire {
-  return Object.freeze({
-    tool: Object.freeze({ ...metricsWire(tool), abandoned: tool.abandoned ?? 0 }),
-    providers: Object.freeze(
-      Object.fromEntries(
-        Object.entries(providers).map(([label, health]) => [label, providerHealthWire(health)]),
-      ),
+export function toolHealthWire(health: ToolHealth): ToolHealthWire {
+  const { tool, providers, lastInvocation: last, lastSuccessProvider } = health;
+  return {
+    tool: callsWire(tool),
+    providers: Object.fromEntries(
+      Object.entries(providers).map(([label, each]) => [label, providerHealthWire(each)]),
     ),
-    last_invocation:
-      lastInvocation &&
-      Object.freeze({ provider: lastInvocation.provider, ...callWire(lastInvocation) }),
+    last_invocation: last && { provider: last.provider, ...callWire(last) },
     last_success_provider: lastSuccessProvider,
-  });
+  };
 }
 
-function providerHealthWire({
-  metrics,
-  lifetime,
-  lastCall,
-  consecutiveFailures,
-  lastSuccess,
-  lastFailure,
-  lastCheck,
-  backoffUntil,
-}: ProviderHealth): ProviderHealthWire {
-  return Object.freeze({
-    metrics: metricsWire(metrics),
-    router: Object.freeze({
+function providerHealthWire(health: ProviderHealth): ProviderHealthWire {
+  const { lifetime, lastCall } = health;
+  return {
+    metrics: metricsWire(health.metrics),
+    router: {
       successes: lifetime.success,
       failures: lifetime.failure,
-      consecutive_failures: consecutiveFailures,
+      consecutive_failures: health.consecutiveFailures,
       failure_rate: lifetime.total === 0 ? null : lifetime.failure / lifetime.total,
-      last_success: seconds(lastSuccess),
-      last_failure: seconds(lastFailure),
-      last_check: seconds(lastCheck),
-      backoff_until: seconds(backoffUntil),
-    }),
-    last_call: lastCall && Object.freeze(callWire(lastCall)),
-  });
+      last_success: seconds(health.lastSuccess),
+      last_failure: seconds(health.lastFailure),
+      last_check: seconds(health.lastCheck),
+      backoff_until: seconds(health.backoffUntil),
+    },
+    last_call: lastCall && callWire(lastCall),
+  };
 }
 
 function callWire({ success, latencyMs, at }: Sample) {

@@ -39,16 +39,7 @@ export interface ToolWire extends ItemWire {
     readonly missing: readonly string[];
   };
   readonly health: {
-    readonly tool: MetricsWire & {
-      /** Calls whose work still ran when they were answered. */
-      readonly abandoned: number;
-      /** The calls behind the numbers, the oldest first; only in answers about one tool. */
-      readonly samples?: readonly {
-        readonly at: number;
-        readonly success: boolean;
-        readonly latency_ms: number;
-      }[];
-    };
+    readonly tool: CallsWire & { readonly samples?: Samples };
     readonly providers: Readonly<
       Record<
         string,
@@ -65,26 +56,12 @@ export interface ToolWire extends ItemWire {
             readonly last_check: number | null;
             readonly backoff_until: number | null;
           };
-          readonly last_call: {
-            readonly success: boolean;
-            readonly latency_ms: number;
-            readonly timestamp: number;
-          } | null;
-          /** The calls behind the numbers, the oldest first; only in answers about one tool. */
-          readonly samples?: readonly {
-            readonly at: number;
-            readonly success: boolean;
-            readonly latency_ms: number;
-          }[];
+          readonly last_call: Invocation | null;
+          readonly samples?: Samples;
         }
       >
     >;
-    readonly last_invocation: {
-      readonly provider: string | null;
-      readonly success: boolean;
-      readonly latency_ms: number;
-      readonly timestamp: number;
-    } | null;
+    readonly last_invocation: (Invocation & { readonly provider: string | null }) | null;
     /** The provider that answered the last successful call. */
     readonly last_success_provider: string | null;
   };
@@ -123,14 +100,33 @@ export interface JobWire extends WorkWire {
       readonly average_latency_ms: number | null;
       readonly p95_latency_ms: number | null;
       readonly last_sample_at: number | null;
+      /** Calls whose work still ran when they were answered. */
+      readonly abandoned: number;
     };
+    /** The last run. */
+    readonly last_invocation: Invocation | null;
   };
 }
 
-export type MetricsWire = JobWire['health']['job'];
+/** One call; the time in seconds since 1970. */
+type Invocation = {
+  readonly success: boolean;
+  readonly latency_ms: number;
+  readonly timestamp: number;
+};
+
+/** The calls behind the numbers, the oldest first; only in answers about one tool. */
+type Samples = readonly {
+  readonly at: number;
+  readonly success: boolean;
+  readonly latency_ms: number;
+}[];
+
+export type CallsWire = JobWire['health']['job'];
+export type MetricsWire = Omit<CallsWire, 'abandoned'>;
 export type ToolHealthWire = ToolWire['health'];
 export type ProviderHealthWire = ToolHealthWire['providers'][string];
-export type SampleWire = NonNullable<ProviderHealthWire['samples']>[number];
+export type SampleWire = Samples[number];
 export type CompatibilityWire = ItemWire['compatibility'];
 export type AuthStatusWire = ToolWire['auth'];
 

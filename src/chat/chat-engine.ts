@@ -89,9 +89,20 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Hears everything as it happens. What it throws is ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
+  /** Counts how the jobs of sessions end, as a `CapabilityRegistry` does. @default none */
+  readonly jobs?: JobLog;
   /** The clock. @default the system's */
   readonly clock?: Clock;
 }
+
+/** Counts the runs of jobs by name, for a persona. */
+type JobLog = {
+  recordJob(
+    name: string,
+    record: { readonly success: boolean; readonly latencyMs: number },
+    options: { readonly persona?: string | null },
+  ): void;
+};
 
 /** A thread, and what to run it on. */
 export interface ChatOptions extends ChatEngine {
@@ -182,6 +193,7 @@ const schema = z.strictObject({
     )
     .default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
+  jobs: withMethods<JobLog>('a CapabilityRegistry', 'recordJob').optional(),
   clock: clock().default(systemClock),
   principal: z.string().optional(),
   scopes: texts,

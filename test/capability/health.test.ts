@@ -66,7 +66,13 @@ describe('health', () => {
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     registry.recordJob('J', { success: false, latencyMs: 45 });
     registry.recordJob('J', { success: true, latencyMs: 55 }, { persona: 'Atlas' });
+    expect(registry.summary().jobs[0]!.health.last_invocation).toEqual({
+      success: true,
+      latency_ms: 55,
+      timestamp: 5,
+    });
     expect(registry.summary().jobs[0]!.health.job).toEqual({
+      abandoned: 0,
       total: 2,
       success: 1,
       failure: 1,

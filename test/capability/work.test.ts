@@ -255,6 +255,19 @@ describe('an entry that is wrong', () => {
   });
 });
 
+describe('the tools of skills, tasks and jobs', () => {
+  it('are those that they need themselves and through their skills, each once', async () => {
+    const registry = await load({
+      'functions.json': [toolEntry('a'), toolEntry('b')],
+      'skills.json': [skillEntry('S', { required_tools: ['a', 'gone'] })],
+      'jobs.json': [jobEntry('J', { required_skills: ['S'], required_tools: ['b', 'a'] })],
+    });
+    const names = ({ tools }: { readonly tools: readonly { readonly name: string }[] }) =>
+      tools.map(({ name }) => name);
+    expect([names(registry.skills()[0]!), names(registry.jobs()[0]!)]).toEqual([['a'], ['a', 'b']]);
+  });
+});
+
 describe('what is referred to and not there', () => {
   it('is listed and is a warning with its line, for skills, tasks and jobs', async () => {
     const registry = await load({

@@ -11,7 +11,7 @@ const handlers = {
   write_letter: ({ order, text }: { order: number; text: string }) => `Dear customer, about order ${order}: ${text}`,
 };
 
-const capabilities = await CapabilityRegistry.load({ root: import.meta.dirname, handlers, onInvalid: 'throw' });
+const capabilities = await CapabilityRegistry.load({ root: import.meta.dirname, handlers });
 for (const { message } of capabilities.findings) console.warn(message);
 
 for (const persona of ['Nina', 'Otto']) {

@@ -52,6 +52,8 @@ interface WorkItem<Kind extends WorkKind> {
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
+  /** The tools that it needs, also through its skills, as far as they are there. */
+  readonly tools: readonly CapabilityTool[];
   /** The references that lead nowhere. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
@@ -81,6 +83,8 @@ export interface CapabilityJob extends WorkItem<'job'> {
   /** The capabilities that its skills require and have, and those of its tools: in that order, each once in any case. */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
+  /** The last run. */
+  readonly lastRun: Sample | null;
   /** Says that all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }

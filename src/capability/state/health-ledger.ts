@@ -47,10 +47,10 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
+/** What events tell of a provider, beside its calls in the log; dates in milliseconds since 1970. */
 interface RouterFacts {
   failures: number;
-  /** The moment of its last success: failures before it are no longer in a row. */
+  /** The moment of its last success or recovery: failures before it are no longer in a row. */
   inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
@@ -58,7 +58,7 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
-/** The reports of events about a tool. */
+/** What events tell of a tool. */
 interface ToolFacts {
   /** A number that rises with every change of the other fields. */
   version: number;
@@ -156,31 +156,25 @@ export class HealthLedger {
           event.at,
           isCounted,
         );
-    } else if (event.type === 'provider-attempt') {
-      const { at, kind, success, latencyMs } = event;
-      const known = this.#namesOf(owner, entry).providers.find(
-        ({ label }) => label === event.provider,
-      );
-      const router = this.#router(owner, entry, event.provider);
+      return;
+    }
+    if (!('provider' in event) || event.provider === undefined) return;
+    const { provider, at } = event;
+    const router = this.#router(owner, entry, provider);
+    if (event.type === 'provider-attempt') {
+      const { kind, success, latencyMs } = event;
       if (kind === 'check') router.lastCheck = at;
-      else if (success)
-        Object.assign(router, { lastSuccess: at, inOrderAt: at, failures: 0, backoffUntil: null });
+      else if (success) Object.assign(router, IN_ORDER, { lastSuccess: at, inOrderAt: at });
       else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
+      const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === provider);
       // A probe tries a provider out; its outcome would spoil the rate of the calls.
       if (!isCounted && known !== undefined && kind === 'call')
         this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
     } else if (event.type === 'provider-ejected') {
-      Object.assign(this.#router(owner, entry, event.provider), {
-        failures: event.failures,
-        backoffUntil: event.backoffMs > 0 ? event.at + event.backoffMs : null,
-      });
-    } else if (event.type === 'provider-recovered') {
-      Object.assign(this.#router(owner, entry, event.provider), {
-        failures: 0,
-        inOrderAt: event.at,
-        backoffUntil: null,
-      });
-    }
+      const { failures, backoffMs } = event;
+      Object.assign(router, { failures, backoffUntil: backoffMs > 0 ? at + backoffMs : null });
+    } else if (event.type === 'provider-recovered')
+      Object.assign(router, IN_ORDER, { inOrderAt: at });
   }
 
   /** Returns a tool's health: the same object until something in it changes. */
@@ -280,6 +274,10 @@ export class HealthLedger {
     return this.#log.summary('job', ledgerName(owner, name));
   }
 
+  lastRun(owner: string | null, name: string): Sample | null {
+    return this.#log.lastCall('job', ledgerName(owner, name));
+  }
+
   #namesOf(owner: string | null, entry: ToolEntry): LedgerNames {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
@@ -319,15 +317,10 @@ function ledgerName(owner: string | null, name: string): string {
   return key === '' ? name : `${name}@${key}`;
 }
 
+const IN_ORDER = { failures: 0, backoffUntil: null };
+
 function newRouter(): RouterFacts {
-  return {
-    failures: 0,
-    inOrderAt: null,
-    lastSuccess: null,
-    lastFailure: null,
-    lastCheck: null,
-    backoffUntil: null,
-  };
+  return { ...IN_ORDER, inOrderAt: null, lastSuccess: null, lastFailure: null, lastCheck: null };
 }
 
 function latest(one: number | null, other: number | null | undefined): number | null {

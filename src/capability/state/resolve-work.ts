@@ -61,7 +61,14 @@ export function resolveWork(
       ...requiredTools.flatMap((name) => tools.seenBy(owner, name) ?? []),
     ];
     return {
-      basics: { owner, source, name: work.name, requiredTools, unresolved },
+      basics: {
+        owner,
+        source,
+        name: work.name,
+        requiredTools,
+        tools: [...new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)))],
+        unresolved,
+      },
       requiredSkills,
       parts,
       isAvailable: () =>
@@ -119,6 +126,9 @@ export function resolveWork(
         ),
         get health() {
           return live.ledger.job(basics.owner, name);
+        },
+        get lastRun() {
+          return live.ledger.lastRun(basics.owner, name);
         },
         get available() {
           return isAvailable();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { randomUUID } from '../../core/crypto.js';
 import { isToolError } from '../../core/errors.js';
 import { invalidArgument } from '../../core/issues.js';
-import { checkOptions } from '../../core/options.js';
+import { checkOptions, text } from '../../core/options.js';
 import type { Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
@@ -20,6 +20,10 @@ export interface SessionData {
   readonly storeIdentity?: string | undefined;
   /** Handed to the tools' work as `context.context`, where the engine gives none. */
   readonly context?: Json;
+  /** The job that the session runs. */
+  readonly job?: string;
+  /** The beginning of the first run of the job, in milliseconds since 1970. */
+  readonly startedAt?: number;
   readonly chat: ChatState;
   /** The decisions about calls, each with its SHA-256, so that the same decision twice counts once. */
   readonly resolutions: readonly { readonly callId: string; readonly digest: string }[];
@@ -48,6 +52,8 @@ export type NewSession = {
   readonly id?: string;
   /** Data for the tools' work, which gets it as `context.context`: plain data, at most 48 levels deep. */
   readonly context?: unknown;
+  /** The job of a catalogue that the session runs; `jobs` of the engine counts how it ends. @default none */
+  readonly job?: string;
   /** A conversation so far; every call in it has its result. */
   readonly messages?: readonly ChatMessage[];
 };
@@ -62,6 +68,7 @@ export const sessionId = z
 const newSessionOptions = z.strictObject({
   id: sessionId.optional(),
   context: z.unknown().optional(),
+  job: text().optional(),
   messages: z.unknown().optional(),
 });
 
@@ -70,6 +77,7 @@ export function newSessionData(options: NewSession): SessionData {
   const {
     id = randomUUID(),
     context,
+    job,
     messages = [],
   } = checkOptions(newSessionOptions, options, 'options of a session');
   const chat = Object.freeze({ ...NO_CHAT, messages: closedMessages(messages) });
@@ -83,6 +91,7 @@ export function newSessionData(options: NewSession): SessionData {
     origin: randomUUID(),
     rev: 0,
     ...(context !== undefined && { context: plain }),
+    ...(job !== undefined && { job }),
     chat,
     resolutions: Object.freeze([]),
   });

@@ -155,6 +155,11 @@ export class Session {
     return this.#data.context;
   }
 
+  /** The name of the job that the session runs; `undefined` if it runs none. */
+  get job(): string | undefined {
+    return this.#data.job;
+  }
+
   get status(): SessionStatus {
     return statusOf(this.#data);
   }
@@ -471,10 +476,14 @@ export class Session {
       );
     }
     const model = await modelStepOf(engine);
-    const { context, id, origin } = this.#data;
+    const { context, id, origin, job, startedAt = engine.clock.now() } = this.#data;
     let data = await enterRun(
       engine.executor.sharedStore,
-      { ...this.#data, chat: await storeContent(Object.freeze(chat), engine.blobs, signal) },
+      {
+        ...this.#data,
+        ...(job !== undefined && { startedAt }),
+        chat: await storeContent(Object.freeze(chat), engine.blobs, signal),
+      },
       engine.clock.now(),
     );
     let keepNext = this.#keep;
@@ -495,6 +504,18 @@ export class Session {
     const session = new Session(data, keepNext);
     const result = resultOf(data.chat, engine.mode, run.turns);
     run.tell({ type: 'chat-completed', result });
+    const { status } = session;
+    if (job !== undefined && (status === 'completed' || status === 'error')) {
+      const record = {
+        success: status === 'completed',
+        latencyMs: Math.max(0, engine.clock.now() - startedAt),
+      };
+      try {
+        engine.jobs?.recordJob(job, record, { persona: engine.persona ?? null });
+      } catch {
+        // A job that the catalogue no longer has is no reason to lose the result.
+      }
+    }
     return { session, result };
   }
 }

@@ -156,6 +156,8 @@ const snapshotSchema = z.strictObject({
   rev: z.number().int().min(0),
   storeIdentity: z.string().max(512).optional(),
   context: json.optional(),
+  job: z.string().optional(),
+  startedAt: time.optional(),
   messages: z.array(messageSchema),
   openTurn: openTurn.optional(),
   end: end.optional(),
@@ -166,7 +168,7 @@ const snapshotSchema = z.strictObject({
 
 /** Returns the snapshot of a session, signed when there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
 export function writeSnapshot(
-  { id, origin, rev, storeIdentity, context, chat, resolutions }: SessionData,
+  { id, origin, rev, storeIdentity, context, job, startedAt, chat, resolutions }: SessionData,
   options: Pick<ReadSnapshotOptions, 'key'> = {},
 ): SessionSnapshot {
   const { key } = checkOptions(snapshotOptions, options, 'options of a snapshot');
@@ -179,6 +181,8 @@ export function writeSnapshot(
     rev,
     ...(storeIdentity !== undefined && { storeIdentity }),
     ...(context !== undefined && { context }),
+    ...(job !== undefined && { job }),
+    ...(startedAt !== undefined && { startedAt }),
     messages,
     ...(openTurn && { openTurn }),
     ...(end && { end }),
@@ -241,6 +245,8 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions = {}):
     rev,
     storeIdentity,
     context,
+    job,
+    startedAt,
     resolutions,
     ...chat
   } = snapshot as typeof parsed.data;
@@ -250,6 +256,8 @@ export function readSnapshot(given: unknown, options: ReadSnapshotOptions = {}):
     rev,
     ...(storeIdentity !== undefined && { storeIdentity }),
     ...(context !== undefined && { context }),
+    ...(job !== undefined && { job }),
+    ...(startedAt !== undefined && { startedAt }),
     chat: Object.freeze(chat),
     resolutions,
   } as SessionData;
