@@ -121,8 +121,7 @@ export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibil
   };
 }
 
-/** Returns the fields of a task that are the same in every answer. */
-export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
+function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
   return {
     ...workFields(task),
     summary: task.manifest.summary,

@@ -68,7 +68,7 @@ function isRequest(example: unknown): example is string {
 }
 
 /** Returns capabilities trimmed, in order, each once whatever its case, without blanks. */
-export function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
+function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
   const byKey = new Map<string, string>();
   for (const each of capabilities) {
     const capability = each.trim();

@@ -16,7 +16,7 @@ export interface ManifestFile {
 }
 
 /** The manifests of a folder: shared ones first, then by persona. */
-export interface FolderFiles {
+interface FolderFiles {
   readonly files: readonly ManifestFile[];
   readonly issues: readonly ManifestIssue[];
 }
