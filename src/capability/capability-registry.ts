@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { describeValue } from '../core/plain-data.js';
-import { expectedGot, invalidArgument, requireText, suggestNames } from '../core/issues.js';
+import { expectedGot, invalidArgument, requireText } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { aFunction, checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
@@ -21,6 +21,7 @@ import type {
 import { loadSource, sourceContent, type SourceTools } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
 import type { CapabilityFinding } from './manifest/manifest-issue.js';
+import { didYouMean } from './manifest/read-work.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import {
@@ -87,10 +88,8 @@ export class CapabilityRegistry {
   #isTelling = false;
   #inputs: Inputs;
   #state: CapabilityState;
-  /** The present refresh, and the next one, which all requests meanwhile share. */
-  #running: Promise<CapabilityChange> | undefined;
-  #next: Promise<CapabilityChange> | undefined;
-  #nextForced = false;
+  /** The end of the last refresh that was asked for: each begins when the one before it has ended. */
+  #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: CheckedCapabilityOptions) {
     const { root, executeOf, code, handlers, sources, env = process.env } = options;
@@ -149,21 +148,14 @@ export class CapabilityRegistry {
   /**
    * Reads everything that has changed, by content and not by date, and takes it over in one step.
    *
-   * Calls during a refresh share the next one. With `force` every file is checked again, and sources look again even if
+   * Refreshes run one after the other. With `force` every file is checked again, and sources look again even if
    * they did a moment ago. Never rejects because of a problem in the content: see `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
-    if (this.#running === undefined) return this.#start(force);
-    // The present refresh may have read a file before the caller changed it.
-    this.#nextForced ||= force;
-    const startNext = () => {
-      const forced = this.#nextForced;
-      this.#next = undefined;
-      this.#nextForced = false;
-      return this.#start(forced);
-    };
-    return (this.#next ??= this.#running.then(startNext, startNext));
+    const refreshing = this.#refreshed.then(() => this.#refreshNow(force, false));
+    this.#refreshed = refreshing.catch(() => undefined);
+    return refreshing;
   }
 
   /**
@@ -296,14 +288,6 @@ export class CapabilityRegistry {
     ]);
   }
 
-  #start(force: boolean): Promise<CapabilityChange> {
-    const running = this.#refreshNow(force, false).finally(() => {
-      if (this.#running === running) this.#running = undefined;
-    });
-    this.#running = running;
-    return running;
-  }
-
   /** Takes over the announcements of sources: all those of one turn at once, and the first with all else. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
@@ -378,14 +362,8 @@ export class CapabilityRegistry {
     const persona = personaIn(options);
     const item = typeof name === 'string' ? items.seenBy(persona, name) : undefined;
     if (item !== undefined) return item;
-    const suggestions =
-      typeof name === 'string'
-        ? suggestNames(
-            name,
-            items.allSeenBy(persona).map((each) => each.name),
-          )
-        : [];
-    const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.join(' or ')}?`;
+    const known = items.allSeenBy(persona).map((each) => each.name);
+    const hint = typeof name === 'string' ? didYouMean(name, known) : '';
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
     throw new ToolError(
       'INVALID_ARGUMENT',

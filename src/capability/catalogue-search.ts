@@ -43,19 +43,17 @@ export class CatalogueSearch {
 
   #follow(state: CapabilityState): void {
     if (this.#followed === state) return;
-    for (const entry of this.#entries) if (!state.ownersOf.has(entry)) this.#take(entry);
-    for (const entry of state.ownersOf.keys()) if (!this.#entries.has(entry)) this.#put(entry);
+    for (const entry of this.#entries)
+      if (!state.ownersOf.has(entry)) {
+        this.#entries.delete(entry);
+        this.#index.remove(entry);
+      }
+    for (const entry of state.ownersOf.keys())
+      if (!this.#entries.has(entry)) {
+        this.#entries.add(entry);
+        this.#index.add(entry);
+      }
     this.#followed = state;
-  }
-
-  #take(entry: ToolEntry): void {
-    this.#entries.delete(entry);
-    this.#index.remove(entry);
-  }
-
-  #put(entry: ToolEntry): void {
-    this.#entries.add(entry);
-    this.#index.add(entry);
   }
 }
 

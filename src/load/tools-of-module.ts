@@ -1,4 +1,4 @@
-import { isToolError, ToolError } from '../core/errors.js';
+import { isToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { isRegistry } from '../registry/is-registry.js';
@@ -23,10 +23,6 @@ interface ModuleTools {
   readonly tools: readonly FoundTool[];
   readonly refused: readonly RefusedClass[];
 }
-
-/** No file has so many, or so deep, by intent. */
-const MOST_OBJECTS = 100_000;
-const DEEPEST = 32;
 
 /** The names of exported functions that are called: `tools`, `createTools`, `makeOrderTools`, `buildRegistry` and the like. */
 const MAKER =
@@ -163,31 +159,15 @@ function exportsOf(module: object): readonly (readonly [name: string, value: unk
 }
 
 /** Every function and object below some values that may be a tool, each once. */
-function* objectsIn(values: readonly unknown[]): Generator<object> {
-  const seen = new Set<unknown>();
-  function* walk(value: unknown, depth: number): Generator<object> {
-    if (
-      (typeof value !== 'object' && typeof value !== 'function') ||
-      value === null ||
-      seen.has(value) ||
-      depth > DEEPEST
-    )
-      return;
-    if (seen.size === MOST_OBJECTS)
-      throw new ToolError(
-        'LIMIT_EXCEEDED',
-        expectedGot(
-          `a file that exports at most ${MOST_OBJECTS} objects`,
-          'more',
-          'Export the tools from a file of their own.',
-        ),
-      );
+function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Generator<object> {
+  for (const value of values) {
+    const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+    if (!isObject || seen.has(value)) continue;
     seen.add(value);
     const inner = partsOf(value);
     if (inner === undefined) yield value;
-    else for (const each of inner) yield* walk(each, depth + 1);
+    else yield* objectsIn(inner, seen);
   }
-  for (const value of values) yield* walk(value, 0);
 }
 
 /** Returns what a list, set, map, registry or plain object holds; `undefined` for everything else. */
@@ -196,12 +176,5 @@ function partsOf(value: object): Iterable<unknown> | undefined {
     return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
-  if (
-    Object.hasOwn(value, '__esModule') ||
-    Object.prototype.toString.call(value) === '[object Module]'
-  )
-    return Object.values(value);
-  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
-    (each) => each.value as unknown,
-  );
+  return Object.values(value);
 }

@@ -65,16 +65,15 @@ function pathOf(value: unknown): string {
 
 /** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` for anything but functions by name. */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
-  if (handlers === undefined) return new Map();
-  if (!(handlers instanceof Map) && !isPlainObject(handlers))
+  if (handlers !== undefined && !(handlers instanceof Map) && !isPlainObject(handlers))
     throw invalidArgument('handlers as an object or Map of functions', handlers);
-  const entries =
-    handlers instanceof Map ? [...(handlers as Map<unknown, unknown>)] : Object.entries(handlers);
-  for (const [name, handler] of entries) {
-    if (typeof name !== 'string' || typeof handler !== 'function')
-      throw invalidArgument(`a function as handler ${describeValue(name)}`, handler);
-  }
-  return new Map(entries as [string, Execute<never>][]);
+  const works = new Map<string, unknown>(
+    handlers instanceof Map ? handlers : Object.entries(handlers ?? {}),
+  );
+  for (const [name, work] of works)
+    if (typeof work !== 'function')
+      throw invalidArgument(`a function as handler ${describeValue(name)}`, work);
+  return works as ReadonlyMap<string, Execute<never>>;
 }
 
 /** Returns the work of tools by their `handler_ref`, or else by their name. */

@@ -226,12 +226,10 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
 function sortOwned<Item extends Pick<CapabilityTool, 'owner' | 'name'>>(
   items: readonly Item[],
 ): Item[] {
-  const keys = new Map(
-    items.map((item) => [item, [ownerKey(item.owner), item.name.toLowerCase()] as const]),
+  return [...items].sort(
+    (a, b) =>
+      compareText(ownerKey(a.owner), ownerKey(b.owner)) ||
+      compareText(a.name.toLowerCase(), b.name.toLowerCase()) ||
+      compareText(a.name, b.name),
   );
-  return [...items].sort((a, b) => {
-    const [ownerA, nameA] = keys.get(a)!;
-    const [ownerB, nameB] = keys.get(b)!;
-    return compareText(ownerA, ownerB) || compareText(nameA, nameB) || compareText(a.name, b.name);
-  });
 }

@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.js';
-import { describeValue } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type CapabilityFinding, findingAt, placeless } from '../manifest/manifest-issue.js';
@@ -87,31 +86,19 @@ export function sourceContent(
   }
 }
 
+/** @throws whatever a source gives in place of tools. */
 function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,
 ): SourceContent {
-  if (!Array.isArray(definitions))
-    throw new TypeError(`Expected a list of definitions, got ${describeValue(definitions)}.`);
-  if (persona !== null && (typeof persona !== 'string' || persona.trim() === ''))
-    throw new TypeError(`Expected a persona's name or null, got ${describeValue(persona)}.`);
+  if (!definitions.every(isToolDefinition)) throw new TypeError('not all are made with defineTool');
   const owner = ownerKey(persona) === '' ? null : persona;
-  const list: readonly unknown[] = definitions;
-  const messages = [
-    ...issues.map(publicMessage),
-    ...list.flatMap((each) =>
-      isToolDefinition(each)
-        ? []
-        : `Expected a tool made with defineTool, got ${describeValue(each)}.`,
-    ),
-  ];
+  const place = placeless(owner, name);
   return {
     name,
     owner,
-    definitions: list.filter(isToolDefinition),
-    findings: messages.map((message) =>
-      findingAt(placeless(owner, name), 'invalid', 'error', message),
-    ),
-    ...(typeof join === 'function' && { join }),
+    definitions,
+    findings: issues.map((issue) => findingAt(place, 'invalid', 'error', publicMessage(issue))),
+    ...(join && { join }),
   };
 }
