@@ -133,9 +133,9 @@ type Common = {
   readonly requireCalls?: boolean;
 };
 
-/** What the conditions on lists of texts look at; every wanted text must be there. */
-const VALUES: Readonly<Record<string, (item: never) => readonly string[]>> = {
-  provider: ({ entry }: CapabilityTool) => entry.providers.map(({ name }) => name),
+/** The lists that conditions look at; every wanted text must be in them. */
+const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedValue)[]>> = {
+  provider: ({ entry }: CapabilityTool) => entry.providers,
   capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
   requiredCapability: ({ requiredCapabilities }: CapabilitySkill | CapabilityJob) =>
     requiredCapabilities,
@@ -166,7 +166,7 @@ function compileCommon<Kind extends Item>(
   return (item) => {
     if (personas !== undefined && !ownerMatches(whose, item.owner)) return false;
     for (const { all, valuesOf } of lists) {
-      const values = valuesOf(item as never).map(comparable);
+      const values = comparedOf(valuesOf(item as never));
       if (!all.every((value) => values.includes(value))) return false;
     }
     if (minSuccessRate !== undefined || requireCalls) {
@@ -217,6 +217,19 @@ export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolea
     fits(job);
 }
 
+type NamedValue = { readonly name: string };
+
+/** The compared form of the frozen lists that items keep: every query reads them. */
+const compared = new WeakMap<object, readonly string[]>();
+
+function comparedOf(values: readonly (string | NamedValue)[]): readonly string[] {
+  const known = compared.get(values);
+  if (known !== undefined) return known;
+  const made = values.map((each) => comparable(typeof each === 'string' ? each : each.name));
+  compared.set(values, made);
+  return made;
+}
+
 function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
@@ -242,9 +255,15 @@ export function versionFilter(
 ): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
+  /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
+  const answers = new Map<string | undefined, boolean>();
   return (version) => {
-    const parsed = parseVersion(version);
-    return parsed !== undefined && tests.every((test) => test(parsed));
+    let answer = answers.get(version);
+    if (answer === undefined) {
+      const parsed = parseVersion(version);
+      answers.set(version, (answer = parsed !== undefined && tests.every((test) => test(parsed))));
+    }
+    return answer;
   };
 }
 

@@ -44,6 +44,7 @@ import {
 import {
   build,
   differenceOf,
+  isSame,
   type CapabilityChange,
   type CapabilityState,
   type Inputs,
@@ -86,7 +87,9 @@ export class CapabilityRegistry {
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
   #isTelling = false;
+  /** The newest inputs, and those of the state. */
   #inputs: Inputs;
+  #built: Inputs;
   #state: CapabilityState;
   /** The end of the last refresh that was asked for: each begins when the one before it has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
@@ -100,7 +103,7 @@ export class CapabilityRegistry {
     this.#ledger = new HealthLedger(health, this.#clock);
     this.#live = { ledger: this.#ledger, env };
     const nothing = { files: [], sources: [], findings: [] };
-    this.#inputs = { ...nothing, code, handlers };
+    this.#inputs = this.#built = { ...nothing, code, handlers };
     this.#state = { ...build({ ...nothing, code: [], handlers: [] }, this.#live), revision: 0 };
     this.#stopHearing = sources.flatMap(
       (source, index) => source.onChange?.((tools) => this.#hear(index, tools)) ?? [],
@@ -331,11 +334,12 @@ export class CapabilityRegistry {
 
   #take(inputs: Inputs): CapabilityChange {
     const before = this.#state;
-    const state = build(inputs, this.#live, before);
+    const isDone = before.revision > 0 && isSame(this.#built, inputs);
+    const state = isDone ? before : build(inputs, this.#live, before);
     const { revision } = state;
     const changed = revision !== before.revision;
     // Nothing is awaited: readers see all of the change or nothing.
-    this.#inputs = inputs;
+    this.#inputs = this.#built = inputs;
     this.#state = state;
     this.#views.keepOnly(state);
     const difference = differenceOf(before.contents, state.contents);

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
-import { defineEntry } from '../../src/capability/manifest/define-entry.js';
 import { manifestJsonSchema } from '../../src/capability/manifest/manifest-entry.js';
 import { validate } from '@cfworker/json-schema';
 import { isDeepFrozen } from '../core/json-values.js';

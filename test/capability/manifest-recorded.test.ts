@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { entryOf } from '../../src/tool/tool-definition.js';
 import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
 import { loadFunctionMap } from '../../src/capability/manifest/load-function-map.js';
 import {

@@ -4,21 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   CapabilityRegistry,
-  ToolManifestValidationError,
   type CapabilityChange,
   type CapabilitySource,
   type SourceTools,
 } from '../../src/capability.js';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 import { ManualClock } from '../../src/testing.js';
-import {
-  jobEntry,
-  ManifestTree,
-  owned,
-  skillEntry,
-  taskEntry,
-  toolEntry,
-} from './manifest-tree.js';
+import { jobEntry, ManifestTree, owned, skillEntry, toolEntry } from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 

@@ -34,7 +34,7 @@ interface EntryList {
   /** The indexes of entries with values that cannot be stored or sent: half characters, endless numbers. */
   readonly spoiled: ReadonlySet<unknown>;
   /** Returns the place of a value; for a missing one, the nearest thing around it. */
-  positionAt(path: Path): Position;
+  readonly positionAt: (path: Path) => Position;
 }
 
 /** The largest text in characters, the entries of one text, and the depth of lists and objects: all far above real manifests. */

@@ -125,10 +125,10 @@ function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute
   return list.flatMap((module) => {
     if (typeof module !== 'object' || module === null)
       throw invalidArgument('modules as imported modules', module);
-    return Object.entries(module).flatMap(([name, exported]) => {
-      const [key, work] = isToolDefinition(exported)
-        ? [exported.name, exported.execute]
-        : [name, exported];
+    return Object.entries(module).flatMap(([name, exported]: [string, unknown]) => {
+      const isTool = isToolDefinition(exported);
+      const work = isTool ? exported.execute : exported;
+      const key = isTool ? exported.name : name;
       return typeof work === 'function' ? [[key, work as Execute<never>] as const] : [];
     });
   });

@@ -12,7 +12,7 @@ export interface RawEntry {
   readonly index: number;
   readonly fields: Fields;
   /** Returns the place of a value of the entry; for a missing one, the nearest thing around it. */
-  placeOf(path: Path): Place & Position;
+  readonly placeOf: (path: Path) => Place & Position;
 }
 
 /** The usable entries of a text; none of one that is broken as a whole, with the one finding `unreadable`. */

@@ -42,7 +42,7 @@ export interface CapabilityChange extends Readonly<
   readonly changed: boolean;
 }
 
-/** Everything a state is made of, at one moment. */
+/** The parts of a state, at one moment. */
 export interface Inputs {
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
@@ -52,6 +52,19 @@ export interface Inputs {
   readonly handlers: readonly string[];
   /** The problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
+}
+
+/** Returns true if a state of the same content would come out, which is most often so when files are watched. */
+export function isSame(before: Inputs, after: Inputs): boolean {
+  const [parts, known] = [after, before].map(({ files, sources, findings }) => [
+    ...[...files, canonicalJson(findings)],
+    ...sources.flatMap((source) => [
+      source.owner,
+      canonicalJson(source.findings),
+      ...source.definitions,
+    ]),
+  ]);
+  return parts!.length === known!.length && parts!.every((part, index) => part === known![index]);
 }
 
 /** The state from which queries are answered. It never changes: a new one takes its place. */

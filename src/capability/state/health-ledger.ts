@@ -47,7 +47,7 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/** What events tell of a provider, beside its calls in the log; dates in milliseconds since 1970. */
+/** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
 interface RouterFacts {
   failures: number;
   /** The moment of its last success or recovery: failures before it are no longer in a row. */
@@ -58,7 +58,7 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
-/** What events tell of a tool. */
+/** The reports of events about a tool. */
 interface ToolFacts {
   /** A number that rises with every change of the other fields. */
   version: number;
