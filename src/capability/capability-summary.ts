@@ -121,7 +121,7 @@ export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibil
   };
 }
 
-function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
+export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
   return {
     ...workFields(task),
     summary: task.manifest.summary,

@@ -1,21 +1,20 @@
-import { Hono, type Context } from 'hono';
+import { Hono } from 'hono';
+import { cors } from 'hono/cors';
 import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { parsePersonas, personaKey } from '../capability/manifest/persona.js';
+import { parsePersonas } from '../capability/manifest/persona.js';
 import { systemClock, type Clock } from '../core/clock.js';
-import { isToolError, type ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument, suggestNames } from '../core/issues.js';
+import { isToolError } from '../core/errors.js';
+import { invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
-import { createCors } from '../host/cors.js';
 import {
   bearerToken,
   createGuard,
   hasBody,
   LIVENESS_PATH,
   tokenField,
-  type GuardedRequest,
 } from '../host/request-guard.js';
 import {
   createVerifiedTokens,
@@ -24,28 +23,25 @@ import {
   type VerifyToken,
 } from '../host/verified-tokens.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
-import {
-  contentAnswer,
-  errorAnswer,
-  sendAnswer,
-  taggedAnswer,
-  type Answer,
-  type AnswerHeaders,
-  type Conditions,
-  type WireError,
-} from './answers/answer.js';
-import { ToolJson } from './answers/tool-json.js';
+import { callersCatalogue } from './callers-catalogue.js';
+import { findingsOf } from './findings.js';
+import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
-import { callersCatalogue } from './query/callers-catalogue.js';
-import { readParameters, type Asked, type Parameters } from './query/parameters.js';
-import { PERSONA, SHARED } from './query/personas.js';
-import { EventStream } from './routes/event-stream.js';
-import { findingsRoute } from './routes/findings.js';
-import { healthRoute, jobsRoute, skillsRoute, summaryRoute } from './routes/overview-routes.js';
-import { NO_PARAMETERS, type Route } from './routes/route.js';
-import { searchRoute } from './routes/search-route.js';
-import { toolRoute, toolsRoute } from './routes/tool-routes.js';
+import { personasIn } from './personas.js';
+import { PERSONA, queryOf, readQuery } from './read-query.js';
+import { ROUTES } from './routes.js';
+import {
+  NO_STORE,
+  SECURITY_HEADERS,
+  send,
+  sendError,
+  sendJson,
+  sendTagged,
+  type Env,
+  type Headers,
+} from './send.js';
+import { streamChanges } from './stream-changes.js';
 
 /** The options of the catalogue app. */
 export interface DiscoveryOptions {
@@ -101,8 +97,7 @@ const discoveryOptions = z
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
 const ALLOW = 'GET, HEAD';
-
-const EVENT_PARAMETERS: Parameters = new Map([['persona', PERSONA]]);
+const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** A catalogue as an application of web requests, which any server or router of such applications can mount. */
 export interface DiscoveryApp {
@@ -115,7 +110,7 @@ export interface DiscoveryApp {
 /**
  * Creates an app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
  *
- * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/jobs`, `/summary`, `/findings`, `/health`,
+ * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`, `/summary`, `/findings`, `/health`,
  * `/events` (server-sent), `/openapi.json`, `/healthz` (without a token), and the page under `/`. Names are in snake_case, times in seconds since
  * 1970. A wrong request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
  * ETag. No credential, provider configuration, stack or absolute path leaves it.
@@ -136,254 +131,138 @@ export function createDiscoveryApp(
       capabilities,
       'Make one with CapabilityRegistry.load.',
     );
-  const {
-    auth,
-    verify,
-    resource = {},
-    allowedHosts,
-    allowedOrigins,
-    page,
-    maxListeners,
-    lintRules,
-    clock,
-  } = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+  const checked = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
+  const { auth, verify, resource = {}, allowedOrigins } = checked;
   const tokens = verify && createVerifiedTokens(verify, resource, '');
   const guard = createGuard({
-    allowedHosts,
+    allowedHosts: checked.allowedHosts,
     allowedOrigins,
     authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate,
   });
-  const cors = createCors({
-    allowedOrigins,
-    methods: ALLOW,
-    requestHeaders: 'authorization, if-none-match',
-    exposedHeaders: 'etag, www-authenticate',
-  });
-  const tools = new ToolJson();
-  const routes: readonly Route[] = [
-    toolsRoute,
-    toolRoute,
-    searchRoute,
-    skillsRoute,
-    jobsRoute,
-    summaryRoute,
-    findingsRoute(capabilities, lintRules),
-    healthRoute,
-  ];
-  const events = new EventStream(capabilities, clock, maxListeners);
-  const description = JSON.stringify(
-    openApiOf(routes, { needsToken: auth !== undefined || verify !== undefined }),
-  );
+  const files = checked.page ? PAGE_FILES : [];
+  const openPaths = new Set([...files.map(({ path }) => path), ...(tokens ? [METADATA_PATH] : [])]);
+  const findings = findingsOf(capabilities, checked.lintRules);
+  let listeners = 0;
 
-  const app = new Hono();
-  const answerTo = async (
-    request: Request,
-    answer: (conditions: Conditions, scopes?: readonly string[]) => Answer | Promise<Answer>,
-    isOpen: boolean,
-  ): Promise<Answer> => {
-    const headers = cors.headersOf(request);
-    const preflight = cors.preflightOf(request);
-    const admission = await guard(request, { isOpen: isOpen || preflight !== undefined });
-    if (!admission.ok)
-      return errorAnswer(
-        admission.status,
-        { code: admission.code, message: admission.message },
-        { ...headers, ...admission.headers },
-      );
-    if (preflight !== undefined) return { status: 204, headers: preflight, body: null };
-    try {
-      return (
-        refuseUnreadable(request, headers) ??
-        (await answer(
-          {
-            ifNoneMatch: request.headers.get('if-none-match') ?? undefined,
-            extra: headers,
-          },
-          admission.scopes,
-        ))
-      );
-    } catch (error) {
-      return refusalOf(error, headers);
+  const app = new Hono<Env>();
+  app.onError((error, context) => sendError(context, refusalOf(error)));
+  app.get(LIVENESS_PATH, (context) => sendJson(context, { status: 'ok' }));
+  if (allowedOrigins.length > 0)
+    app.use(
+      cors({
+        origin: [...allowedOrigins],
+        allowMethods: ['GET', 'HEAD'],
+        allowHeaders: ['authorization', 'if-none-match'],
+        exposeHeaders: ['etag', 'www-authenticate'],
+        maxAge: 600,
+      }),
+    );
+  app.use(async (context, next) => {
+    const { raw, path } = context.req;
+    const admission = await guard(raw, { isOpen: openPaths.has(path) });
+    if (!admission.ok) {
+      const { status, code, message, headers } = admission;
+      throw new HttpError(status, { code, message }, headers);
     }
-  };
-  const guarded =
-    (
-      answer: (
-        context: Context,
-        conditions: Conditions,
-        scopes?: readonly string[],
-      ) => Answer | Promise<Answer>,
-      { isOpen = false } = {},
-    ) =>
-    async (context: Context): Promise<Response> =>
-      sendAnswer(
-        await answerTo(context.req.raw, (...given) => answer(context, ...given), isOpen),
-        context.env,
-      );
-
-  for (const route of routes) {
-    const answer = guarded((context, conditions, scopes) => {
-      const query = queryOf(context.req.url);
-      const asked = readParameters(query, route.parameters);
-      const unknown = unknownPersona(capabilities, asked);
-      if (unknown !== undefined) return errorAnswer(404, unknown, conditions.extra);
-      return route.answer({
-        capabilities: callersCatalogue(capabilities, scopes),
-        tools,
-        asked,
-        query,
-        path: context.req.path,
-        name: context.req.param('name') ?? '',
-        conditions,
-      });
-    });
-    app.get(route.path, answer);
-  }
-  const withoutParameters = (context: Context) =>
-    readParameters(queryOf(context.req.url), NO_PARAMETERS);
-  app.get(
-    '/openapi.json',
-    guarded(
-      (context, conditions) => (withoutParameters(context), contentAnswer(description, conditions)),
-    ),
-  );
-  const listen = guarded((context, { extra }) => {
-    const asked = readParameters(queryOf(context.req.url), EVENT_PARAMETERS);
-    const unknown = unknownPersona(capabilities, asked);
-    return unknown === undefined
-      ? events.answer(
-          extra,
-          context.req.method !== 'HEAD',
-          parsePersonas(asked.all<string>('persona')),
-        )
-      : errorAnswer(404, unknown, extra);
+    refuseUnreadable(raw);
+    context.set('scopes', admission.scopes);
+    await next();
   });
-  app.get('/events', listen);
-  for (const { path, type, body, etag } of page ? PAGE_FILES : [])
-    app.get(
-      path,
-      guarded((_, conditions) => taggedAnswer(body, etag, type, conditions), { isOpen: true }),
+  for (const { path, query: known, answer } of ROUTES)
+    app.get(path, (context) => {
+      const sent = searchOf(context.req.url);
+      const query = readQuery(known, sent);
+      const persona = query['persona'] as string | readonly string[] | undefined;
+      const content = answer({
+        catalogue: callersCatalogue(capabilities, context.get('scopes')),
+        findings,
+        query,
+        personas: personasIn(capabilities, persona),
+        address: { path: context.req.path, query: sent },
+        name: context.req.param('name') ?? '',
+      });
+      return sendJson(context, content);
+    });
+  const description = openApiOf(ROUTES, auth !== undefined || verify !== undefined);
+  app.get('/openapi.json', (context) => {
+    readQuery(queryOf({}), searchOf(context.req.url));
+    return sendJson(context, description);
+  });
+  app.get('/events', (context) => {
+    const { persona } = readQuery(queryOf(PERSONA), searchOf(context.req.url));
+    personasIn(capabilities, persona);
+    if (listeners >= checked.maxListeners) {
+      const message = `Expected at most ${checked.maxListeners} listeners at a time, got one more. Ask again later.`;
+      throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
+    }
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    };
+    if (context.req.method === 'HEAD') return send(context, 200, null, { ...NO_STORE, ...headers });
+    listeners += 1;
+    const onEnd = () => (listeners -= 1);
+    const stream = streamChanges(
+      context,
+      capabilities,
+      parsePersonas(persona),
+      checked.clock,
+      onEnd,
     );
-  app.get(LIVENESS_PATH, ({ env }) =>
-    sendAnswer(
-      contentAnswer('{"status":"ok"}', { ifNoneMatch: undefined, extra: {} }),
-      env as object,
-    ),
-  );
+    for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...NO_STORE, ...headers }))
+      stream.headers.set(name, value);
+    return stream;
+  });
+  for (const { path, type, body, etag } of files)
+    app.get(path, (context) => sendTagged(context, body, etag, type));
   if (tokens !== undefined)
-    app.get(
-      '/.well-known/oauth-protected-resource',
-      guarded(
-        (context, conditions) =>
-          contentAnswer(JSON.stringify(tokens.metadataFor(context.req.raw)), conditions),
-        { isOpen: true },
-      ),
-    );
-  app.notFound(
-    guarded((context, { extra }) =>
-      errorAnswer(
-        404,
-        {
-          code: 'NOT_FOUND',
-          message: `Expected one of ${[...routes.map(({ path }) => path), '/events', '/openapi.json'].join(', ')}, got ${describeValue(context.req.path)}.`,
-        },
-        extra,
-      ),
-    ),
-  );
+    app.get(METADATA_PATH, (context) => sendJson(context, tokens.metadataFor(context.req.raw)));
+  app.notFound((context) => {
+    const paths = [...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
+    const message = `Expected one of ${paths}, got ${describeValue(context.req.path)}.`;
+    return sendError(context, new HttpError(404, { code: 'NOT_FOUND', message }));
+  });
   return app;
 }
 
-/** The largest number of personas named in an error. */
-const MOST_NAMED = 10;
-
-/** Returns the refusal of a persona, wanted or left out, that the catalogue does not know; `undefined` when it knows all. */
-function unknownPersona(
-  { personas: known }: CapabilityRegistry,
-  asked: Asked,
-): WireError | undefined {
-  const { wanted, excluded } = parsePersonas(asked.all<string>('persona'));
-  const keys = new Set([SHARED, ...known.map(personaKey)]);
-  const found = [...wanted, ...excluded].find((name) => !keys.has(name));
-  if (found === undefined) return undefined;
-  const suggested = suggestNames(found, known);
-  const named = known.slice(0, MOST_NAMED).join(', ');
-  const advice =
-    suggested.length > 0
-      ? `Did you mean ${suggested.join(' or ')}?`
-      : known.length === 0
-        ? 'The catalogue has none.'
-        : `There are ${named}${known.length > MOST_NAMED ? ' and others' : ''}.`;
-  const expected = 'the name of a persona of the catalogue';
-  return {
-    code: 'PERSONA_NOT_FOUND',
-    message: expectedGot(`persona as ${expected}`, describeValue(found), advice),
-    parameter: 'persona',
-    expected,
-    found: found.slice(0, 60),
-  };
-}
-
 /** Refuses what a read-only service never needs: other methods, endless addresses, bodies. */
-function refuseUnreadable(request: GuardedRequest, cors: AnswerHeaders): Answer | undefined {
+function refuseUnreadable(request: Request): void {
   const { method, url } = request;
-  const headers = hasBody(request) ? { ...cors, connection: 'close' } : cors;
-  if (method !== 'GET' && method !== 'HEAD')
-    return errorAnswer(
-      405,
-      {
-        code: 'METHOD_NOT_ALLOWED',
-        message: `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.`,
-      },
-      { ...headers, allow: ALLOW },
+  const refuse = (status: number, code: string, message: string, headers: Headers = {}) => {
+    throw new HttpError(
+      status,
+      { code, message },
+      { ...(hasBody(request) && { connection: 'close' }), ...headers },
     );
+  };
+  if (method !== 'GET' && method !== 'HEAD') {
+    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.`;
+    refuse(405, 'METHOD_NOT_ALLOWED', message, { allow: ALLOW });
+  }
   if (url.length > LONGEST_URL)
-    return errorAnswer(
+    refuse(
       414,
-      {
-        code: 'URL_TOO_LONG',
-        message: `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
-      },
-      headers,
+      'URL_TOO_LONG',
+      `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
     );
   if (hasBody(request))
-    return errorAnswer(
-      400,
-      {
-        code: 'BODY_NOT_ALLOWED',
-        message: 'Expected a request without a body, got one with a body.',
-      },
-      headers,
-    );
-  return undefined;
+    refuse(400, 'BODY_NOT_ALLOWED', 'Expected a request without a body, got one with a body.');
 }
 
-/** Returns an error as an answer. An error that is not about the request is not shown: it may name files, and quote them. */
-function refusalOf(error: unknown, headers: Conditions['extra']): Answer {
-  if (isToolError(error, 'INVALID_ARGUMENT'))
-    return errorAnswer(
-      400,
-      { code: 'INVALID_ARGUMENT', message: error.message, ...parameterOf(error) },
-      headers,
-    );
+/** Returns an error as a refusal. An error that is not about the request is not shown: it may name files, and quote them. */
+function refusalOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (isToolError(error, 'INVALID_ARGUMENT')) {
+    const { parameter, expected, found } = error.details as Partial<WireError>;
+    const place = parameter === undefined ? {} : { parameter, expected: expected!, found: found! };
+    return new HttpError(400, { code: error.code, message: error.message, ...place });
+  }
   if (isToolError(error, 'TOOL_NOT_FOUND'))
-    return errorAnswer(404, { code: 'TOOL_NOT_FOUND', message: error.message }, headers);
-  return errorAnswer(
-    500,
-    { code: 'INTERNAL_ERROR', message: 'The catalogue failed to answer. It goes on working.' },
-    headers,
-  );
+    return new HttpError(404, { code: error.code, message: error.message });
+  const message = 'The catalogue failed to answer. It goes on working.';
+  return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }
 
-function parameterOf({ details: { parameter, expected, found } }: ToolError): Partial<WireError> {
-  if (typeof parameter !== 'string' || typeof expected !== 'string' || typeof found !== 'string')
-    return {};
-  return { parameter, expected, found };
-}
-
-function queryOf(url: string): string {
-  const start = url.indexOf('?');
-  if (start === -1) return '';
-  const end = url.indexOf('#', start);
-  return url.slice(start + 1, end === -1 ? undefined : end);
+function searchOf(url: string): string {
+  return /\?([^#]*)/.exec(url)?.[1] ?? '';
 }

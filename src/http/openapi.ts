@@ -1,29 +1,19 @@
+import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Route } from './routes/route.js';
+import type { Route } from './routes.js';
 
-const ERROR_SCHEMA = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: {
-        code: { type: 'string' },
-        message: { type: 'string' },
-        parameter: { type: 'string', description: 'The parameter that was wrong.' },
-        expected: { type: 'string' },
-        found: { type: 'string' },
-      },
-    },
-  },
-};
+const wireError = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    parameter: z.string().optional().describe('The parameter that was wrong.'),
+    expected: z.string().optional(),
+    found: z.string().optional(),
+  }),
+});
 
-/** Returns the catalogue's description as OpenAPI 3.1, made of the same tables that requests are read with. */
-export function openApiOf(
-  routes: readonly Route[],
-  { needsToken }: { readonly needsToken: boolean },
-): Readonly<Record<string, unknown>> {
+/** Returns the catalogue's description as OpenAPI 3.1, made of the schemas that requests are read with. */
+export function openApiOf(routes: readonly Route[], needsToken: boolean) {
   return {
     openapi: '3.1.0',
     info: {
@@ -32,14 +22,14 @@ export function openApiOf(
       description:
         'Tools, skills and jobs of agents: what they may do, what they cost, how they fare. Read only.',
     },
-    paths: Object.fromEntries([
-      ...routes.map(
-        (route) => [route.path.replace(':name', '{name}'), { get: operationOf(route) }] as const,
+    paths: {
+      ...Object.fromEntries(
+        routes.map((route) => [route.path.replace(':name', '{name}'), { get: operationOf(route) }]),
       ),
-      ['/events', { get: EVENTS }],
-    ]),
+      '/events': { get: EVENTS },
+    },
     components: {
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { Error: schemaOf(wireError) },
       ...(needsToken && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }),
     },
     ...(needsToken && { security: [{ bearer: [] }] }),
@@ -52,56 +42,55 @@ const EVENTS = {
   responses: {
     200: {
       description: 'The stream.',
-      content: { 'text/event-stream': { schema: { type: 'string' } } },
+      content: contentOf('text/event-stream', { type: 'string' }),
     },
-    503: error('Too many listen already.'),
+    503: failure('Too many listen already.'),
   },
 };
 
-function operationOf({ path, summary, parameters, content }: Route) {
-  const inPath = path.includes(':name')
-    ? [
-        {
-          name: 'name',
-          in: 'path',
-          required: true,
-          description: "The tool's own name.",
-          schema: { type: 'string' },
-        },
-      ]
-    : [];
-  const inQuery = [...parameters].map(([name, { description, schema, repeatable }]) => ({
+function operationOf({ path, about, query: { parameters, required }, content }: Route) {
+  const isNamed = path.includes(':name');
+  const inQuery = [...parameters].map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     description,
-    required: name === 'q',
-    ...(repeatable
-      ? { schema: { type: 'array', items: schema }, style: 'form', explode: true }
-      : { schema }),
+    required: required.includes(name) && !('default' in schema),
+    schema,
   }));
+  const name = { name: 'name', in: 'path', required: true, schema: { type: 'string' } };
   return {
-    summary,
-    parameters: [...inPath, ...inQuery],
+    summary: about,
+    parameters: [
+      ...(isNamed ? [{ ...name, description: "The tool's own name." }] : []),
+      ...inQuery,
+    ],
     responses: {
       200: {
         description: 'The answer.',
         headers: { ETag: { schema: { type: 'string' } } },
-        content: { 'application/json': { schema: content } },
+        content: contentOf('application/json', schemaOf(content)),
       },
       304: { description: 'Unchanged since the ETag in If-None-Match.' },
-      400: error('An unknown parameter, or a wrong value.'),
-      ...((inPath.length > 0 || parameters.has('persona')) && {
-        404: error(
-          inPath.length > 0 ? 'The tool or the persona is unknown.' : 'The persona is unknown.',
-        ),
+      400: failure('An unknown parameter, or a wrong value.'),
+      ...((isNamed || parameters.has('persona')) && {
+        404: failure(isNamed ? 'The tool or the persona is unknown.' : 'The persona is unknown.'),
       }),
     },
   };
 }
 
-function error(description: string) {
+function schemaOf(schema: z.ZodType) {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema);
+  return rest;
+}
+
+function failure(description: string) {
   return {
     description,
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    content: contentOf('application/json', { $ref: '#/components/schemas/Error' }),
   };
+}
+
+function contentOf(type: string, schema: object) {
+  return { [type]: { schema } };
 }

@@ -4,8 +4,9 @@ import { checkOptions, type FieldsOf } from '../core/options.js';
 import { allowedHosts, hostsFor, listenFields } from '../host/addresses.js';
 import { listen, type RunningServer } from '../host/listen.js';
 import { tokenField } from '../host/request-guard.js';
-import { errorAnswer, OUTGOING, sendAnswer } from './answers/answer.js';
 import { createDiscoveryApp, sharedFields, type DiscoveryOptions } from './create-discovery-app.js';
+import { HttpError } from './http-error.js';
+import { OUTGOING, sendError } from './send.js';
 
 /** The options of the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
@@ -64,8 +65,10 @@ export async function serve(
     host,
     needsToken: token !== undefined || verify !== undefined,
     silenceMs: SILENCE_MS,
-    answer: (request, outgoing) => app.fetch(request, { [OUTGOING]: outgoing }),
+    // Hono adds headers of CORS to a `Response` only.
+    answer: (request, outgoing) =>
+      app.fetch(request, discovery.allowedOrigins.length > 0 ? {} : { [OUTGOING]: outgoing }),
     refuse: ({ status, headers, code, message }) =>
-      sendAnswer(errorAnswer(status, { code, message }, headers), undefined),
+      sendError({ env: {} }, new HttpError(status, { code, message }, headers)),
   });
 }

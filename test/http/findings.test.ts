@@ -176,6 +176,7 @@ describe('/findings', () => {
       'revision',
       'changed',
       'next',
+      'left_out',
       'findings',
       'severities',
     ]);

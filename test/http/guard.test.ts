@@ -112,7 +112,7 @@ describe('the origin of a request', () => {
       response.headers.get('access-control-allow-origin'),
       response.headers.get('vary'),
       response.headers.get('access-control-allow-credentials'),
-    ]).toEqual([200, 'https://tools.example', 'origin', null]);
+    ]).toEqual([200, 'https://tools.example', 'Origin', null]);
     const preflight = await answerTo(
       {
         method: 'OPTIONS',
@@ -126,7 +126,7 @@ describe('the origin of a request', () => {
     );
     expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
       204,
-      'authorization, if-none-match',
+      'authorization,if-none-match',
     ]);
     expect(
       (
@@ -184,6 +184,7 @@ describe('the token', () => {
       '/tools/alpha',
       '/search?q=a',
       '/skills',
+      '/tasks',
       '/jobs',
       '/summary',
       '/findings',

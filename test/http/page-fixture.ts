@@ -4,7 +4,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
-import { FACET_AXES, FacetCounter, valuesOn, type FacetAxis } from '../../src/http/query/facets.js';
+import { FacetCounter } from '../../src/http/page/facet-counter.js';
+import { AXES as FACET_AXES } from '../../src/http/facets.js';
+import { valuesOn } from '../../src/http/values-on.js';
+
+type FacetAxis = (typeof FACET_AXES)[number];
 import { PAGE_FILES } from '../../src/http/page-files.js';
 import { DEADLINE_MS } from '../programs.js';
 

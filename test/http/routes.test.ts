@@ -4,7 +4,7 @@ import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { isToolError } from '../../src/index.js';
 import type { HealthLog } from '../../src/providers.js';
-import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
+import { ManifestTree, taskEntry, toolEntry } from '../capability/manifest-tree.js';
 import { sample, type Json } from './catalogue-fixture.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
@@ -112,6 +112,16 @@ describe('GET /search', () => {
     expect(await found('limit=1')).toHaveLength(1);
   });
 
+  it('is also what /tools does with a request: the same tools in the same order, in the form of lists', async () => {
+    const { json, get } = await sample();
+    const { results } = await json('/search?q=alpha+only_atlas&persona=Atlas&limit=50');
+    const found = await json('/tools?q=alpha+only_atlas&persona=Atlas');
+    expect(found.tools).toEqual(results);
+    expect(found).toMatchObject({ total: results.length, next: null });
+    expect((await json('/tools?q=alpha&fields=name')).tools[0]).toMatchObject({ name: 'alpha' });
+    expect((await get('/tools?q=')).status).toBe(400);
+  });
+
   it('needs a request', async () => {
     const { get } = await sample();
     for (const path of [
@@ -159,6 +169,22 @@ describe('the other routes', () => {
     expect((await json(first.next!)).jobs[0]!.name).toBe('Nightly');
   });
 
+  it('list tasks with what they need, and say how many a named persona leaves out', async () => {
+    const tree = new ManifestTree({
+      'functions.json': [toolEntry('alpha')],
+      'tasks.json': [taskEntry('Sort', { required_tools: ['alpha', 'nowhere'], tags: ['desk'] })],
+      'personas/Nova/tasks.json': [taskEntry('Fly')],
+      'personas/Atlas/functions.json': [toolEntry('own')],
+    });
+    const { json } = await sample({}, tree);
+    expect(await json('/tasks')).toMatchObject({ total: 2, left_out: 0 });
+    expect(await json('/tasks?persona=Atlas&tag=desk')).toMatchObject({
+      left_out: 1,
+      tasks: [{ name: 'Sort', unresolved: { tools: ['nowhere'] }, available: false }],
+    });
+    expect(await json('/tools?persona=Nova')).toMatchObject({ total: 1, left_out: 1 });
+  });
+
   it('say that the catalogue is degraded while a file cannot be read', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('alpha', { requires_flags: { create: ['may.write'] } })],
@@ -197,6 +223,7 @@ describe('the other routes', () => {
       '/tools/{name}',
       '/search',
       '/skills',
+      '/tasks',
       '/jobs',
       '/summary',
       '/findings',
@@ -301,7 +328,7 @@ describe('an answer', () => {
     expect(await messageOf('/tools/alpa')).toBe(
       'Expected the name of a tool, got "alpa". Did you mean "alpha"?',
     );
-    expect(await messageOf('/search')).toBe('Expected q as a text to search for, got none.');
+    expect(await messageOf('/search')).toBe('Expected q as a string, got none.');
   });
 
   it('never has the value of a variable, a configuration of a provider, a stack, or a path of this machine in it', async () => {

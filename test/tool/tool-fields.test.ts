@@ -104,6 +104,9 @@ function marksIn(text: string): readonly string[] {
   return keys(OPTIONS).filter((option) => marks.has(`mark-${option.toLowerCase()}`));
 }
 
+/** What one tool is asked for alone: also what follows from its fields. */
+const detailed = [...wires('list', 'detail'), 'derived_sets', 'shown_to_models'].sort();
+
 async function catalogue() {
   const capabilities = await CapabilityRegistry.load({ tools: [tool], env: {} });
   const app = createDiscoveryApp(capabilities, { page: false });
@@ -170,7 +173,7 @@ describe('a tool with every option', () => {
     const { get, json } = await catalogue();
     const { tools } = await json('/tools');
     expect(keys(tools![0])).toEqual(wires('list'));
-    expect(keys(await json('/tools/mark-name'))).toEqual(wires('list', 'detail'));
+    expect(keys(await json('/tools/mark-name'))).toEqual(detailed);
     const shown = (...targets: readonly FieldTarget[]) =>
       marksIn(JSON.stringify(OPTIONS)).filter((option) =>
         TOOL_FIELDS[option as keyof ToolOptions].on.some((target) =>
@@ -206,7 +209,7 @@ describe('a tool with every option', () => {
     const schemaOf = (path: string) =>
       paths[path]!.get.responses['200']!.content['application/json']!.schema;
     expect(keys(schemaOf('/tools').properties['tools']!.items.properties)).toEqual(wires('list'));
-    expect(keys(schemaOf('/tools/{name}').properties)).toEqual(wires('list', 'detail'));
+    expect(keys(schemaOf('/tools/{name}').properties)).toEqual(detailed);
     const parameters = paths['/tools']!.get.parameters.map(({ name }) => name);
     const conditions = rows.flatMap(([, { filter, most }]) =>
       [filter, most].flatMap((each) => (each === undefined ? [] : [each.param])),
@@ -214,13 +217,16 @@ describe('a tool with every option', () => {
     expect(parameters).toEqual(expect.arrayContaining(conditions));
     expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual([
       'available',
+      'callable',
       'cursor',
+      'facets',
       'fields',
       'health',
       'limit',
       'metadata',
       'min_success_rate',
       'persona',
+      'q',
       'require_calls',
       'requires_approval',
     ]);

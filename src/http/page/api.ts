@@ -7,7 +7,7 @@ import type {
   ListedTool,
   ListWire,
   SearchWire,
-} from '../answers/wire.js';
+} from './wire.js';
 
 /** The fields of `ListedTool` that are requested. */
 const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);

@@ -1,4 +1,4 @@
-import type { SearchWire } from '../answers/wire.js';
+import type { SearchWire } from './wire.js';
 import { Api, Latest } from './api.js';
 import { Catalogue, Changes, type Connection } from './catalogue.js';
 import { replaceContent } from './element.js';

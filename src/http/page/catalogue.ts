@@ -1,4 +1,4 @@
-import type { FindingsWire, ListedJob, ListedSkill, ListedTool } from '../answers/wire.js';
+import type { FindingsWire, ListedJob, ListedSkill, ListedTool } from './wire.js';
 import { ApiError, type Api } from './api.js';
 
 /** The part of the server's catalogue that is known by now. */

@@ -1,6 +1,6 @@
 import type { MetricsWire } from '../../capability/wire-types.js';
-import { healthLevelOf } from '../query/facets.js';
-import type { ListedTool } from '../answers/wire.js';
+import { healthLevelOf } from '../values-on.js';
+import type { ListedTool } from './wire.js';
 import { element, type Child } from './element.js';
 
 /** The headings of the marks that `factMarks` shows, in their order. */
@@ -14,7 +14,7 @@ export function factMarks(tool: ListedTool): readonly HTMLElement[] {
     mark('cost', tool.cost_tier, tool.cost_tier === 'free' ? '' : ' cost'),
     element(
       'span',
-      { class: 'fact health', 'data-level': healthLevelOf(tool.health.tool) },
+      { class: 'fact health', 'data-level': healthLevelOf(tool.health.tool.success_rate) },
       healthWords(tool.health.tool),
     ),
   ];

@@ -1,10 +1,4 @@
-import type {
-  FindingWire,
-  FindingsWire,
-  ListedJob,
-  ListedSkill,
-  ListedTool,
-} from '../answers/wire.js';
+import type { FindingWire, FindingsWire, ListedJob, ListedSkill, ListedTool } from './wire.js';
 import type { CatalogueState } from './catalogue.js';
 import { button, element, foldedText, replaceContent, type Child } from './element.js';
 import { healthWords } from './marks.js';

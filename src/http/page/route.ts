@@ -1,6 +1,6 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../tool/tool-fields.js';
-import { HEALTH_LEVELS, healthLevelOf, valuesOn } from '../query/facets.js';
-import type { ListedTool } from '../answers/wire.js';
+import { HEALTH_LEVELS, healthLevelOf, valuesOn } from '../values-on.js';
+import type { ListedTool } from './wire.js';
 
 /** One axis by which tools are filtered. */
 export interface Axis {
@@ -53,7 +53,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
       ),
       valuesOf:
         name === 'health'
-          ? (tool) => [healthLevelOf(tool.health.tool)]
+          ? (tool) => [healthLevelOf(tool.health.tool.success_rate)]
           : (tool) => valuesOn(tool[wire as keyof ListedTool]),
       ...(order === undefined ? {} : { order }),
       all: filter?.all === true,

@@ -1,5 +1,5 @@
-import { FacetCounter } from '../query/facets.js';
-import type { HitWire, SearchWire, ListedTool } from '../answers/wire.js';
+import { FacetCounter } from './facet-counter.js';
+import type { HitWire, SearchWire, ListedTool } from './wire.js';
 import { AXES, type Axis, type Route } from './route.js';
 
 /** A tool in the list, with the reason if it was searched for. */

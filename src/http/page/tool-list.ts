@@ -1,4 +1,4 @@
-import type { HitWire } from '../answers/wire.js';
+import type { HitWire } from './wire.js';
 import { button, element, listening, replaceContent } from './element.js';
 import { FACT_HEADS, factMarks, noticeMarks } from './marks.js';
 import { formatRoute, type Route } from './route.js';

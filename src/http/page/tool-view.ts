@@ -1,8 +1,8 @@
 import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
-import { valuesOn } from '../query/facets.js';
-import type { DetailedTool } from '../answers/wire.js';
+import { valuesOn } from '../values-on.js';
+import type { DetailedTool } from './wire.js';
 import { Latest, type Api } from './api.js';
 import { button, element, foldedText, replaceContent, svgElement, type Child } from './element.js';
 import { factMarks, healthWords, milliseconds, noticeMarks } from './marks.js';

@@ -1,12 +1,21 @@
-import type { CapabilityRegistry } from '../../capability/capability-registry.js';
-import { ownerKey } from '../../capability/manifest/persona.js';
-import type { CapabilityTool } from '../../capability/state/capability-items.js';
-import { missingScopes } from '../../registry/tool-filter.js';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import { ownerKey } from '../capability/manifest/persona.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import { missingScopes } from '../registry/tool-filter.js';
 
 /** The part of a capability registry that answers read. */
 export type Catalogue = Pick<
   CapabilityRegistry,
-  'revision' | 'findings' | 'tools' | 'tool' | 'search' | 'skills' | 'jobs' | 'summary'
+  | 'revision'
+  | 'personas'
+  | 'findings'
+  | 'tools'
+  | 'tool'
+  | 'search'
+  | 'skills'
+  | 'tasks'
+  | 'jobs'
+  | 'summary'
 >;
 
 /**
@@ -22,6 +31,9 @@ export function callersCatalogue(
   return {
     get revision() {
       return capabilities.revision;
+    },
+    get personas() {
+      return capabilities.personas;
     },
     get findings() {
       return capabilities.findings;
@@ -39,6 +51,7 @@ export function callersCatalogue(
       return { hits, having: having.filter(isShown) };
     },
     skills: (query) => capabilities.skills(query),
+    tasks: (query) => capabilities.tasks(query),
     jobs: (query) => capabilities.jobs(query),
     summary: (options) => {
       const summary = capabilities.summary(options);

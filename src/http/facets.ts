@@ -1,0 +1,54 @@
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import { fieldsOn } from '../tool/tool-fields.js';
+import { healthLevelOf, valuesOn } from './values-on.js';
+import { valueOf } from './wire-tool.js';
+
+/** The fields by which tools are filtered; `all` says that all chosen values must hold, rather than one. */
+export const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
+  field,
+  key: filter?.param ?? wire,
+  all: filter?.all === true,
+}));
+
+type Counts = Readonly<Record<string, number>>;
+
+/**
+ * Counts for every value of every axis the tools that it would leave under the other filters, and for every cell of
+ * access by danger.
+ *
+ * @param toolsWithout the tools that pass all filters but those of the named parameters.
+ */
+export function countFacets(
+  query: Readonly<Record<string, unknown>>,
+  toolsWithout: (...parameters: readonly string[]) => readonly CapabilityTool[],
+) {
+  const passing = toolsWithout();
+  const facets = AXES.map(({ field, key, all }): [string, Counts] => {
+    // Another value would let further tools in; where all must hold, it would not.
+    const tools = query[key] === undefined || all ? passing : toolsWithout(key);
+    return [key, countBy(tools, (tool) => axisValues(tool, field))];
+  });
+  const cells = countBy(toolsWithout('access_mode', 'danger_level'), ({ entry }) => [
+    `${entry.accessMode} ${entry.dangerLevel}`,
+  ]);
+  return { facets: Object.fromEntries(facets), cells };
+}
+
+function countBy<Item>(
+  items: readonly Item[],
+  valuesFor: (item: Item) => readonly string[],
+): Counts {
+  const counts = new Map<string, number>();
+  for (const item of items)
+    for (const value of new Set(valuesFor(item))) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return Object.fromEntries(counts);
+}
+
+function axisValues(
+  tool: CapabilityTool,
+  field: (typeof AXES)[number]['field'],
+): readonly string[] {
+  return field === 'health'
+    ? [healthLevelOf(tool.health.tool.successRate)]
+    : valuesOn(valueOf(tool, field));
+}

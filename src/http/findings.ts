@@ -1,0 +1,197 @@
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import { inManifestKeys } from '../capability/manifest/define-entry.js';
+import type { CapabilityFinding } from '../capability/manifest/manifest-issue.js';
+import {
+  allowsPersona,
+  ownerKey,
+  ownerMatches,
+  parsePersonas,
+} from '../capability/manifest/persona.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import { publicMessage } from '../core/public-message.js';
+import { lintEach, withSeverities, type LintRules } from '../registry/lint/lint-tools.js';
+import { normalizeLabel } from '../tool/metadata-schema.js';
+import { toolKey, type Catalogue } from './callers-catalogue.js';
+import { comparePlaces, type Place } from './page-of.js';
+
+export const findingFields = [
+  'severity',
+  'kind',
+  'rule',
+  'name',
+  'persona',
+  'source',
+  'line',
+  'column',
+  'path',
+  'message',
+] as const;
+
+/** A finding on the wire: something to fix in a manifest, or in a tool's metadata. */
+type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
+  readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
+} & { readonly severity: CapabilityFinding['severity']; readonly message: string };
+
+/** A finding at its place: the worst first, and those of manifests first within a severity. */
+interface PlacedFinding extends Place {
+  readonly finding: FindingWire;
+  readonly allowlist: readonly string[] | undefined;
+}
+
+/** The severities, the worst first. */
+export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
+
+/** Returns the findings about what a caller sees, in order; with personas, those about what they have. */
+export type Findings = (seen: Catalogue, personas?: readonly string[]) => readonly PlacedFinding[];
+
+/** Makes the findings of a catalogue. Collecting them takes a while, so it happens once per revision. */
+export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
+  let revision: number | undefined;
+  let found: readonly PlacedFinding[] = [];
+  return (seen, personas) => {
+    if (revision !== capabilities.revision) found = collectFindings(capabilities, rules);
+    revision = capabilities.revision;
+    const hidden = new Set(capabilities.tools().map(toolKey));
+    for (const tool of seen.tools()) hidden.delete(toolKey(tool));
+    const wanted = parsePersonas(personas);
+    return found.filter(
+      ({ owner, finding: { name } }) =>
+        ownerMatches(wanted, owner) && (name === null || !hidden.has(toolKey({ owner, name }))),
+    );
+  };
+}
+
+/** Characters of a name that places tell apart: the name of an entry that was left out may be of any length. */
+const LONGEST_NAME = 128;
+
+function collectFindings(
+  capabilities: CapabilityRegistry,
+  rules: LintRules,
+): readonly PlacedFinding[] {
+  const { findings: ofManifests } = capabilities;
+  const tools = capabilities
+    .tools()
+    .map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
+  const byRank: PlacedFinding[][] = SEVERITIES.flatMap(() => [[], []]);
+  const add = (finding: FindingWire, allowlist?: readonly string[]) => {
+    const rank = 2 * SEVERITIES.indexOf(finding.severity) + (finding.rule === null ? 0 : 1);
+    byRank[rank]!.push({
+      rank,
+      owner: finding.persona,
+      name: (finding.name ?? '').slice(0, LONGEST_NAME),
+      nth: 0,
+      finding,
+      allowlist,
+    });
+  };
+  for (const {
+    severity,
+    kind,
+    owner,
+    file,
+    line,
+    column,
+    path,
+    entryName,
+    message,
+  } of ofManifests) {
+    add({
+      severity,
+      kind,
+      rule: null,
+      name: entryName ?? null,
+      persona: owner,
+      source: file,
+      line,
+      column,
+      path,
+      message: shownMessage(message, path),
+    });
+  }
+  const names = namesOf(tools);
+  const linted = lintEach(tools, {
+    knows: (name, { owner }) =>
+      ['', owner].some(
+        (each) =>
+          names.has(`${each}/${name}`) || names.has(`${each}/category ${normalizeLabel(name)}`),
+      ),
+    meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
+  });
+  for (const [index, { tool }] of tools.entries()) {
+    for (const { rule, severity, message } of withSeverities(linted[index]!, rules)) {
+      add(
+        {
+          severity,
+          kind: null,
+          rule,
+          name: tool.name,
+          persona: tool.owner,
+          source: tool.source,
+          line: null,
+          column: null,
+          path: null,
+          message: tool.manifest === null ? message : inManifestKeys(message),
+        },
+        tool.entry.personaAllowlist,
+      );
+    }
+  }
+  const found: PlacedFinding[] = [];
+  for (const sameRank of byRank) {
+    // Findings of lint come in order; files have at most 1,000 entries each, in any order.
+    sameRank.sort(comparePlaces);
+    for (const placed of sameRank) {
+      const before = found.at(-1);
+      found.push(
+        before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0
+          ? { ...placed, nth: (before.nth ?? 0) + 1 }
+          : placed,
+      );
+    }
+  }
+  return found;
+}
+
+/** The names, aliases and categories of each owner's tools. */
+function namesOf(
+  tools: readonly { readonly entry: CapabilityTool['entry']; readonly owner: string }[],
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { entry, owner } of tools) {
+    for (const name of [entry.name, ...entry.aliases]) names.add(`${owner}/${name}`);
+    if (entry.category !== undefined)
+      names.add(`${owner}/category ${normalizeLabel(entry.category)}`);
+  }
+  return names;
+}
+
+/**
+ * Returns true if any persona may call both tools: the tool of a persona takes the place of a shared one of its name,
+ * and allow-lists keep others out.
+ */
+function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
+  const owner = a.owner ?? b.owner;
+  const [ofA, ofB] = [a.entry.personaAllowlist, b.entry.personaAllowlist];
+  if (owner !== null && ownerKey(owner) !== '')
+    return [a, b].every(
+      (tool) =>
+        capabilities.tool(tool.name, owner) === tool &&
+        allowsPersona(tool.entry.personaAllowlist, owner),
+    );
+  return (
+    ofA === undefined || ofB === undefined || ofA.some((persona) => allowsPersona(ofB, persona))
+  );
+}
+
+/** The places where manifests keep credentials, or where programs put them. */
+const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
+
+/**
+ * Returns a message as it is shown. Messages quote values, which may be misplaced credentials; there only the place is
+ * named.
+ */
+function shownMessage(message: string, path: string): string {
+  return PRIVATE.test(path)
+    ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.'
+    : publicMessage(message);
+}

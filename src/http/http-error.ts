@@ -1,0 +1,23 @@
+/** An error about a request: `{error: {code, message, parameter?, expected?, found?}}` on the wire. */
+export interface WireError {
+  readonly code: string;
+  readonly message: string;
+  /** The parameter that was wrong. */
+  readonly parameter?: string;
+  readonly expected?: string;
+  readonly found?: string;
+}
+
+/** A refusal with its status. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly error: WireError;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, error: WireError, headers: HttpError['headers'] = {}) {
+    super(error.message);
+    this.status = status;
+    this.error = error;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { ownerKey } from '../capability/manifest/persona.js';
+import { compareText } from '../core/plain-data.js';
+
+/** The place of an item in a list: its rank, then its owner, then its name, then its number among those of the same name. */
+export interface Place {
+  readonly rank?: number;
+  readonly owner: string | null;
+  readonly name: string;
+  readonly nth?: number;
+}
+
+/** The end of a page: the revision of the first page, and the place of the last item, which may be gone by the next request. */
+const cursor = z.tuple([
+  z.int(),
+  z.object({
+    rank: z.int(),
+    owner: z.string().nullable(),
+    name: z.string(),
+    nth: z.int(),
+  }),
+]);
+type Cursor = z.output<typeof cursor>;
+
+/** Names have 128 characters, personas are folders of at most 255 bytes, and an escaped character may have 6. */
+const LONGEST = 4_096;
+
+/** A cursor as one word; opaque to clients. */
+function writeCursor(revision: number, { rank = 0, owner, name, nth = 0 }: Place): string {
+  const text = JSON.stringify([revision, { rank, owner, name, nth }]);
+  return Buffer.from(text).toString('base64url');
+}
+
+export const cursorField = z
+  .string()
+  .max(LONGEST)
+  .transform((text, { addIssue }): Cursor => {
+    try {
+      const read = cursor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
+      if (writeCursor(...read) === text) return read;
+    } catch {
+      // Anything that `writeCursor` did not write is refused alike.
+    }
+    addIssue({ code: 'custom', message: 'a cursor out of a `next` address' });
+    return z.NEVER;
+  });
+
+/** What a request says of the page it wants. */
+interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: Cursor | undefined;
+}
+
+/** One page of a list, with what is said beside it on the wire. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly facts: {
+    readonly count: number;
+    readonly total: number;
+    readonly revision: number;
+    /** Says that the registry has changed since the first page. */
+    readonly changed: boolean;
+    /** The address of the next page; `null` on the last. */
+    readonly next: string | null;
+  };
+}
+
+/**
+ * Returns the page of a list that a request asks for.
+ *
+ * A page begins after the last item of the one before, by its place and not by its number in the list: changes between
+ * two pages neither repeat an item nor skip one that stays.
+ *
+ * @param items in the order of `comparePlaces`, as those of the registry are.
+ * @param address the path and the query of the request; the address of the next page has them, too.
+ */
+export function pageOf<Item extends Place>(
+  items: readonly Item[],
+  { limit, cursor }: PageRequest,
+  revision: number,
+  address: { readonly path: string; readonly query: string },
+): Page<Item> {
+  const [first, after] = cursor ?? [revision];
+  const start = after === undefined ? 0 : firstAfter(items, after);
+  const page = items.slice(start, start + limit);
+  const last = start + limit < items.length ? page.at(-1) : undefined;
+  let next: string | null = null;
+  if (last !== undefined) {
+    const parameters = new URLSearchParams(address.query);
+    parameters.set('cursor', writeCursor(first, last));
+    next = `${address.path}?${parameters.toString()}`;
+  }
+  return {
+    items: page,
+    facts: { count: page.length, total: items.length, revision, changed: first !== revision, next },
+  };
+}
+
+function firstAfter(items: readonly Place[], place: Place): number {
+  const index = items.findIndex((item) => comparePlaces(item, place) > 0);
+  return index === -1 ? items.length : index;
+}
+
+/** Compares two places of a list. */
+export function comparePlaces(a: Place, b: Place): number {
+  return (
+    (a.rank ?? 0) - (b.rank ?? 0) ||
+    compareText(ownerKey(a.owner), ownerKey(b.owner)) ||
+    compareText(a.name.toLowerCase(), b.name.toLowerCase()) ||
+    compareText(a.name, b.name) ||
+    (a.nth ?? 0) - (b.nth ?? 0)
+  );
+}

@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { versionFilter } from '../capability/capability-query.js';
+import { parsePersonas } from '../capability/manifest/persona.js';
+import { Priority } from '../core/enums.js';
+import { ToolError } from '../core/errors.js';
+import { expectationOf, expectedGot, suggestNames } from '../core/issues.js';
+import { describeValue } from '../core/plain-data.js';
+import {
+  TOOL_FIELDS,
+  valuesOf,
+  type FieldCondition,
+  type FieldKind,
+  type ToolField,
+} from '../tool/tool-fields.js';
+
+import { cursorField } from './page-of.js';
+import { HEALTH_LEVELS } from './values-on.js';
+
+/** Characters of one value; names, labels and constraints are far shorter. */
+const LONGEST_VALUE = 512;
+const LONGEST_REQUEST = 8_192;
+/** The largest number of parameters of a request, which bounds its work. */
+const MOST_PARAMETERS = 50;
+
+const label = () => z.string().min(1).max(LONGEST_VALUE);
+const labels = (about: string) => z.array(label()).optional().describe(about);
+
+/** The fields of a query, by their names on the wire. */
+export type QueryFields = Readonly<Record<string, z.ZodType>>;
+
+export const REQUEST = z.string().min(1).max(LONGEST_REQUEST);
+
+export const PERSONA = {
+  persona: z
+    .array(
+      label().refine((value) => {
+        const isReadable = value.split(',').every((name) => /^\s*[-!]?\s*[^\s\-!]/.test(name));
+        return isReadable && parsePersonas(value) !== undefined;
+      }, 'names of personas, or -shared'),
+    )
+    .optional()
+    .describe(
+      'A persona, with the shared items; `-shared` leaves those out, `-name` a persona. Several mean any of them.',
+    ),
+};
+
+export const ONE_PERSONA = {
+  persona: label()
+    .refine(
+      (value) => !/^\s*[-!]|,/.test(value),
+      'the name of one persona (filters such as -shared are for lists)',
+    )
+    .optional()
+    .describe('The persona that asks; it sees its own tool in place of a shared one.'),
+};
+
+export const PAGE = {
+  limit: z.int().min(1).max(200).default(50).describe('The maximum number of items on a page.'),
+  cursor: cursorField
+    .optional()
+    .describe('Where the page begins: taken from `next` of the page before.'),
+};
+
+export const AVAILABLE = {
+  available: z.boolean().optional().describe('Whether it can be used now.'),
+};
+
+export const HEALTH = {
+  min_success_rate: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('At least this share of the last calls succeeded. Items without calls stay.'),
+  require_calls: z.boolean().optional().describe('Whether items without calls are left out.'),
+};
+
+export const WORK = {
+  ...PERSONA,
+  tool: labels('A tool that it needs; all of these.'),
+  ...AVAILABLE,
+  ...PAGE,
+};
+export const SKILL = { skill: labels('A skill that it needs; all of these.') };
+export const TAG = { tag: labels('A tag; all of these.') };
+export const CAPABILITY = { capability: labels('A capability tag; all of these.') };
+export const REQUIRED_CAPABILITY = {
+  required_capability: labels('A capability that it requires; all of these.'),
+};
+
+/** The conditions of the table of fields: each parameter with the condition of a filter or query that it stands for. */
+export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
+  Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
+    ...(filter === undefined
+      ? []
+      : [
+          {
+            ...filter,
+            schema: z
+              .array(valueOf(kind))
+              .optional()
+              .describe(
+                kind === 'version'
+                  ? filter.about
+                  : `${filter.about}; ${filter.all === true ? 'all' : 'any'} of these.`,
+              ),
+          },
+        ]),
+    ...(most === undefined
+      ? []
+      : [{ ...most, schema: valueOf(kind).optional().describe(most.about) }]),
+  ]);
+
+function valueOf(kind: FieldKind): z.ZodType {
+  const values = valuesOf(kind);
+  if (kind === 'version')
+    return label().refine(
+      isVersionRange,
+      "a version constraint such as '>=1.2', '^1' or '1.x || >=2'",
+    );
+  if (kind === 'priority')
+    return z
+      .enum([...values!, '0', '1', '2', '3'])
+      .transform((value) =>
+        Object.values(Priority).find(
+          (priority) => values![priority] === value || String(priority) === value,
+        ),
+      );
+  return values === undefined ? label() : z.enum(values as readonly [string, ...string[]]);
+}
+
+function isVersionRange(value: string): boolean {
+  if (value.replaceAll(',', '').trim() === '') return false;
+  try {
+    return versionFilter(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The parameters that narrow tools down. */
+export const TOOL_FILTERS = {
+  ...PERSONA,
+  ...(Object.fromEntries(CONDITIONS.map(({ param, schema }) => [param, schema])) as QueryFields),
+  metadata: z
+    .array(label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'))
+    .optional()
+    .describe(
+      'A field of the metadata that authors give their tools, as `team=billing`; any of the same field, and all fields.',
+    ),
+  ...AVAILABLE,
+  requires_approval: z.boolean().optional().describe('Whether calls need approval.'),
+  health: z
+    .array(z.enum(HEALTH_LEVELS))
+    .optional()
+    .describe('How the last calls went; any of these.'),
+  ...HEALTH,
+  facets: z
+    .boolean()
+    .optional()
+    .describe('Whether to count, for every value of every filter, how many tools it would leave.'),
+};
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The query of a route: its schema, and the JSON Schema of each parameter, which OpenAPI shows. */
+export interface Query<Fields extends QueryFields = QueryFields> {
+  readonly schema: z.ZodObject<Fields>;
+  readonly parameters: ReadonlyMap<string, JsonSchema>;
+  readonly required: readonly string[];
+}
+
+export function queryOf<Fields extends QueryFields>(fields: Fields): Query<Fields> {
+  const schema = z.object(fields) as z.ZodObject<Fields>;
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+  });
+  return {
+    schema,
+    parameters: new Map(Object.entries(properties as Record<string, JsonSchema>)),
+    required,
+  };
+}
+
+/** The refusal of a value, which names its parameter. */
+export function wrongParameter(
+  parameter: string,
+  expected: string,
+  found: string | undefined,
+  message = expectedGot(
+    `${parameter} as ${expected}`,
+    found === undefined ? 'none' : describeValue(found),
+  ),
+): ToolError {
+  return new ToolError('INVALID_ARGUMENT', message, {
+    details: { parameter: parameter.slice(0, 60), expected, found: (found ?? 'none').slice(0, 60) },
+  });
+}
+
+/** Returns the advice for an unknown name. */
+export function nearTo(name: string, known: readonly string[]): string | undefined {
+  const [near] = suggestNames(name, known);
+  return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
+}
+
+/**
+ * Reads the query of an address.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, or one value too many: an ignored
+ * filter would silently widen the answer. Its details have `parameter`, `expected` and `found`.
+ */
+export function readQuery<Fields extends QueryFields>(
+  { schema, parameters }: Query<Fields>,
+  query: string,
+): z.output<z.ZodObject<Fields>> {
+  const given: Record<string, unknown> = {};
+  const texts = [...new URLSearchParams(query)];
+  for (const [index, [name, text]] of texts.entries()) {
+    const known = [...parameters.keys()];
+    const unknown = (expected: string, advice?: string) =>
+      wrongParameter(
+        name,
+        expected,
+        name,
+        expectedGot(expected, `the parameter ${describeValue(name)}`, advice),
+      );
+    if (index >= MOST_PARAMETERS) throw unknown(`at most ${MOST_PARAMETERS} parameters`);
+    const type = parameters.get(name)?.['type'] ?? (parameters.has(name) ? 'string' : undefined);
+    if (type === undefined)
+      throw unknown(
+        known.length === 0 ? 'no parameters' : `only ${known.join(', ')}`,
+        nearTo(name, known),
+      );
+    if (type === 'array') given[name] = [...((given[name] as string[] | undefined) ?? []), text];
+    else if (Object.hasOwn(given, name))
+      throw wrongParameter(name, 'a parameter that is given once', text);
+    else given[name] = valueIn(text, type);
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const [name = '', index = 0] = issue!.path.map(String);
+  const values = texts.filter(([each]) => each === name).map(([, text]) => text);
+  throw wrongParameter(name, expectationOf(issue!), values[Number(index)]);
+}
+
+/** Returns a text as what its parameter is; a text that cannot be that stays one, for the schema to refuse. */
+function valueIn(text: string, type: unknown): unknown {
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  const isNumber = (type === 'number' || type === 'integer') && /^(?:\d+\.?\d*|\.\d+)$/.test(text);
+  return isNumber ? Number(text) : text;
+}

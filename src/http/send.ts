@@ -1,0 +1,85 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Context } from 'hono';
+import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { HttpError } from './http-error.js';
+
+/** The key of the response of Node's server among a request's bindings, which `serve` sets. */
+export const OUTGOING = Symbol('tooldex/outgoing');
+
+/** What a request carries beside itself. */
+export interface Env {
+  Bindings: { readonly [OUTGOING]?: ServerResponse };
+  Variables: { scopes: readonly string[] | undefined };
+}
+
+type Sendable = Pick<Context<Env>, 'req' | 'env'>;
+
+/** Headers of an answer, names in lower case. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** The page may load what comes from this server, and nothing else may run, style or frame it. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The headers of every answer, errors included. */
+export const SECURITY_HEADERS: Headers = Object.freeze({
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-frame-options': 'DENY',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+});
+export const NO_STORE = { 'cache-control': 'no-store' };
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/**
+ * Sends content that clients may keep if they ask again each time with its ETag, so that unchanged content travels once.
+ *
+ * The ETag is a digest of the content: credentials, availability and health change without a revision.
+ */
+export function sendJson(context: Sendable, content: unknown): Response {
+  const body = JSON.stringify(content);
+  return sendTagged(context, body, `"${hash('sha1', body, 'base64url')}"`, JSON_TYPE);
+}
+
+export function sendTagged(context: Sendable, body: string, etag: string, type: string): Response {
+  const headers = { 'cache-control': 'private, no-cache', etag };
+  // Weak tags count, too (RFC 9110, 13.1.2).
+  const known = context.req.header('if-none-match')?.split(',');
+  if (known?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
+    return send(context, 304, null, headers);
+  return send(context, 200, body, { ...headers, 'content-type': type });
+}
+
+export function sendError(
+  context: Pick<Sendable, 'env'>,
+  { status, error, headers }: HttpError,
+): Response {
+  return send(context, status, JSON.stringify({ error }), {
+    ...NO_STORE,
+    'content-type': JSON_TYPE,
+    ...headers,
+  });
+}
+
+/**
+ * Sends an answer. With a response of Node's server at hand it is written to that at once, which is faster.
+ */
+export function send(
+  context: Pick<Sendable, 'env'>,
+  status: number,
+  body: string | null,
+  given: Headers,
+): Response {
+  const headers = {
+    ...SECURITY_HEADERS,
+    ...given,
+    ...(body !== null && { 'content-length': String(Buffer.byteLength(body)) }),
+  };
+  const outgoing = context.env?.[OUTGOING];
+  if (outgoing === undefined) return new Response(body, { status, headers });
+  outgoing.writeHead(status, headers).end(body);
+  return RESPONSE_ALREADY_SENT;
+}

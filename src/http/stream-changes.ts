@@ -1,0 +1,69 @@
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import { ownerMatches, type PersonaFilter } from '../capability/manifest/persona.js';
+import type { CapabilityChange } from '../capability/state/build-state.js';
+import type { Clock } from '../core/clock.js';
+
+/** The interval of comments, which keep a proxy from closing idle connections and reveal dead ones. */
+const HEARTBEAT_MS = 15_000;
+/** The milliseconds after which a browser connects again. */
+const RETRY_MS = 2_000;
+
+/**
+ * Sends changes to a client as server-sent events: `ready` at the start and `change` with new revisions, each with
+ * `{"revision": …}` as data and the revision as id. A client that names a persona hears of shared and its own items.
+ *
+ * The next event waits until the client has read the last one, and tells of the latest revision: a client that does not
+ * read holds one event back and not all.
+ */
+export function streamChanges(
+  context: Context,
+  capabilities: CapabilityRegistry,
+  personas: PersonaFilter,
+  clock: Clock,
+  onEnd: () => void,
+): Response {
+  return streamSSE(context, async (stream) => {
+    let hasChanged = false;
+    let wake = () => {};
+    const stopListening = capabilities.onChange((change) => {
+      if (!concerns(change, personas)) return;
+      hasChanged = true;
+      wake();
+    });
+    const send = (event: string, retry?: number) => {
+      const { revision } = capabilities;
+      const data = JSON.stringify({ revision });
+      return stream.writeSSE({
+        event,
+        data,
+        id: String(revision),
+        ...(retry !== undefined && { retry }),
+      });
+    };
+    stream.onAbort(() => wake());
+    await send('ready', RETRY_MS);
+    while (!stream.aborted) {
+      const sleep = new Promise<void>((resolve) => (wake = resolve));
+      const stopBeat = clock.after(HEARTBEAT_MS, wake);
+      if (!hasChanged) await sleep;
+      stopBeat();
+      if (hasChanged) {
+        hasChanged = false;
+        await send('change');
+      } else if (!stream.aborted) await stream.write(': alive\n\n');
+    }
+    stopListening();
+    onEnd();
+  });
+}
+
+/**
+ * Returns true for a change of something that these personas have. One without names changed only findings, and may
+ * concern any persona.
+ */
+function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
+  const changed = [...added, ...edited, ...removed];
+  return changed.length === 0 || changed.some(({ owner }) => ownerMatches(personas, owner));
+}

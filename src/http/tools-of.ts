@@ -1,0 +1,59 @@
+import { requiresApproval } from '../registry/derived-sets.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import type { ToolFilter } from '../registry/tool-filter.js';
+import type { Catalogue } from './callers-catalogue.js';
+import { CONDITIONS } from './read-query.js';
+import { healthLevelOf } from './values-on.js';
+
+/** The conditions of the catalogue's own query that HTTP names otherwise. */
+const NAMES = {
+  persona: 'personas',
+  available: 'available',
+  min_success_rate: 'minSuccessRate',
+  require_calls: 'requireCalls',
+} as const;
+
+/** Returns the tools that meet the conditions of a request. */
+export function toolsOf(
+  catalogue: Catalogue,
+  query: Readonly<Record<string, unknown>>,
+): readonly CapabilityTool[] {
+  const given = (names: readonly (readonly [string, string])[]) =>
+    Object.fromEntries(
+      names.flatMap(([name, condition]) =>
+        query[name] === undefined ? [] : [[condition, query[name]]],
+      ),
+    );
+  const conditions = (of?: 'query') =>
+    given(
+      CONDITIONS.filter((each) => each.of === of).map(({ param, condition }) => [param, condition]),
+    );
+  const filter: ToolFilter = { ...conditions(), ...ownMetadata(query['metadata']) };
+  const tools = catalogue.tools({
+    ...conditions('query'),
+    ...given(Object.entries(NAMES)),
+    ...(Object.keys(filter).length > 0 && { filter }),
+  });
+  const { requires_approval: needsApproval, health: levels } = query;
+  if (needsApproval === undefined && levels === undefined) return tools;
+  return tools.filter(
+    ({ entry, health }) =>
+      (needsApproval === undefined || requiresApproval(entry) === needsApproval) &&
+      (levels === undefined ||
+        (levels as readonly string[]).includes(healthLevelOf(health.tool.successRate))),
+  );
+}
+
+/** Returns the wanted values of each field of authors' metadata: the text, and what it is as JSON. */
+function ownMetadata(texts: unknown): Pick<ToolFilter, 'metadata'> {
+  if (texts === undefined) return {};
+  const metadata: Record<string, unknown[]> = {};
+  for (const text of texts as readonly string[]) {
+    const at = text.indexOf('=');
+    const value = text.slice(at + 1);
+    const values = (metadata[text.slice(0, at)] ??= []);
+    values.push(value);
+    if (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(value)) values.push(JSON.parse(value));
+  }
+  return { metadata };
+}

@@ -1,0 +1,28 @@
+// How the server and the page read values on the wire.
+
+/** Returns the values of a field on the wire: none, one or several, each as a text; an object with a name, by its name. */
+export function valuesOn(value: unknown): readonly string[] {
+  if (value === null || value === undefined || value === '') return [];
+  const each = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+  return [
+    ...new Set(
+      each.map((one) => {
+        if (typeof one === 'object' && one !== null && 'name' in one) return String(one.name);
+        return typeof one === 'string' ? one : JSON.stringify(one);
+      }),
+    ),
+  ];
+}
+
+export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
+
+/** The success rates from which health is called good and uneven; below them it is failing. */
+const GOOD = 0.95;
+const UNEVEN = 0.8;
+
+/** Returns one word for the results of the last calls. */
+export function healthLevelOf(successRate: number | null): (typeof HEALTH_LEVELS)[number] {
+  if (successRate === null) return 'no calls';
+  if (successRate >= GOOD) return 'good';
+  return successRate >= UNEVEN ? 'uneven' : 'failing';
+}

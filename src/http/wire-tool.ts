@@ -1,0 +1,151 @@
+import { toolHealthWire } from '../capability/capability-summary.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import { PRIORITY_NAMES } from '../core/enum-order.js';
+import type { Priority } from '../core/enums.js';
+import { isPlainObject } from '../core/plain-data.js';
+import { derivedSetsOf, requiresApproval } from '../registry/derived-sets.js';
+import { requiredFlags } from '../safety/required-flags.js';
+import { estimateTokens, renderTool, SCHEMA_LEVELS } from '../tool/render-tool.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName } from '../tool/tool-fields.js';
+import type { ToolAuth, ToolProvider } from '../tool/tool-options.js';
+
+/** The values of fields that an entry does not have under the same name; `undefined` is written as `null`. */
+const VALUES: { readonly [Name in FieldName]?: (tool: CapabilityTool) => unknown } = {
+  owner: ({ owner }) => owner,
+  inputSchema: ({ entry }) => entry.inputJsonSchema,
+  costUnit: ({ manifest }) => manifest?.cost_unit,
+  requiresApproval: ({ entry }) => requiresApproval(entry),
+  safetyLevel: ({ safetyLevel }) => safetyLevel,
+  authScopes: ({ authScopes }) => authScopes,
+  idempotencyKey: ({ entry, manifest }) =>
+    picked(manifest?.idempotency_key, ['required', 'scope', 'guidance']) ??
+    entry.idempotencyKey ??
+    false,
+  requiresFlags: ({ entry }) => requiredFlags(entry),
+  capabilityTags: ({ capabilityTags }) => capabilityTags,
+  source: ({ source }) => source,
+  available: ({ available }) => available,
+  authStatus: ({ authStatus }) => authStatus,
+  health: ({ health }) => toolHealthWire(health),
+  compatibility: () => null,
+};
+
+const inSeconds = (milliseconds: unknown) =>
+  milliseconds === undefined ? undefined : (milliseconds as number) / 1_000;
+
+/**
+ * The kinds of values that HTTP writes in the words of manifests.
+ *
+ * Only names of variables, and no configurations of providers: the rest of a manifest's value may hold credentials.
+ */
+const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
+  wholeSeconds: inSeconds,
+  seconds: inSeconds,
+  priority: (priority) => PRIORITY_NAMES[priority as Priority],
+  sideEffects: (value) => {
+    const effects = value as readonly string[];
+    return effects.length < 2 ? effects[0] : effects;
+  },
+  auth: (value) => {
+    const {
+      required = false,
+      type = null,
+      scopes = [],
+      env = {},
+      docs = null,
+    } = (value as ToolAuth | undefined) ?? {};
+    return { required, type, scopes, envs: { ...env }, docs };
+  },
+  providers: (value) =>
+    (value as readonly ToolProvider[]).map(({ name, priority = 100, healthCheckIntervalMs }) => ({
+      name,
+      priority,
+      health_check_interval: inSeconds(healthCheckIntervalMs) ?? null,
+    })),
+  axes: (value) => (value as ToolEntry['inferred']).map((axis) => TOOL_FIELDS[axis].wire),
+};
+
+/** Returns the value of a field as it is sent. */
+export function valueOf(tool: CapabilityTool, name: FieldName): unknown {
+  const read = VALUES[name];
+  const value = read === undefined ? tool.entry[name as keyof ToolEntry] : read(tool);
+  const form = FORMS[TOOL_FIELDS[name].kind];
+  return (form === undefined ? value : form(value)) ?? null;
+}
+
+const LIST = fieldsOn('list');
+const DETAIL = fieldsOn('detail');
+/** The fields of a tool in a list. */
+export const LIST_FIELDS: readonly string[] = LIST.map(([, { wire }]) => wire);
+/** The fields that only the answer about one tool adds. */
+export const DETAIL_FIELDS: readonly string[] = [
+  ...DETAIL.map(([, { wire }]) => wire),
+  'derived_sets',
+  'shown_to_models',
+];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields that change only with the registry. */
+const fixed = new WeakMap<CapabilityTool, Fields>();
+
+/** Returns a tool as every answer has it. @param compatibility whether it fits who asks. */
+export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
+  let same = fixed.get(tool);
+  if (same === undefined) fixed.set(tool, (same = written(tool, LIST)));
+  const { available, authStatus, health } = tool;
+  return {
+    ...same,
+    available,
+    auth_status: authStatus,
+    health: toolHealthWire(health),
+    compatibility,
+  };
+}
+
+/** Returns what the answer about one tool adds: its input, the calls behind its health, and what follows from its fields. */
+export function wireDetail(tool: CapabilityTool): Fields {
+  const { entry, health, samples } = tool;
+  const { tool: whole, providers, ...rest } = toolHealthWire(health);
+  const withSamples = Object.entries(providers).map(([label, each]) => [
+    label,
+    { ...each, samples: samplesWire(samples.providers[label] ?? []) },
+  ]);
+  return {
+    ...written(tool, DETAIL),
+    health: {
+      tool: { ...whole, samples: samplesWire(samples.tool) },
+      providers: Object.fromEntries(withSamples) as unknown,
+      ...rest,
+    },
+    derived_sets: derivedSetsOf(entry),
+    shown_to_models: SCHEMA_LEVELS.map((level) => {
+      const shown = renderTool(entry, level);
+      return { level, tokens: estimateTokens(JSON.stringify(shown)), shown };
+    }),
+  };
+}
+
+function written(tool: CapabilityTool, fields: typeof LIST): Fields {
+  return Object.fromEntries(fields.map(([name, { wire }]) => [wire, valueOf(tool, name)]));
+}
+
+function samplesWire(samples: CapabilityTool['samples']['tool']) {
+  return samples.map(({ at, success, latencyMs }) => ({
+    at: at / 1_000,
+    success,
+    latency_ms: latencyMs,
+  }));
+}
+
+/**
+ * Returns a value that, if it is an object, has only the named fields: manifests may hold others, with credentials in
+ * them.
+ */
+export function picked(value: unknown, fields: readonly string[]): unknown {
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    fields.filter((field) => Object.hasOwn(value, field)).map((field) => [field, value[field]]),
+  );
+}
