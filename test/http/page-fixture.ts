@@ -4,11 +4,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
-import { FacetCounter } from '../../src/http/page/facet-counter.js';
-import { AXES as FACET_AXES } from '../../src/http/facets.js';
+import { AXES } from '../../src/http/facets.js';
 import { valuesOn } from '../../src/http/values-on.js';
 
-type FacetAxis = (typeof FACET_AXES)[number];
+type Axis = (typeof AXES)[number];
 import { PAGE_FILES } from '../../src/http/page-files.js';
 import { DEADLINE_MS } from '../programs.js';
 
@@ -153,7 +152,18 @@ export class FakeCatalogue {
       return void response.on('close', () => this.#listeners.delete(response));
     }
     const [, list = '', name] = pathname.split('/');
-    if (list === 'search') return send(response, this.#search(searchParams));
+    const persona = searchParams.get('persona');
+    if (list === 'health') {
+      const owners = Object.values(this.content)
+        .flat()
+        .flatMap((item) =>
+          typeof item === 'string'
+            ? []
+            : [item['persona'], item['personas'], item['persona_allowlist']].flat(),
+        );
+      const personas = new Set(owners.filter((owner) => typeof owner === 'string'));
+      return send(response, { personas: [...personas].sort() });
+    }
     if (list === 'tools' && name !== undefined) {
       const tool = this.content.tools.find(
         (each) =>
@@ -173,14 +183,19 @@ export class FakeCatalogue {
           )
         : send(response, tool);
     }
-    const items = new Map<string, readonly Item[]>(
-      Object.entries({
-        tools: this.content.tools,
-        skills: this.content.skills,
-        jobs: this.content.jobs,
-        findings: this.content.findings,
-      }),
-    ).get(list);
+    const found = list === 'tools' ? this.#tools(searchParams) : undefined;
+    const mayUse = ({ persona: owner, personas }: Item) =>
+      persona === null ||
+      ((owner === null || owner === persona) &&
+        (!Array.isArray(personas) || personas.includes(persona)));
+    const lists: Readonly<Record<string, readonly Item[]>> = {
+      tools: found?.items ?? [],
+      skills: this.content.skills.filter(mayUse),
+      tasks: [],
+      jobs: this.content.jobs.filter(mayUse),
+      findings: this.content.findings,
+    };
+    const items = Object.hasOwn(lists, list) ? lists[list] : undefined;
     if (items === undefined)
       return send(
         response,
@@ -198,29 +213,31 @@ export class FakeCatalogue {
     );
     send(response, {
       ...(list === 'findings' && { severities }),
+      ...found?.facts,
       total: items.length,
       revision: this.#revision,
-      next: end < items.length ? `/${list}?${searchParams.toString()}` : null,
+      next:
+        end < items.length && !searchParams.has('q') ? `/${list}?${searchParams.toString()}` : null,
       [list]: items.slice(start, end),
     });
   }
 
   /** Whole words in names and descriptions: enough to have something to show. Filters and counts are those of the server. */
-  #search(parameters: URLSearchParams): Item {
-    const words = parameters.get('q')!.toLowerCase().split(/\W+/);
+  #tools(parameters: URLSearchParams): { readonly items: readonly Item[]; readonly facts: Item } {
+    const words = parameters.get('q')?.toLowerCase().split(/\W+/);
     const persona = parameters.get('persona');
     const isOwn = (tool: Item) => tool['persona'] !== null && tool['persona'] === persona;
-    const searched = this.content.tools.filter(
-      (tool) =>
-        persona === null ||
-        isOwn(tool) ||
-        (tool['persona'] === null &&
-          !this.content.tools.some((other) => isOwn(other) && other['name'] === tool['name'])),
-    );
-    const counter = new FacetCounter(FACET_AXES);
-    const valuesOf = (tool: Item, { key, field }: FacetAxis) =>
-      key === 'health' ? ['no calls'] : valuesOn(tool[TOOL_FIELDS[field].wire]);
-    const results = searched.flatMap((tool) => {
+    const searched = this.content.tools.filter((tool) => {
+      if (persona === null || isOwn(tool)) return true;
+      const allowlist = tool['persona_allowlist'] as readonly string[] | null;
+      return (
+        tool['persona'] === null &&
+        (allowlist?.includes(persona) ?? true) &&
+        !this.content.tools.some((other) => isOwn(other) && other['name'] === tool['name'])
+      );
+    });
+    const found = searched.flatMap((tool) => {
+      if (words === undefined) return [tool];
       const matches = words.flatMap((word) => {
         const fields = ['name', 'description'].filter((field) =>
           String(tool[field])
@@ -230,31 +247,37 @@ export class FakeCatalogue {
         );
         return fields.length === 0 ? [] : [{ word, fields, related: false }];
       });
-      const failing = FACET_AXES.filter(
-        (axis) =>
-          parameters.has(axis.key) &&
-          !parameters.getAll(axis.key).some((value) => valuesOf(tool, axis).includes(value)),
-      );
-      return matches.length > 0 && counter.add(failing, (axis) => valuesOf(tool, axis))
-        ? [
-            {
-              name: tool['name'],
-              persona: tool['persona'],
-              score: matches.length * 3.5,
-              matches,
-              corrections: [],
-            },
-          ]
-        : [];
+      return matches.length === 0
+        ? []
+        : [{ ...tool, score: matches.length * 3.5, matches, corrections: [] }];
     });
-    const facets = Object.fromEntries(
-      FACET_AXES.map((axis) => [axis.key, Object.fromEntries(counter.of(axis))]),
+    const valuesOf = (tool: Item, { key, field }: Axis) =>
+      key === 'health' ? ['no calls'] : valuesOn(tool[TOOL_FIELDS[field].wire]);
+    const passing = (...without: readonly string[]) =>
+      found.filter((tool) =>
+        AXES.every((axis) => {
+          const chosen = without.includes(axis.key) ? [] : parameters.getAll(axis.key);
+          const has = (value: string) => valuesOf(tool, axis).includes(value);
+          return chosen.length === 0 || (axis.all ? chosen.every(has) : chosen.some(has));
+        }),
+      );
+    const counted = (values: readonly string[]) => {
+      const counts = new Map<string, number>();
+      for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+      return Object.fromEntries(counts);
+    };
+    const facets = AXES.map((axis) => [
+      axis.key,
+      counted(passing(...(axis.all ? [] : [axis.key])).flatMap((tool) => valuesOf(tool, axis))),
+    ]);
+    const cells = counted(
+      passing('access_mode', 'danger_level').map(
+        (tool) => `${String(tool['access_mode'])} ${String(tool['danger_level'])}`,
+      ),
     );
     return {
-      results: results.slice(0, Number(parameters.get('limit'))),
-      total: results.length,
-      searched: searched.length,
-      facets,
+      items: passing(),
+      facts: { searched: searched.length, facets: Object.fromEntries(facets) as object, cells },
     };
   }
 }

@@ -1,184 +1,210 @@
-import { fieldsOn } from '../../tool/tool-fields.js';
 import type {
-  DetailedTool,
-  FindingsWire,
-  ListedJob,
-  ListedSkill,
-  ListedTool,
-  ListWire,
-  SearchWire,
-} from './wire.js';
+  JobWire,
+  MetricsWire,
+  SkillWire,
+  TaskWire,
+  ToolHealthWire,
+} from '../../capability/wire-types.js';
+import type { RequiredFlags } from '../../safety/required-flags.js';
+import { fieldsOn } from '../../tool/tool-fields.js';
 
-/** The fields of `ListedTool` that are requested. */
-const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
-
-/** Items that are requested at once: the most that the interface gives. */
-const PAGE_SIZE = 200;
-/** Hits of a search that are shown. Users who do not find their tool among these ask otherwise. */
-const MOST_HITS = 200;
-
-/** A whole list, and the revision of its first page. */
-interface WholeList<Item> {
-  readonly items: readonly Item[];
-  readonly revision: number;
+/** A tool on the wire: the fields that the page names; it shows all others by the table of fields. */
+export interface Tool {
+  readonly [field: string]: unknown;
+  readonly name: string;
+  readonly persona: string | null;
+  readonly description: string;
+  readonly version: string | null;
+  readonly access_mode: string;
+  readonly danger_level: string;
+  readonly cost_tier: string;
+  readonly requires_approval: boolean;
+  readonly available: boolean;
+  readonly health: ToolHealthWire;
+  readonly score?: number;
+  readonly matches?: readonly {
+    readonly word: string;
+    readonly fields: readonly string[];
+    readonly related: boolean;
+  }[];
+  readonly corrections?: readonly { readonly word: string; readonly read_as: string }[];
 }
 
-/** A refusal of the interface, or its silence; the message is for users. */
-export class ApiError extends Error {
-  /** The status; 0 if there was no answer. */
-  readonly status: number;
+/** A tool with all its fields. */
+export interface DetailedTool extends Tool {
+  readonly digest: string;
+  readonly parameters: unknown;
+  readonly examples: readonly string[];
+  readonly inferred: readonly string[];
+  readonly cost_unit: string | null;
+  readonly requires_flags: RequiredFlags | null;
+  readonly auth_status: {
+    readonly required: boolean;
+    readonly ready: boolean;
+    readonly missing: readonly string[];
+  };
+  readonly providers: readonly { readonly name: string; readonly priority: number }[];
+  readonly derived_sets?: readonly string[];
+  readonly shown_to_models?: readonly {
+    readonly level: string;
+    readonly tokens: number;
+    readonly shown: unknown;
+  }[];
+}
 
+export type Metrics = MetricsWire;
+export type Skill = SkillWire &
+  Readonly<Record<'summary' | 'category', string | null>> &
+  Readonly<Record<'instruction_prompt' | 'safety_notes', string>>;
+export type Task = TaskWire;
+export type Job = JobWire;
+
+export interface Finding {
+  readonly severity: string;
+  readonly message: string;
+  readonly kind: string | null;
+  readonly rule: string | null;
+  readonly name: string | null;
+  readonly persona: string | null;
+  readonly source: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly path: string | null;
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+/** A page of a list; the items stand under the list's own name. */
+export interface ListPage {
+  readonly total: number;
+  readonly next: string | null;
+  readonly searched?: number;
+  readonly facets?: Readonly<Record<string, Counts>>;
+  readonly cells?: Counts;
+  readonly severities?: Counts;
+  readonly [list: string]: unknown;
+}
+
+/** The fields that are requested of every tool. */
+export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
+/** Items that are requested at once: the most that the interface gives. */
+const PAGE_SIZE = '200';
+const TOKEN = 'tooldex-token';
+
+/** A refusal of the interface, or its silence (status 0); the message is for users. */
+export class ApiError extends Error {
+  readonly status: number;
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
   }
 }
 
-/** The HTTP interface next to this page. Addresses are relative, so that the page works under any path. */
-export class Api {
-  readonly #fetch: typeof fetch;
-  readonly #token: () => string | null;
+export function keepToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token);
+}
 
-  constructor(fetchOf: typeof fetch, token: () => string | null) {
-    this.#fetch = fetchOf;
-    this.#token = token;
-  }
+export function hasToken(): boolean {
+  return sessionStorage.getItem(TOKEN) !== null;
+}
 
-  tools(
-    onPage: (tools: readonly ListedTool[], total: number) => void,
-  ): Promise<WholeList<ListedTool>> {
-    return this.#all<ListedTool, 'tools'>('tools', { fields: ROW_FIELDS.join(',') }, onPage);
-  }
+/** Asks the interface next to this page. Addresses are relative, so that the page works under any path. */
+async function get(address: string, signal: AbortSignal): Promise<Response> {
+  const token = sessionStorage.getItem(TOKEN);
+  const headers: Record<string, string> =
+    token === null ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(address, { headers, signal }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw new ApiError(0, 'The server does not answer.');
+  });
+  if (response.ok) return response;
+  const said = (await response.json().catch(() => null)) as { error: { message: string } } | null;
+  throw new ApiError(
+    response.status,
+    said?.error.message ?? `The server answered ${response.status}.`,
+  );
+}
 
-  tool(name: string, persona: string | null, signal: AbortSignal): Promise<DetailedTool> {
-    const query = persona === null ? '' : `?${new URLSearchParams({ persona }).toString()}`;
-    return this.#json(`tools/${encodeURIComponent(name)}${query}`, signal);
-  }
-
-  /** Searches. @param parameters the request and the filters, by the names of the interface. */
-  search(parameters: URLSearchParams, signal: AbortSignal): Promise<SearchWire> {
-    const whole = new URLSearchParams([
-      ...parameters,
-      ['limit', String(MOST_HITS)],
-      ['facets', 'true'],
-    ]);
-    return this.#json(`search?${whole.toString()}`, signal);
-  }
-
-  async skills(): Promise<readonly ListedSkill[]> {
-    return (await this.#all<ListedSkill, 'skills'>('skills')).items;
-  }
-
-  async jobs(): Promise<readonly ListedJob[]> {
-    return (await this.#all<ListedJob, 'jobs'>('jobs')).items;
-  }
-
-  /** Reads the first page of the findings, or the one after another. */
-  findings(after?: FindingsWire): Promise<FindingsWire> {
-    return this.#json(
-      `findings${after?.next == null ? `?limit=${PAGE_SIZE}` : queryOf(after.next)}`,
-    );
-  }
-
-  /** Opens the stream of changes. `EventSource` cannot send a token, so it is read like any other answer. */
-  async events(signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const { body } = await this.#get('events', signal);
-    if (body === null) throw new ApiError(0, 'The server sends no changes.');
-    return body;
-  }
-
-  /** Reads a whole list, page after page; each is reported as it comes, so that the first items are shown at once. */
-  async #all<Item, List extends string>(
-    list: List,
-    parameters: Readonly<Record<string, string>> = {},
-    onPage?: (items: readonly Item[], total: number) => void,
-  ): Promise<WholeList<Item>> {
-    const items: Item[] = [];
-    let revision: number | undefined;
-    let query: string | null =
-      `?${new URLSearchParams({ ...parameters, limit: String(PAGE_SIZE) }).toString()}`;
-    while (query !== null) {
-      const page: ListWire<List, Item> = await this.#json<ListWire<List, Item>>(list + query);
-      items.push(...page[list]);
-      revision ??= page.revision;
-      onPage?.(items, page.total);
-      query = page.next === null ? null : queryOf(page.next);
-    }
-    return { items, revision: revision! };
-  }
-
-  async #json<T>(address: string, signal?: AbortSignal): Promise<T> {
-    const response = await this.#get(address, signal);
-    try {
-      return (await response.json()) as T;
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      throw new ApiError(
-        response.status,
-        `Expected JSON from ${address.split('?')[0]}, got something else.`,
-      );
-    }
-  }
-
-  async #get(address: string, signal?: AbortSignal): Promise<Response> {
-    const token = this.#token();
-    let response: Response;
-    try {
-      response = await this.#fetch(address, {
-        headers: token === null ? {} : { authorization: `Bearer ${token}` },
-        ...(signal === undefined ? {} : { signal }),
-      });
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      throw new ApiError(0, 'The server does not answer.');
-    }
-    if (!response.ok) throw new ApiError(response.status, await messageOf(response));
-    return response;
-  }
+export async function getJson<T>(address: string, signal: AbortSignal): Promise<T> {
+  return (await (await get(address, signal)).json()) as T;
 }
 
 /**
- * Returns the query of an address, with its question mark. The next page of a list comes from this list, wherever the
- * server believes it stands.
+ * Reads a list page after page, and gives what has come by then with each.
+ *
+ * @param most the number of items after which it stops.
  */
-function queryOf(address: string): string {
-  return address.slice(address.indexOf('?'));
-}
-
-async function messageOf(response: Response): Promise<string> {
-  try {
-    const { error } = (await response.json()) as { error: { message: string } };
-    return error.message;
-  } catch {
-    return `The server answered ${response.status}.`;
+export async function* readList<Item>(
+  list: string,
+  parameters: URLSearchParams,
+  signal: AbortSignal,
+  most = Infinity,
+): AsyncGenerator<ListPage & { readonly items: readonly Item[] }> {
+  const items: Item[] = [];
+  let query: URLSearchParams | undefined = new URLSearchParams([
+    ...parameters,
+    ['limit', PAGE_SIZE],
+  ]);
+  let first: ListPage | undefined;
+  while (query !== undefined) {
+    const page: ListPage = await getJson(`${list}?${query.toString()}`, signal);
+    first ??= page;
+    items.push(...(page[list] as readonly Item[]));
+    yield {
+      ...first,
+      ...page,
+      facets: first.facets!,
+      cells: first.cells!,
+      searched: first.searched!,
+      items: [...items],
+    };
+    if (page.next === null || items.length >= most) return;
+    query = new URLSearchParams(page.next.slice(page.next.indexOf('?')));
+    query.delete('facets');
   }
 }
 
-/** Asks, and ignores the answers to earlier questions: they may come later than that of the last. */
-export class Latest {
-  #running: AbortController | undefined;
+/** Waits between attempts, in milliseconds: from the first to the longest, doubling. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
 
-  /** @param onFailure is not called when a later question or `cancel` ended this one. */
-  ask<T>(
-    question: (signal: AbortSignal) => Promise<T>,
-    onAnswer: (answer: T) => void,
-    onFailure: (error: unknown) => void,
-  ): void {
-    this.cancel();
-    const running = new AbortController();
-    this.#running = running;
-    question(running.signal).then(
-      (answer) => {
-        if (!running.signal.aborted) onAnswer(answer);
-      },
-      (error: unknown) => {
-        if (!running.signal.aborted) onFailure(error);
-      },
-    );
-  }
+export type Connection = 'connecting' | 'live' | 'lost';
 
-  cancel(): void {
-    this.#running?.abort();
-    this.#running = undefined;
+/**
+ * Follows the server's changes until the signal, and connects again when the connection breaks. `EventSource` cannot send
+ * a token, so the stream is read like any other answer.
+ *
+ * @param onRevision receives the server's revision; `null` if changes may have been missed.
+ */
+export async function followChanges(
+  signal: AbortSignal,
+  onRevision: (revision: number | null) => void,
+  onConnection: (connection: Connection) => void,
+): Promise<void> {
+  let wait = FIRST_WAIT_MS;
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      onConnection(isFirst ? 'connecting' : 'lost');
+      const { body } = await get('events', signal);
+      onConnection('live');
+      // The server may be another process by now, which counts from one again.
+      if (!isFirst) onRevision(null);
+      wait = FIRST_WAIT_MS;
+      const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = '';
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const lines = (rest + part.value).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines)
+          if (line.startsWith('data:'))
+            onRevision((JSON.parse(line.slice('data:'.length)) as { revision: number }).revision);
+      }
+    } catch {
+      // Any failure is answered by connecting again.
+    }
+    if (signal.aborted) return;
+    onConnection('lost');
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }

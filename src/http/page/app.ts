@@ -1,281 +1,381 @@
-import type { SearchWire } from './wire.js';
-import { Api, Latest } from './api.js';
-import { Catalogue, Changes, type Connection } from './catalogue.js';
-import { replaceContent } from './element.js';
-import { OtherViews } from './other-views.js';
-import { AXES, formatRoute, parseRoute, withFilter, type Route } from './route.js';
-import { selectRows, visibleTo } from './rows.js';
+import { html, render } from 'htm/preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { HEALTH_LEVELS, healthLevelOf } from '../values-on.js';
 import {
-  applyTheme,
-  listenToKeys,
-  makeShell,
-  nextTheme,
-  rememberedTheme,
-  unlockView,
-  type Theme,
-} from './shell.js';
-import { filtersView, ToolList } from './tool-list.js';
+  ApiError,
+  followChanges,
+  getJson,
+  hasToken,
+  keepToken,
+  readList,
+  ROW_FIELDS,
+  type Connection,
+  type ListPage,
+  type Tool,
+} from './api.js';
+import { listenToKeys } from './keys.js';
+import { number } from './marks.js';
+import { FindingsView, WorkView } from './other-views.js';
+import { AXES, formatRoute, parseRoute, questionOf, VIEWS, type Route } from './route.js';
+import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
+import { Filters, keyOf, ToolList } from './tool-list.js';
 import { OpenTool } from './tool-view.js';
 
 /** The pause in typing after which the search starts. */
 const PAUSE_MS = 80;
-const TOKEN = 'tooldex-token';
-const CONNECTION_WORDS: Readonly<Record<Connection, string>> = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'not connected',
-};
+const UNAUTHORIZED = 401;
+const CONNECTION_WORDS = { connecting: 'connecting', live: 'live', lost: 'not connected' };
+const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 
-/** The page: its content follows from the route, the catalogue and the answer to the last search. */
-class App {
-  readonly #shell = makeShell();
-  readonly #api = new Api(
-    (...request) => fetch(...request),
-    () => sessionStorage.getItem(TOKEN),
-  );
-  readonly #catalogue = new Catalogue(this.#api, () => this.#render());
-  readonly #changes = new Changes(
-    this.#api,
-    (revision) => void this.#reload(revision),
-    (connection) => this.#showConnection(connection),
-  );
-  readonly #list = new ToolList(this.#shell.list);
-  readonly #openTool = new OpenTool(
-    this.#shell.detail,
-    this.#api,
-    (query) => this.#ask(query),
-    () => this.#close(),
-  );
-  readonly #others = new OtherViews(this.#shell.page, () => void this.#catalogue.moreFindings());
-  readonly #search = new Latest();
-  readonly #expanded = new Set<string>();
-  #route: Route = parseRoute(location.hash);
-  #theme = rememberedTheme();
-  #searched:
-    | {
-        readonly question: string;
-        readonly found: SearchWire | null;
-        readonly problem: string | null;
-      }
-    | undefined;
-  #pause: ReturnType<typeof setTimeout> | undefined;
-  #lastQuestion = '';
+type Answer<Item = never> = ListPage & { readonly items: readonly Item[] };
+type Lists = Readonly<Record<string, Answer>>;
+interface Tools {
+  readonly answer: Answer<Tool>;
+  /** What the answer was asked with. */
+  readonly question: string;
+}
 
-  start(): void {
-    const { nodes, search, persona, theme, clear, toggleFilters, doneFiltering } = this.#shell;
-    document.body.prepend(...nodes);
-    search.value = this.#route.query;
-    search.form!.addEventListener('submit', (event) => event.preventDefault());
-    search.addEventListener('input', () => {
-      clearTimeout(this.#pause);
-      this.#pause = setTimeout(
-        () => this.#go({ ...this.#route, query: search.value }, 'replace'),
-        PAUSE_MS,
-      );
-    });
-    persona.addEventListener('change', () =>
-      this.#go({ ...this.#route, persona: persona.value === '' ? null : persona.value }, 'push'),
-    );
-    theme.addEventListener('click', () => this.#setTheme(nextTheme(this.#theme)));
-    clear.addEventListener('click', () => {
-      this.#go({ ...this.#route, filters: new Map() }, 'push');
-      search.focus();
-    });
-    for (const toggle of [toggleFilters, doneFiltering])
-      toggle.addEventListener('click', () => this.#toggleFilters());
-    window.addEventListener('hashchange', () => {
-      const route = parseRoute(location.hash);
-      search.value = route.query;
-      this.#follow(route);
-    });
-    listenToKeys(document, {
-      search: () => this.#focusSearch(),
-      move: (by) => void this.#list.move(by),
-      close: () => this.#close(),
-      isSearching: () => document.activeElement === search,
-    });
-    this.#setTheme(this.#theme);
-    void this.#catalogue.load();
-    this.#changes.start(document);
-    this.#follow(this.#route);
-  }
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-  #go(route: Route, how: 'push' | 'replace'): void {
-    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', formatRoute(route));
-    this.#follow(route);
-  }
+/** The page: what it shows follows from the address and the server's answers. */
+function App() {
+  const [route, setRoute] = useState(() => parseRoute(location.hash));
+  const [tools, setTools] = useState<Tools>();
+  const [lists, setLists] = useState<Lists>({});
+  const [personas, setPersonas] = useState<readonly string[]>([]);
+  const [problem, setProblem] = useState('');
+  const [isLocked, setLocked] = useState(false);
+  const [connection, setConnection] = useState<Connection>('connecting');
+  /** Rises when everything is to be read again. */
+  const [version, setVersion] = useState(0);
+  const [isFiltering, setFiltering] = useState(false);
+  const [theme, setTheme] = useState(rememberedTheme);
+  const [mostFindings, setMostFindings] = useState(1);
+  const search = useRef<HTMLInputElement>(null);
+  const move = useRef((_by: number | string) => {});
+  const revision = useRef<number | null>(null);
+  const pause = useRef<ReturnType<typeof setTimeout>>();
+  const question = questionOf(route).toString();
+  const { view, name, owner, persona } = route;
 
-  #follow(route: Route): void {
-    const before = this.#route;
-    this.#route = route;
-    this.#searchIfNeeded(false);
-    this.#openTool.follow(route.view === 'tools' ? route : null);
-    this.#render();
-    if (before.view === 'tools' && before.name !== null && route.name === null)
-      this.#list.focusTool(before.name, before.owner);
-  }
-
-  #ask(query: string): void {
-    this.#shell.search.value = query;
-    this.#go({ ...this.#route, query, name: null, owner: null, filters: new Map() }, 'push');
-    this.#focusSearch();
-  }
-
-  #close(): void {
-    const { search, toolsPane } = this.#shell;
-    if (toolsPane.classList.contains('filtering')) return this.#toggleFilters();
-    if (this.#route.view === 'tools' && this.#route.name !== null)
-      return this.#go({ ...this.#route, name: null, owner: null }, 'push');
-    if (document.activeElement === search && search.value !== '') {
-      search.value = '';
-      this.#go({ ...this.#route, query: '' }, 'replace');
+  const go = (next: Route, how: 'pushState' | 'replaceState' = 'pushState') => {
+    history[how](null, '', formatRoute(next));
+    setRoute(next);
+  };
+  const closeTool = () => {
+    go({ ...route, name: null, owner: null });
+    if (name !== null) move.current(keyOf({ name, persona: owner }));
+  };
+  const focusSearch = () => {
+    if (view !== 'tools') go({ ...route, view: 'tools', name: null, owner: null });
+    search.current?.focus();
+    search.current?.select();
+  };
+  const ask = (query: string) => {
+    go({ ...route, query, name: null, owner: null, filters: new Map() });
+    search.current!.value = query;
+    search.current?.focus();
+  };
+  const close = () => {
+    if (isFiltering) setFiltering(false);
+    else if (view === 'tools' && name !== null) closeTool();
+    else if (document.activeElement === search.current && search.current!.value !== '') {
+      search.current!.value = '';
+      go({ ...route, query: '' }, 'replaceState');
     }
-  }
+  };
+  const attempt = (work: (signal: AbortSignal) => Promise<void>) => {
+    const running = new AbortController();
+    work(running.signal).catch((error: unknown) => {
+      if (running.signal.aborted) return;
+      setLocked(error instanceof ApiError && error.status === UNAUTHORIZED);
+      setProblem(error instanceof Error ? error.message : String(error));
+    });
+    return () => running.abort();
+  };
 
-  #focusSearch(): void {
-    if (this.#route.view !== 'tools')
-      this.#go({ ...this.#route, view: 'tools', name: null, owner: null }, 'push');
-    this.#shell.search.focus();
-    this.#shell.search.select();
-  }
-
-  /** Asks again for everything on the page, after the catalogue changed. */
-  async #reload(revision: number | null): Promise<void> {
-    if (!(await this.#catalogue.follow(revision))) return;
-    this.#shell.spoken.textContent = `The catalogue was read again: ${this.#catalogue.state.total} tools`;
-    this.#searchIfNeeded(true);
-    this.#openTool.refresh();
-  }
-
-  #searchIfNeeded(again: boolean): void {
-    if (this.#route.query.trim() === '') {
-      this.#search.cancel();
-      this.#searched = undefined;
-      return;
-    }
-    const parameters = questionOf(this.#route);
-    const question = parameters.toString();
-    if (!again && this.#searched?.question === question) return;
-    const show = (found: SearchWire | null, problem: string | null) => {
-      this.#searched = { question, found, problem };
-      this.#render();
+  useEffect(() => {
+    const onHash = () => {
+      const next = parseRoute(location.hash);
+      search.current!.value = next.query;
+      setRoute(next);
     };
-    // The list of the previous question stays until the answer comes.
-    this.#searched = { found: null, problem: null, ...this.#searched, question };
-    this.#search.ask(
-      (signal) => this.#api.search(parameters, signal),
-      (found) => show(found, null),
-      (error) => show(null, error instanceof Error ? error.message : String(error)),
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
+  }, []);
+  useEffect(() => {
+    // A hidden page closes its connection: a browser has about six to one server.
+    let running = new AbortController();
+    const onRevision = (next: number | null) => {
+      if (next === null || (revision.current !== null && next !== revision.current))
+        setVersion((last) => last + 1);
+      if (next !== null) revision.current = next;
+    };
+    const connect = () => {
+      running.abort();
+      running = new AbortController();
+      if (!document.hidden) void followChanges(running.signal, onRevision, setConnection);
+    };
+    const onShown = () => {
+      if (!document.hidden) onRevision(null);
+      connect();
+    };
+    connect();
+    document.addEventListener('visibilitychange', onShown);
+    return () => {
+      running.abort();
+      document.removeEventListener('visibilitychange', onShown);
+    };
+  }, [isLocked]);
+  useEffect(
+    () =>
+      attempt(async (signal) => {
+        const parameters = new URLSearchParams([
+          ...questionOf(route),
+          ...Object.entries({ callable: 'true', facets: 'true', fields: ROW_FIELDS.join(',') }),
+        ]);
+        let isFirst = tools === undefined || tools.question !== question;
+        let last: Answer<Tool> | undefined;
+        for await (const answer of readList<Tool>('tools', parameters, signal)) {
+          last = answer;
+          // A list that is read again is replaced as a whole, so that nothing jumps.
+          if (isFirst) setTools({ answer, question });
+          isFirst &&= answer.items.length < 1_000;
+        }
+        setTools({ answer: last!, question });
+        setLocked(false);
+        setProblem('');
+      }),
+    [question, version],
+  );
+  useEffect(
+    () =>
+      attempt(async (signal) => {
+        const asked = new URLSearchParams(persona === null ? {} : { persona });
+        setPersonas((await getJson<{ personas: readonly string[] }>('health', signal)).personas);
+        for (const list of VIEWS.slice(1)) {
+          const most = list === 'findings' ? 200 * mostFindings : Infinity;
+          for await (const answer of readList<never>(list, asked, signal, most))
+            setLists((before) => ({ ...before, [list]: answer }));
+        }
+      }),
+    [persona, version, mostFindings],
+  );
+  useEffect(() =>
+    listenToKeys({ search: focusSearch, move: (by) => move.current(by), close, field: search }),
+  );
+  useEffect(() => applyTheme(theme), [theme]);
+  const isReady = view === 'tools' || lists[view] !== undefined;
+  useLayoutEffect(() => {
+    if (view !== 'tools')
+      document.querySelector<HTMLElement>('.card[aria-current="true"]')?.focus();
+  }, [view, name, isReady]);
+  document.title = `${name ?? capitalized(view)} – tooldex`;
+
+  const answer = tools?.answer;
+  const counts = (list: string) => (list === 'tools' ? answer?.searched : lists[list]?.total) ?? 0;
+  const others =
+    personas.some((each) => each.toLowerCase() === persona?.toLowerCase()) || persona === null
+      ? []
+      : [persona];
+  const options = [...others, ...personas];
+  const chosen = [...route.filters.values()].reduce((sum, values) => sum + values.size, 0);
+  const unlock = (event: Event) => {
+    event.preventDefault();
+    keepToken((event.target as HTMLFormElement).querySelector('input')!.value.trim());
+    setVersion((last) => last + 1);
+  };
+  const onInput = () => {
+    clearTimeout(pause.current);
+    pause.current = setTimeout(
+      () => go({ ...parseRoute(location.hash), query: search.current!.value }, 'replaceState'),
+      PAUSE_MS,
     );
-  }
+  };
 
-  #render(): void {
-    const { state } = this.#catalogue;
-    const route = this.#route;
-    const visible = visibleTo(state.tools, route.persona);
-    const { toolsPane, page } = this.#shell;
-    const locked = state.status === 'locked';
-    toolsPane.hidden = locked || route.view !== 'tools';
-    page.hidden = !locked && route.view === 'tools';
-    this.#others.renderBar(this.#shell, state, route, visible.length);
-    if (locked)
-      replaceContent(
-        page,
-        unlockView(sessionStorage.getItem(TOKEN) !== null, (token) => this.#unlock(token)),
-      );
-    else if (route.view === 'tools') this.#renderTools(visible);
-    else this.#others.render(state, route, visible);
-  }
-
-  #renderTools(visible: ReturnType<typeof visibleTo>): void {
-    const route = this.#route;
-    const { state } = this.#catalogue;
-    const { status, clear, json, filters, toggleFilters } = this.#shell;
-    const { rows, total, of, facets } = selectRows(visible, this.#searched?.found ?? null, route);
-    const question = formatRoute({ ...route, name: null, owner: null });
-    const problem = state.problem ?? this.#searched?.problem ?? null;
-    const loading =
-      state.status === 'loading' && state.total > state.tools.length
-        ? ` – ${state.tools.length.toLocaleString('en')} of ${state.total.toLocaleString('en')} loaded`
-        : '';
-    const chosen = [...route.filters.values()].reduce((sum, values) => sum + values.size, 0);
-    const best =
-      total > rows.length && this.#searched?.found != null
-        ? `, the best ${rows.length.toLocaleString('en')} shown`
-        : '';
-    status.textContent =
-      problem ??
-      `${total.toLocaleString('en')} of ${of.toLocaleString('en')} tools${best}${loading}`;
-    status.classList.toggle('problem', problem !== null);
-    clear.hidden = chosen === 0;
-    toggleFilters.textContent = chosen === 0 ? 'Filters' : `Filters (${chosen})`;
-    json.href = apiAddress(route);
-    replaceContent(
-      filters,
-      ...filtersView(
-        facets,
-        this.#expanded,
-        (axis, value, isChosen) => this.#go(withFilter(this.#route, axis, value, isChosen), 'push'),
-        (axis) => this.#expand(axis),
-      ),
-    );
-    this.#list.show(
-      rows,
-      route,
-      question !== this.#lastQuestion,
-      emptyWords(state.status, chosen, route.query),
-    );
-    this.#lastQuestion = question;
-  }
-
-  #expand(axis: string): void {
-    if (!this.#expanded.delete(axis)) this.#expanded.add(axis);
-    this.#render();
-  }
-
-  #toggleFilters(): void {
-    const { toolsPane, toggleFilters, filters } = this.#shell;
-    const open = toolsPane.classList.toggle('filtering');
-    toggleFilters.setAttribute('aria-expanded', String(open));
-    if (open) filters.querySelector('input')?.focus();
-    else toggleFilters.focus();
-  }
-
-  #setTheme(theme: Theme): void {
-    this.#theme = theme;
-    applyTheme(theme);
-    this.#shell.theme.textContent = `Theme: ${theme}`;
-  }
-
-  #showConnection(connection: Connection): void {
-    this.#shell.connection.textContent = CONNECTION_WORDS[connection];
-    this.#shell.connection.dataset['state'] = connection;
-  }
-
-  #unlock(token: string): void {
-    sessionStorage.setItem(TOKEN, token);
-    void this.#reload(null);
-    this.#changes.connect();
-  }
+  return html`
+    <header class="bar">
+      <a class="brand" href="#/tools">tooldex</a>
+      <nav class="tabs" aria-label="Views">
+        ${VIEWS.map((each) => {
+          const rest =
+            each === 'tools' ? {} : { query: '', filters: new Map<string, ReadonlySet<string>>() };
+          const href = formatRoute({ ...route, ...rest, view: each, name: null, owner: null });
+          return html`<a
+            class="tab"
+            href=${href}
+            aria-current=${each === view ? 'page' : undefined}
+          >
+            ${capitalized(each)}<span class="count">${number(counts(each))}</span>
+          </a>`;
+        })}
+      </nav>
+      <div class="bar-end">
+        <span class="connection" role="status" data-state=${connection}
+          >${CONNECTION_WORDS[connection]}</span
+        >
+        <label for="persona" class="hidden">Persona</label>
+        <select
+          id="persona"
+          hidden=${options.length === 0}
+          onChange=${({ target }: Event) => go({ ...route, persona: (target as HTMLSelectElement).value || null })}
+        >
+          <option value="" selected=${persona === null}>All personas</option>
+          ${options.map(
+            (each) =>
+              html`<option value=${each} selected=${each.toLowerCase() === persona?.toLowerCase()}>
+                ${each}
+              </option>`,
+          )}
+        </select>
+        <button type="button" class="quiet" onClick=${() => setTheme(nextTheme(theme))}>
+          Theme: ${theme}
+        </button>
+      </div>
+    </header>
+    <div class=${isFiltering ? 'tools filtering' : 'tools'} hidden=${isLocked || view !== 'tools'}>
+      <nav class="filters" aria-label="Filters">
+        <h2 class="only-narrow">Filters</h2>
+        <${Filters} route=${route} answer=${answer ?? {}} onGo=${go} />
+        <button type="button" class="primary only-narrow" onClick=${() => setFiltering(false)}>
+          Show tools
+        </button>
+      </nav>
+      <${view === 'tools' ? 'main' : 'div'} class="results-pane">
+        <h1 class="hidden">Tools</h1>
+        <div class="search-bar">
+          <form role="search" onSubmit=${(event: Event) => event.preventDefault()}>
+            <label for="search" class="hidden">Search tools</label>
+            <input
+              id="search"
+              ref=${search}
+              type="search"
+              placeholder="What should the tool do?"
+              autocomplete="off"
+              spellcheck=${false}
+              maxlength="500"
+              aria-keyshortcuts="/"
+              defaultValue=${route.query}
+              onInput=${onInput}
+            />
+            <kbd aria-hidden="true">/</kbd>
+          </form>
+          <div class="results-head">
+            <p class=${problem === '' ? 'results' : 'results problem'} role="status">
+              ${problem || countWords(answer, route.query !== '')}
+            </p>
+            <label class="hidden" for="sort">Sort by</label>
+            <select
+              id="sort"
+              onChange=${({ target }: Event) => go({ ...route, sort: (target as HTMLSelectElement).value })}
+            >
+              <option value="">${route.query === '' ? 'as listed' : 'best first'}</option>
+              ${SORTS.map(
+                (field) =>
+                  html`<option value=${field} selected=${route.sort === field}>
+                    by ${field.split('_')[0]}
+                  </option>`,
+              )}
+            </select>
+            <button
+              type="button"
+              class="quiet only-narrow"
+              aria-expanded=${String(isFiltering)}
+              onClick=${() => setFiltering(true)}
+            >
+              ${chosen === 0 ? 'Filters' : `Filters (${chosen})`}
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              hidden=${chosen === 0}
+              onClick=${() => {
+                go({ ...route, filters: new Map() });
+                search.current?.focus();
+              }}
+            >
+              Clear filters
+            </button>
+            <a
+              class="quiet"
+              target="_blank"
+              rel="noopener"
+              href=${question === '' ? 'tools' : `tools?${question}`}
+              >JSON</a
+            >
+          </div>
+        </div>
+        <${ToolList}
+          tools=${sorted(answer?.items ?? [], route.sort)}
+          route=${route}
+          question=${`${tools?.question} ${route.sort}`}
+          empty=${emptyWords(answer === undefined && problem === '', chosen, route.query)}
+          onMount=${(mover: (by: number | string) => void) => (move.current = mover)}
+        />
+      <//>
+      ${
+        view === 'tools' &&
+        name !== null &&
+        html`<${OpenTool}
+          key=${`${name}/${owner}`}
+          name=${name}
+          owner=${owner}
+          version=${version}
+          onAsk=${ask}
+          onClose=${closeTool}
+        />`
+      }
+    </div>
+    ${
+      isLocked
+        ? html`<main class="page">
+            <form class="unlock" onSubmit=${unlock}>
+              <h1>This catalogue is locked</h1>
+              <p class="muted">
+                It was started with a token. The token is kept until this tab is closed.
+              </p>
+              ${hasToken() && html`<p role="alert" class="problem">That was not the token.</p>`}
+              <label for="token">Token</label>
+              <input id="token" type="password" autocomplete="off" required />
+              <button type="submit" class="primary">Open</button>
+            </form>
+          </main>`
+        : view !== 'tools' &&
+          html`<main class="page" tabindex="-1">
+            <div class="page-content">
+              <h1 class="hidden">${capitalized(view)}</h1>
+              ${problem !== '' && html`<p class="problem" role="alert">${problem}</p>`}
+              ${
+                !isReady
+                  ? html`<p class="empty">Loading …</p>`
+                  : view === 'findings'
+                    ? html`<${FindingsView}
+                        route=${route}
+                        answer=${lists[view]}
+                        onMore=${() => setMostFindings(mostFindings + 1)}
+                      />`
+                    : html`<${WorkView} route=${route} answer=${lists[view]} />`
+              }
+            </div>
+          </main>`
+    }
+  `;
 }
 
-/** Returns the route's question in the words of the HTTP interface. */
-function questionOf({ query, persona, filters }: Route): URLSearchParams {
-  const parameters = new URLSearchParams(query.trim() === '' ? {} : { q: query });
-  if (persona !== null) parameters.set('persona', persona);
-  for (const { key } of AXES)
-    for (const value of filters.get(key) ?? []) parameters.append(key, value);
-  return parameters;
+function countWords(answer: Answer<Tool> | undefined, isSearch: boolean): string {
+  if (answer === undefined) return '';
+  const { total, searched = 0, items } = answer;
+  const rest =
+    items.length >= total
+      ? ''
+      : isSearch
+        ? `, the best ${number(items.length)} shown`
+        : ` – ${number(items.length)} of ${number(total)} loaded`;
+  return `${number(total)} of ${number(searched)} tools${rest}`;
 }
 
-/** Returns the address of the same question for programs. */
-function apiAddress(route: Route): string {
-  const parameters = questionOf(route);
-  return `${parameters.has('q') ? 'search' : 'tools'}${parameters.size === 0 ? '' : `?${parameters.toString()}`}`;
-}
-
-function emptyWords(status: string, chosen: number, query: string): string {
-  if (status === 'loading') return 'Loading …';
+function emptyWords(isLoading: boolean, chosen: number, query: string): string {
+  if (isLoading) return 'Loading …';
   if (query !== '')
     return chosen === 0
       ? 'No tool fits this. Try other words, or fewer.'
@@ -283,6 +383,26 @@ function emptyWords(status: string, chosen: number, query: string): string {
   return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
 }
 
+/** Returns tools sorted by a field: what has an order from its highest value, the health from its worst. */
+function sorted(tools: readonly Tool[], field: string): readonly Tool[] {
+  if (field === 'name')
+    return [...tools].sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
+  const order = AXES.find(({ key }) => key === field)?.order;
+  if (order === undefined || !SORTS.includes(field)) return tools;
+  const failing = HEALTH_LEVELS.indexOf('failing');
+  const rank = (tool: Tool) => {
+    if (field !== 'health') return -order.indexOf(String(tool[field]));
+    const level = HEALTH_LEVELS.indexOf(healthLevelOf(tool.health.tool.success_rate));
+    return level > failing ? level : failing - level;
+  };
+  return [...tools].sort((a, b) => rank(a) - rank(b));
+}
+
 // This runs while the head is read, so that a dark page does not flash white first.
 applyTheme(rememberedTheme());
-document.addEventListener('DOMContentLoaded', () => new App().start());
+document.addEventListener('DOMContentLoaded', () => {
+  const place = document.createElement('div');
+  place.className = 'app';
+  document.body.prepend(place);
+  render(html`<${App} />`, place);
+});

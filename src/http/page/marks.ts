@@ -1,54 +1,46 @@
-import type { MetricsWire } from '../../capability/wire-types.js';
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
 import { healthLevelOf } from '../values-on.js';
-import type { ListedTool } from './wire.js';
-import { element, type Child } from './element.js';
-
-/** The headings of the marks that `factMarks` shows, in their order. */
-export const FACT_HEADS = ['Access', 'Danger', 'Cost', 'Health'] as const;
+import type { Metrics, Tool } from './api.js';
 
 /** Shows a tool's access, danger, cost and health as words; colour only underlines them. */
-export function factMarks(tool: ListedTool): readonly HTMLElement[] {
-  return [
-    mark('access', tool.access_mode),
-    mark('danger', tool.danger_level, tool.danger_level === 'safe' ? '' : ' danger'),
-    mark('cost', tool.cost_tier, tool.cost_tier === 'free' ? '' : ' cost'),
-    element(
-      'span',
-      { class: 'fact health', 'data-level': healthLevelOf(tool.health.tool.success_rate) },
-      healthWords(tool.health.tool),
-    ),
-  ];
+export function FactMarks({ tool }: { readonly tool: Tool }) {
+  const { access_mode: access, danger_level: danger, cost_tier: cost, health } = tool;
+  const unit = (word: string) => html`<span class="unit"> ${word}</span>`;
+  return html`
+    <span class="fact access" data-level=${access}>${access}</span>
+    <span class="fact danger" data-level=${danger}
+      >${danger}${danger !== 'safe' && unit('danger')}</span
+    >
+    <span class="fact cost" data-level=${cost}>${cost}${cost !== 'free' && unit('cost')}</span>
+    <span class="fact health" data-level=${healthLevelOf(health.tool.success_rate)}
+      >${healthWords(health.tool)}</span
+    >
+  `;
 }
 
 /** Shows what callers of the tool should know first; mostly nothing. */
-export function noticeMarks(tool: ListedTool): readonly Child[] {
-  return [
-    tool.persona !== null &&
-      element(
-        'bdi',
-        { class: 'tag owner', title: `belongs to the persona ${tool.persona}` },
-        tool.persona,
-      ),
-    tool.requires_approval &&
-      element('span', { class: 'tag', title: 'calls need approval' }, 'needs approval'),
-    !tool.available &&
-      element(
-        'span',
-        { class: 'tag warning', title: 'its availability check fails' },
-        'unavailable',
-      ),
-    tool.health.tool.abandoned > 0 &&
-      element(
-        'span',
-        { class: 'tag warning', title: 'calls whose work still ran when they were answered' },
-        `${tool.health.tool.abandoned} abandoned`,
-      ),
-  ];
+export function NoticeMarks({ tool }: { readonly tool: Tool }) {
+  const { persona, requires_approval: approval, available, health } = tool;
+  const { abandoned } = health.tool;
+  return html`
+    ${persona !== null && html`<bdi class="tag owner" title="belongs to the persona ${persona}">${persona}</bdi>`}
+    ${approval && html`<span class="tag" title="calls need approval">needs approval</span>`}
+    ${!available && html`<span class="tag warning" title="its availability check fails">unavailable</span>`}
+    ${
+      abandoned > 0 &&
+      html`<span class="tag warning" title="calls whose work still ran when they were answered"
+        >${abandoned} abandoned</span
+      >`
+    }
+  `;
 }
 
-/** Returns the success rate in percent, or words if there is none. */
-export function healthWords({ success_rate, total }: MetricsWire): string {
-  return success_rate === null || total === 0 ? 'no calls' : `${percent(success_rate)} of ${total}`;
+/** Returns the success rate in percent, rounded down, or words if there is none: 99.96 % with failures is not 100 %. */
+export function healthWords({ success_rate: rate, total }: Metrics): string {
+  return rate === null || total === 0
+    ? 'no calls'
+    : `${Math.floor(rate * 1_000) / 10} % of ${total}`;
 }
 
 export function milliseconds(value: number | null): string {
@@ -58,17 +50,29 @@ export function milliseconds(value: number | null): string {
     : `${(value / 1_000).toFixed(2)} s`;
 }
 
-/** Returns a share in percent, rounded down: 99.96 % with failures is not 100 %. */
-function percent(share: number): string {
-  return `${Math.floor(share * 1_000) / 10} %`;
-}
+export const number = (value: number) => value.toLocaleString('en');
 
-/** Makes one mark. @param unit the meaning of the word, if no column says it. */
-function mark(kind: string, level: string, unit = ''): HTMLElement {
-  return element(
-    'span',
-    { class: `fact ${kind}`, 'data-level': level },
-    level,
-    unit !== '' && element('span', { class: 'unit' }, unit),
-  );
+/** Characters of a text that are shown before it is folded. */
+const SHOWN = 600;
+const KIB = 1024;
+
+/** Shows a text of any length: the start of a long one, with a button for the rest. */
+export function FoldedText({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  if (text.length <= SHOWN) return html`<p class="prose">${text}</p>`;
+  const size =
+    text.length < KIB
+      ? `${text.length} characters`
+      : `${(text.length / KIB).toFixed(1)} Ki characters`;
+  return html`<div>
+    <p class="prose">${isOpen ? text : `${text.slice(0, SHOWN).trimEnd()} …`}</p>
+    <button
+      type="button"
+      class="quiet"
+      aria-expanded=${String(isOpen)}
+      onClick=${() => setOpen(!isOpen)}
+    >
+      ${isOpen ? 'Show less' : `Show all (${size})`}
+    </button>
+  </div>`;
 }

@@ -1,369 +1,149 @@
-import type { FindingWire, FindingsWire, ListedJob, ListedSkill, ListedTool } from './wire.js';
-import type { CatalogueState } from './catalogue.js';
-import { button, element, foldedText, replaceContent, type Child } from './element.js';
-import { healthWords } from './marks.js';
-import { formatRoute, type Route, type View } from './route.js';
-import { isSamePersona } from './rows.js';
-import type { Shell } from './shell.js';
+import { html } from 'htm/preact';
+import type { Finding, Job, ListPage, Skill, Task } from './api.js';
+import { FoldedText, healthWords, number } from './marks.js';
+import { formatRoute, type Route } from './route.js';
 
-const TITLES: Readonly<Record<View, string>> = {
-  tools: 'Tools',
-  skills: 'Skills',
-  jobs: 'Jobs',
-  findings: 'Findings',
-};
-const EVERYBODY = 'All personas';
-
-/** Skills, jobs and findings, and the bar above every view. */
-export class OtherViews {
-  readonly #page: HTMLElement;
-  readonly #onMoreFindings: () => void;
-  /** The card that was scrolled to, so that it happens once. */
-  #meant = '';
-
-  constructor(page: HTMLElement, onMoreFindings: () => void) {
-    this.#page = page;
-    this.#onMoreFindings = onMoreFindings;
-  }
-
-  /** Shows the route's view with what the persona sees. */
-  render(state: CatalogueState, route: Route, visible: readonly ListedTool[]): void {
-    replaceContent(
-      this.#page,
-      element(
-        'div',
-        { class: 'page-content' },
-        element('h1', { class: 'hidden' }, TITLES[route.view]),
-        ...contentOf(state, route, visible, this.#onMoreFindings),
-      ),
-    );
-    const meant = route.name === null ? '' : `${route.view}/${route.name}`;
-    if (meant !== this.#meant && state.status === 'ready') {
-      this.#meant = meant;
-      this.#page.querySelector<HTMLElement>('[aria-current="true"]')?.focus();
-    }
-  }
-
-  /** Shows the title, counts, the present view, and the personas to choose from. */
-  renderBar({ tabs, persona }: Shell, state: CatalogueState, route: Route, tools: number): void {
-    document.title = `${route.name ?? TITLES[route.view]} – tooldex`;
-    const counts = {
-      tools,
-      skills: skillsFor(state, route).length,
-      jobs: jobsFor(state, route).length,
-      findings: state.findings?.total ?? 0,
-    };
-    for (const [view, { link, count }] of tabs) {
-      link.href = formatRoute({
-        ...route,
-        view,
-        name: null,
-        owner: null,
-        ...(view === 'tools' ? {} : { query: '', filters: new Map() }),
-      });
-      if (view === route.view) link.setAttribute('aria-current', 'page');
-      else link.removeAttribute('aria-current');
-      count.textContent = counts[view].toLocaleString('en');
-    }
-    const names = personasOf(state, route);
-    if (JSON.stringify(names) !== JSON.stringify([...persona.options].map(({ value }) => value))) {
-      persona.replaceChildren(
-        ...names.map((name) => element('option', { value: name }, name === '' ? EVERYBODY : name)),
-      );
-    }
-    persona.value = names.find((name) => isSamePersona(name, route.persona ?? '')) ?? '';
-    persona.hidden = names.length === 1;
-  }
-}
-
-function contentOf(
-  state: CatalogueState,
-  route: Route,
-  visible: readonly ListedTool[],
-  onMoreFindings: () => void,
-): readonly Child[] {
-  if (state.problem !== null)
-    return [element('p', { class: 'problem', role: 'alert' }, state.problem)];
-  if (state.status === 'loading') return [element('p', { class: 'empty' }, 'Loading …')];
-  // A name means a persona's own tool before a shared one, and any other if it is in neither.
-  const owners = new Map(
-    [
-      ...state.tools,
-      ...visible.filter(({ persona }) => persona === null),
-      ...visible.filter(
-        ({ persona }) => route.persona !== null && isSamePersona(persona, route.persona),
-      ),
-    ].map((tool) => [tool.name, tool.persona]),
-  );
-  const references: References = { route, ownerOfTool: (name) => owners.get(name) };
-  if (route.view === 'skills') return skillsView(skillsFor(state, route), references);
-  if (route.view === 'jobs') return jobsView(jobsFor(state, route), references);
-  return state.findings === null ? [] : findingsView(state.findings, references, onMoreFindings);
-}
-
-function skillsFor({ skills }: CatalogueState, { persona }: Route): readonly ListedSkill[] {
-  return (skills ?? []).filter(
-    (skill) => skill.persona === null || persona === null || isSamePersona(skill.persona, persona),
-  );
-}
-
-/**
- * Returns the jobs for a persona. A job's list of personas is its own rule beside its owner: an empty list allows no
- * persona in particular.
- */
-function jobsFor({ jobs }: CatalogueState, { persona }: Route): readonly ListedJob[] {
-  return (jobs ?? []).filter(
-    (job) =>
-      persona === null ||
-      ((job.persona === null || isSamePersona(job.persona, persona)) &&
-        job.personas.some((name) => isSamePersona(name, persona))),
-  );
-}
-
-/** Returns all personas that own something or are named somewhere, each once however it is spelled; '' stands for all. */
-function personasOf(
-  { tools, skills, jobs }: CatalogueState,
-  { persona }: Route,
-): readonly string[] {
-  const names = [
-    ...tools.map((tool) => tool.persona),
-    ...(skills ?? []).map((skill) => skill.persona),
-    ...(jobs ?? []).flatMap((job) => [job.persona, ...job.personas]),
-    ...tools.flatMap((tool) => tool.persona_allowlist ?? []),
-  ];
-  const bySpelling = new Map<string, string>();
-  for (const name of [persona, ...names])
-    if (name !== null && name.trim() !== '' && !bySpelling.has(name.trim().toLowerCase()))
-      bySpelling.set(name.trim().toLowerCase(), name);
-  return ['', ...[...bySpelling].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name)];
-}
-
-/** The links for the tools, skills and personas that skills and jobs refer to. */
-interface References {
+interface ViewProps<Item> {
   readonly route: Route;
-  /** Returns the owner of the tool with a name; `undefined` if there is none. */
-  readonly ownerOfTool: (name: string) => string | null | undefined;
+  readonly answer: ListPage & { readonly items: readonly Item[] };
 }
 
-/** Shows skills with the tools they need. */
-function skillsView(skills: readonly ListedSkill[], references: References): readonly Child[] {
-  if (skills.length === 0)
-    return [
-      element(
-        'p',
-        { class: 'empty' },
-        'There are no skills here. They are declared in skills.json.',
-      ),
-    ];
-  return skills.map((skill) =>
-    card(
-      'skill',
-      skill,
-      references.route.name,
-      skill.version,
-      skill.summary !== null && element('p', {}, skill.summary),
-      facts([
-        ['tools', toolLinks(skill, references)],
-        ['needs', words(skill.required_capabilities)],
-        ['gives', words(skill.capability_tags)],
-        ['category', words(skill.category === null ? [] : [skill.category])],
-        ['safety', words([skill.safety_notes])],
-      ]),
-      element(
-        'details',
-        { 'data-key': `prompt:${skill.name}/${skill.persona ?? ''}` },
-        element('summary', {}, 'Instructions'),
-        foldedText(skill.instruction_prompt, `fold:${skill.name}/${skill.persona ?? ''}`),
-      ),
-    ),
+type Work = Skill | Task | Job;
+
+/** Shows skills, tasks or jobs with what they need. */
+export function WorkView({ route, answer: { items } }: ViewProps<Work>) {
+  const { view } = route;
+  if (items.length === 0)
+    return html`<p class="empty">There are no ${view} here. They are declared in ${view}.json.</p>`;
+  return items.map(
+    (item) =>
+      html`<${Card} key=${`${view} ${item.name}/${item.persona}`} route=${route} item=${item} />`,
   );
 }
 
-/** Shows jobs with the personas that may schedule them, and the skills and tools they need. */
-function jobsView(jobs: readonly ListedJob[], references: References): readonly Child[] {
-  if (jobs.length === 0)
-    return [
-      element('p', { class: 'empty' }, 'There are no jobs here. They are declared in jobs.json.'),
-    ];
-  return jobs.map((job) =>
-    card(
-      'job',
-      job,
-      references.route.name,
-      null,
-      element('p', {}, job.summary),
-      job.description !== null &&
-        foldedText(job.description, `fold:${job.name}/${job.persona ?? ''}`),
-      facts([
-        ['personas', words(job.personas)],
-        [
-          'skills',
-          job.required_skills.map((name) =>
-            reference(
-              name,
-              !job.unresolved.skills.includes(name),
-              formatRoute({ ...references.route, view: 'skills', name, owner: null }),
-            ),
-          ),
-        ],
-        ['tools', toolLinks(job, references)],
-        ['capabilities', words(job.required_capabilities)],
-        ['health', words([healthWords(job.health.job)])],
-      ]),
-    ),
-  );
-}
-
-function toolLinks(
-  { required_tools, unresolved }: Pick<ListedJob, 'required_tools' | 'unresolved'>,
-  { route, ownerOfTool }: References,
-): readonly HTMLElement[] {
-  return required_tools.map((name) =>
-    reference(
-      name,
-      !unresolved.tools.includes(name),
-      formatRoute({ ...route, view: 'tools', name, owner: ownerOfTool(name) ?? null }),
-    ),
-  );
-}
-
-function reference(name: string, isThere: boolean, address: string): HTMLElement {
-  if (isThere) return element('a', { class: 'reference', href: address }, name);
-  return element(
-    'span',
-    { class: 'reference unresolved', title: 'nothing of this name is in the catalogue' },
-    element('bdi', {}, name),
-    element('span', { class: 'tag warning' }, 'unresolved'),
-  );
-}
-
-function words(values: readonly string[]): readonly HTMLElement[] {
-  return values.map((value) => element('bdi', { class: 'word' }, value));
-}
-
-function card(
-  kind: string,
-  { name, persona }: { readonly name: string; readonly persona: string | null },
-  meant: string | null,
-  version: string | null,
-  ...content: readonly Child[]
-): HTMLElement {
-  return element(
-    'article',
-    {
-      class: 'card',
-      'data-key': `${kind}:${name}/${persona ?? ''}`,
-      tabindex: -1,
-      'aria-label': name,
-      'aria-current': name === meant && 'true',
-    },
-    element(
-      'h3',
-      {},
-      element('bdi', {}, name),
-      version !== null && element('span', { class: 'version' }, version),
-      persona !== null && element('bdi', { class: 'tag owner' }, persona),
-    ),
-    ...content,
-  );
-}
-
-function facts(list: readonly (readonly [string, readonly HTMLElement[]])[]): HTMLElement {
-  return element(
-    'dl',
-    { class: 'facts' },
-    ...list
-      .filter(([, values]) => values.length > 0)
-      .flatMap(([label, values]) => [
-        element('dt', {}, label),
-        element('dd', { class: 'values' }, ...values),
-      ]),
-  );
-}
-
-const ORDER = ['error', 'warning', 'info'];
-const SEVERITIES: Readonly<Record<string, string>> = {
-  error: 'Errors',
-  warning: 'Warnings',
-  info: 'Notes',
-};
-
-/** Shows the problems in manifests and metadata, the worst first, with where to fix them; further ones come on demand. */
-function findingsView(
-  { findings, severities, total, next }: FindingsWire,
-  references: References,
-  onMore: () => void,
-): readonly Child[] {
-  if (findings.length === 0)
-    return [
-      element(
-        'p',
-        { class: 'empty' },
-        'Nothing to fix: every entry is valid, and every reference leads somewhere.',
-      ),
-    ];
-  const shown = [...new Set([...ORDER, ...findings.map(({ severity }) => severity)])];
-  return [
-    ...shown.flatMap((severity) => {
-      const these = findings.filter((finding) => finding.severity === severity);
-      if (these.length === 0) return [];
-      const title = Object.hasOwn(SEVERITIES, severity) ? SEVERITIES[severity] : severity;
-      const count = Object.hasOwn(severities, severity) ? severities[severity]! : these.length;
-      return [
-        element(
-          'h2',
-          { class: 'findings-title' },
-          `${title} `,
-          element('span', { class: 'count' }, count.toLocaleString('en')),
-        ),
-        element(
-          'ul',
-          { class: 'findings', 'data-level': severity },
-          ...these.map((finding) => findingRow(finding, references)),
-        ),
-      ];
-    }),
-    next !== null &&
-      button(`Show more (${(total - findings.length).toLocaleString('en')} left)`, onMore, {
-        class: 'quiet',
-        'data-key': 'more-findings',
-      }),
+function Card({ route, item }: { readonly route: Route; readonly item: Work }) {
+  const { name, persona, required_tools: tools, unresolved } = item;
+  const links = (view: 'tools' | 'skills', names: readonly string[]) =>
+    names.map((each) =>
+      unresolved[view].includes(each)
+        ? html`<span class="reference unresolved" title="nothing of this name is in the catalogue">
+            <bdi>${each}</bdi><span class="tag warning">unresolved</span>
+          </span>`
+        : html`<a
+            class="reference"
+            href=${formatRoute({ ...route, view, name: each, owner: persona })}
+            >${each}</a
+          >`,
+    );
+  const facts: readonly (readonly [string, unknown])[] = [
+    ['personas', 'personas' in item && words(item.personas)],
+    ['skills', 'required_skills' in item && links('skills', item.required_skills)],
+    ['tools', links('tools', tools)],
+    [
+      'personas' in item ? 'capabilities' : 'needs',
+      'required_capabilities' in item && words(item.required_capabilities),
+    ],
+    ['gives', 'capability_tags' in item && words(item.capability_tags)],
+    ['category', 'category' in item && words([item.category])],
+    ['safety', 'safety_notes' in item && words([item.safety_notes])],
+    ['tags', 'tags' in item && words(item.tags)],
+    ['health', 'health' in item && words([healthWords(item.health.job)])],
   ];
+  return html`<article
+    class="card"
+    tabindex="-1"
+    aria-label=${name}
+    aria-current=${name === route.name ? 'true' : undefined}
+  >
+    <h2>
+      <bdi>${name}</bdi>
+      ${'version' in item && html`<span class="version">${item.version}</span>`}
+      ${persona !== null && html`<bdi class="tag owner">${persona}</bdi>`}
+    </h2>
+    ${item.summary !== null && html`<p>${item.summary}</p>`}
+    ${'description' in item && item.description !== null && html`<${FoldedText} text=${item.description} />`}
+    <dl class="facts">
+      ${facts
+        .filter(([, values]) => Array.isArray(values) && values.length > 0)
+        .map(
+          ([label, values]) =>
+            html`<dt>${label}</dt>
+              <dd class="values">${values}</dd>`,
+        )}
+    </dl>
+    ${
+      'instruction_prompt' in item &&
+      html`<details>
+        <summary>Instructions</summary>
+        <${FoldedText} text=${item.instruction_prompt} />
+      </details>`
+    }
+  </article>`;
 }
 
-function findingRow(finding: FindingWire, { route, ownerOfTool }: References): HTMLElement {
-  const name = finding.name ?? null;
-  const owner = name === null ? undefined : (finding.persona ?? ownerOfTool(name));
-  return element(
-    'li',
-    { class: 'finding' },
-    element(
-      'div',
-      { class: 'finding-head' },
-      name !== null &&
-        (owner === undefined
-          ? element('bdi', { class: 'finding-name' }, name)
-          : element(
-              'a',
-              {
-                class: 'finding-name',
-                href: formatRoute({ ...route, view: 'tools', name, owner }),
-              },
-              name,
-            )),
-      element('span', { class: 'muted' }, finding.rule ?? finding.kind ?? ''),
-    ),
-    element('p', {}, finding.message),
-    placeOf(finding) !== '' &&
-      element('p', { class: 'place' }, element('bdi', {}, placeOf(finding))),
-  );
+function words(values: readonly (string | null)[]) {
+  return values
+    .filter((value) => value !== null)
+    .map((value) => html`<bdi class="word">${value}</bdi>`);
 }
 
-/** Returns `file:line:column /pointer`, as editors and terminals open it. */
-function placeOf({ source, line, column, path }: FindingWire): string {
-  if (source === undefined || source === null || source === 'code') return '';
-  const position = [source, line, column]
-    .filter((part) => part !== null && part !== undefined)
+const SEVERITIES = new Map([
+  ['error', 'Errors'],
+  ['warning', 'Warnings'],
+]);
+
+/** Shows what to fix, the worst first, with where to fix it; further findings come on demand. */
+export function FindingsView({
+  route,
+  answer: { items, severities = {}, total, next },
+  onMore,
+}: ViewProps<Finding> & { readonly onMore: () => void }) {
+  if (items.length === 0)
+    return html`<p class="empty">
+      Nothing to fix: every entry is valid, and every reference leads somewhere.
+    </p>`;
+  const shown = [...new Set([...SEVERITIES.keys(), ...items.map(({ severity }) => severity)])];
+  return html`
+    ${shown.map((severity) => {
+      const these = items.filter((finding) => finding.severity === severity);
+      const count = Object.hasOwn(severities, severity) ? severities[severity]! : these.length;
+      return (
+        these.length > 0 &&
+        html`<h2 class="findings-title">
+            ${SEVERITIES.get(severity) ?? severity} <span class="count">${number(count)}</span>
+          </h2>
+          <ul class="findings" data-level=${severity}>
+            ${these.map((finding) => html`<${FindingRow} route=${route} finding=${finding} />`)}
+          </ul>`
+      );
+    })}
+    ${
+      next !== null &&
+      html`<button type="button" class="quiet" onClick=${onMore}>
+        Show more (${number(total - items.length)} left)
+      </button>`
+    }
+  `;
+}
+
+function FindingRow({ route, finding }: { readonly route: Route; readonly finding: Finding }) {
+  const { name, persona: owner, rule, kind, message, source, line, column, path } = finding;
+  // What lint has findings of is there; entries that were left out are not.
+  const title =
+    rule === null
+      ? html`<bdi class="finding-name">${name}</bdi>`
+      : html`<a class="finding-name" href=${formatRoute({ ...route, view: 'tools', name, owner })}
+          >${name}</a
+        >`;
+  // `file:line:column /pointer`, as editors and terminals open it.
+  const place = [source === 'code' ? null : source, line, column]
+    .filter((part) => part !== null)
     .join(':');
-  return path === undefined || path === null || path === '' ? position : `${position}  ${path}`;
+  return html`<li class="finding">
+    <div class="finding-head">
+      ${name !== null && title}<span class="muted">${rule ?? kind}</span>
+    </div>
+    <p>${message}</p>
+    ${place !== '' && html`<p class="place"><bdi>${[place, path].filter(Boolean).join('  ')}</bdi></p>`}
+  </li>`;
 }

@@ -1,17 +1,13 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../tool/tool-fields.js';
-import { HEALTH_LEVELS, healthLevelOf, valuesOn } from '../values-on.js';
-import type { ListedTool } from './wire.js';
+import { HEALTH_LEVELS } from '../values-on.js';
 
 /** One axis by which tools are filtered. */
 export interface Axis {
   /** The name of the filter in the HTTP interface. */
   readonly key: string;
   readonly label: string;
-  readonly valuesOf: (tool: ListedTool) => readonly string[];
   /** The order of its values, if they have one; others are ordered by their number of tools. */
   readonly order?: readonly string[];
-  /** Says that all chosen values must hold, as in the interface, rather than one. */
-  readonly all: boolean;
   /** The words that users read instead of the value. */
   readonly words?: Readonly<Record<string, string>>;
 }
@@ -51,12 +47,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
       label: capitalized(
         kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!,
       ),
-      valuesOf:
-        name === 'health'
-          ? (tool) => [healthLevelOf(tool.health.tool.success_rate)]
-          : (tool) => valuesOn(tool[wire as keyof ListedTool]),
       ...(order === undefined ? {} : { order }),
-      all: filter?.all === true,
       ...(words === undefined ? {} : { words: { true: words[0], false: words[1] } }),
     };
   })
@@ -70,7 +61,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export const VIEWS = ['tools', 'skills', 'jobs', 'findings'] as const;
+export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** The state of the page: all of it is in the address, so that it can be shared and restored. */
@@ -85,6 +76,8 @@ export interface Route {
   readonly persona: string | null;
   /** The chosen values by the axis' key; one of them must hold. */
   readonly filters: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The field by which the list is sorted; empty for the server's order. */
+  readonly sort: string;
 }
 
 /** Reads the part of an address behind `#`. Unknown parts are ignored: a link may be old or mistyped. */
@@ -104,16 +97,25 @@ export function parseRoute(hash: string): Route {
     query: parameters.get('q') ?? '',
     persona: parameters.get('persona'),
     filters,
+    sort: parameters.get('sort') ?? '',
   };
 }
 
-/** Returns the address of a route, from `#` on. */
-export function formatRoute({ view, name, owner, query, persona, filters }: Route): string {
+/** Returns the request, the persona and the filters by the names of the interface. */
+export function questionOf({ query, persona, filters }: Route): URLSearchParams {
   const parameters = new URLSearchParams();
-  if (query !== '') parameters.set('q', query);
+  if (query.trim() !== '') parameters.set('q', query);
   if (persona !== null) parameters.set('persona', persona);
   for (const { key } of AXES)
     for (const value of filters.get(key) ?? []) parameters.append(key, value);
+  return parameters;
+}
+
+/** Returns the address of a route, from `#` on. */
+export function formatRoute(route: Route): string {
+  const { view, name, owner, sort } = route;
+  const parameters = questionOf(route);
+  if (sort !== '') parameters.set('sort', sort);
   if (owner !== null) parameters.set('owner', owner);
   const search = parameters.toString();
   return `#/${view}${name === null ? '' : `/${encode(name)}`}${search === '' ? '' : `?${search}`}`;
@@ -147,3 +149,7 @@ function splitOnce(text: string, mark: string): [string, string?] {
   const at = text.indexOf(mark);
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }
+
+const axisOf = (key: string) => AXES.find((axis) => axis.key === key)!;
+/** The two axes that the page shows as a grid. */
+export const ACCESS_AND_DANGER = [axisOf('access_mode'), axisOf('danger_level')] as const;

@@ -1,245 +1,302 @@
-import type { HitWire } from './wire.js';
-import { button, element, listening, replaceContent } from './element.js';
-import { FACT_HEADS, factMarks, noticeMarks } from './marks.js';
-import { formatRoute, type Route } from './route.js';
-import { keyOfTool, type Facet, type Row } from './rows.js';
+import { html } from 'htm/preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import {
+  ACCESS_AND_DANGER,
+  AXES,
+  formatRoute,
+  withFilter,
+  type Axis,
+  type Route,
+} from './route.js';
+import type { ListPage, Tool } from './api.js';
+import { FactMarks, NoticeMarks, number } from './marks.js';
 
-/** Rows that are made at once. Ten thousand would take the browser seconds, and users read no more than some hundred. */
+/** Rows that are in the page at a time, and how many of them lie above what is seen. */
 const WINDOW = 100;
-
-/** The list of tools, made as far as users scroll or walk. */
-export class ToolList {
-  readonly #place: HTMLElement;
-  readonly #onMore = new IntersectionObserver((seen) => {
-    if (seen.some(({ isIntersecting }) => isIntersecting)) this.#showMore();
-  });
-  #rows: readonly Row[] = [];
-  #route: Route | undefined;
-  #shown = WINDOW;
-  /** The row that Tab reaches: the last one with the focus. */
-  #current: string | undefined;
-
-  constructor(place: HTMLElement) {
-    this.#place = place;
-    place.addEventListener('focusin', ({ target }) => {
-      if (target instanceof HTMLElement && target.classList.contains('row-link'))
-        this.#setCurrent(target);
-    });
-  }
-
-  /**
-   * Shows other rows, or a text if there are none. `fresh` begins at the top, for another question; otherwise the place
-   * is kept.
-   */
-  show(rows: readonly Row[], route: Route, fresh: boolean, empty: string): void {
-    this.#rows = rows;
-    this.#route = route;
-    if (fresh) this.#shown = WINDOW;
-    if (rows.length === 0) this.#place.replaceChildren(element('p', { class: 'empty' }, empty));
-    else this.#render();
-    if (fresh) this.#place.scrollTop = 0;
-  }
-
-  /** Moves the focus by rows: to the first if no row has it. @returns true if there is such a row. */
-  move(by: number): boolean {
-    const links = this.#links();
-    const at = links.findIndex((link) => link.dataset['key'] === this.#current);
-    const inside = this.#place.contains(document.activeElement);
-    const next =
-      at === -1 ? 0 : inside || document.activeElement?.closest('.detail') ? at + by : at;
-    if (next >= links.length && this.#shown < this.#rows.length) {
-      this.#showMore();
-      return this.move(by);
-    }
-    const link = links[next];
-    link?.focus();
-    link?.closest('.row')?.scrollIntoView({ block: 'nearest' });
-    return link !== undefined;
-  }
-
-  /** Gives the focus to the row of a tool, if it is there. */
-  focusTool(name: string, owner: string | null): void {
-    const key = rowKey(keyOfTool(name, owner));
-    this.#links()
-      .find((link) => link.dataset['key'] === key)
-      ?.focus();
-  }
-
-  #links(): readonly HTMLAnchorElement[] {
-    return [...this.#place.querySelectorAll<HTMLAnchorElement>('a.row-link')];
-  }
-
-  #setCurrent(link: HTMLElement): void {
-    for (const other of this.#links()) other.tabIndex = other === link ? 0 : -1;
-    this.#current = link.dataset['key'];
-  }
-
-  #showMore(): void {
-    if (this.#shown >= this.#rows.length) return;
-    this.#shown += WINDOW;
-    this.#render();
-  }
-
-  #render(): void {
-    const route = this.#route;
-    if (route === undefined) return;
-    const shown = this.#rows.slice(0, this.#shown);
-    const keys = shown.map(({ tool }) => rowKey(keyOfTool(tool.name, tool.persona)));
-    const current = Math.max(0, keys.indexOf(this.#current ?? ''));
-    const rest = this.#rows.length - shown.length;
-    const more =
-      rest > 0 &&
-      button(`Show more (${rest.toLocaleString('en')} left)`, () => this.#showMore(), {
-        class: 'quiet more',
-        'data-key': 'more',
-      });
-    this.#onMore.disconnect();
-    const head = element(
-      'div',
-      { class: 'row list-head', 'aria-hidden': 'true' },
-      element('span', {}, 'Tool'),
-      element(
-        'div',
-        { class: 'row-facts' },
-        ...FACT_HEADS.map((name) => element('span', {}, name)),
-      ),
-    );
-    const list = element(
-      'ol',
-      { class: 'rows', 'aria-label': 'Tools' },
-      ...shown.map((row, index) => toolRow(row, route, index === current)),
-    );
-    replaceContent(this.#place, element('div', { class: 'list' }, head, list, more));
-    if (more !== false) this.#onMore.observe(more);
-  }
-}
-
+const ABOVE = 30;
+const STEP = 10;
+const USUAL_HEIGHT = 60;
 /** Characters of a description in a list: more than fit, but not too many to load. */
 const DESCRIPTION = 240;
 
-/** Shows a tool in the list: a link to it, its facts, and the reason why it was found. */
-function toolRow({ tool, hit }: Row, route: Route, reachable: boolean): HTMLElement {
-  const isOpen = route.name === tool.name && route.owner === tool.persona;
-  const link = element(
-    'a',
-    {
-      class: 'row-link',
-      href: formatRoute({ ...route, name: tool.name, owner: tool.persona }),
-      'data-key': rowKey(keyOfTool(tool.name, tool.persona)),
-      'aria-current': isOpen && 'true',
-      tabindex: reachable ? 0 : -1,
-    },
-    tool.name,
-  );
-  return element(
-    'li',
-    { class: 'row' },
-    element(
-      'div',
-      { class: 'row-name' },
-      link,
-      tool.version !== null && element('span', { class: 'version' }, tool.version),
-      ...noticeMarks(tool),
-    ),
-    element('p', { class: 'row-text' }, tool.description.slice(0, DESCRIPTION)),
-    element('div', { class: 'row-facts' }, ...factMarks(tool)),
-    hit !== null && reasons(hit),
-  );
+export const keyOf = ({ name, persona }: Pick<Tool, 'name' | 'persona'>) =>
+  `${name}/${persona ?? ''}`;
+
+interface ListProps {
+  readonly tools: readonly Tool[];
+  readonly route: Route;
+  /** Says what the list is an answer to: another answer begins at the top. */
+  readonly question: string;
+  readonly empty: string;
+  /** Receives what moves the focus by rows. */
+  readonly onMount: (move: (by: number | string) => void) => void;
 }
 
-/** Returns the key by which a row's link is recognized. */
-function rowKey(toolKey: string): string {
-  return `row:${toolKey}`;
+/** The list of tools: of thousands, the rows around what is seen are in the page. */
+export function ToolList({ tools, route, question, empty, onMount }: ListProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [start, setStart] = useState(0);
+  const [current, setCurrent] = useState('');
+  const wanted = useRef<string>();
+  const height = useRef(USUAL_HEIGHT);
+  const from = Math.max(0, Math.min(start, tools.length - WINDOW));
+  const shown = tools.slice(from, from + WINDOW);
+  const keys = tools.map(keyOf);
+  const reachable = keys.includes(current) ? current : keys[from];
+
+  onMount((by) => {
+    const at = keys.indexOf(current);
+    const inside = document.activeElement?.closest('.list-place, .detail') != null;
+    const next = typeof by === 'string' ? keys.indexOf(by) : at === -1 ? 0 : inside ? at + by : at;
+    if (tools[next] === undefined) return;
+    wanted.current = keys[next];
+    setCurrent(keys[next]!);
+    if (next < from || next >= from + WINDOW) setStart(Math.max(0, next - ABOVE));
+    else focusWanted();
+  });
+  const focusWanted = () => {
+    const links = [...(place.current?.querySelectorAll<HTMLElement>('a.row-link') ?? [])];
+    const link = links.find((each) => each.dataset['key'] === wanted.current);
+    if (link === undefined || wanted.current === undefined) return;
+    wanted.current = undefined;
+    link.focus();
+    link.closest('.row')?.scrollIntoView({ block: 'nearest' });
+  };
+  useLayoutEffect(() => {
+    const rows = place.current?.querySelectorAll('li.row') ?? [];
+    const last = rows[rows.length - 1]?.getBoundingClientRect().bottom;
+    if (last !== undefined)
+      height.current = (last - rows[0]!.getBoundingClientRect().top) / rows.length;
+    focusWanted();
+  });
+  useLayoutEffect(() => {
+    setStart(0);
+    place.current?.scrollTo(0, 0);
+  }, [question]);
+  const onScroll = () => {
+    const first = Math.floor(place.current!.scrollTop / height.current) - ABOVE;
+    setStart(Math.max(0, Math.floor(first / STEP) * STEP));
+  };
+  const spacer = (rows: number) =>
+    rows > 0 &&
+    html`<li
+      class="spacer"
+      aria-hidden="true"
+      style=${{ height: `${rows * height.current}px` }}
+    ></li>`;
+
+  return html`<div class="list-place" ref=${place} onScroll=${onScroll}>
+    ${
+      tools.length === 0
+        ? html`<p class="empty">${empty}</p>`
+        : html`<div class="list">
+            <div class="row list-head" aria-hidden="true">
+              <span>Tool</span>
+              <div class="row-facts">
+                <span>Access</span><span>Danger</span><span>Cost</span><span>Health</span>
+              </div>
+            </div>
+            <ol class="rows" aria-label="Tools">
+              ${spacer(from)}
+              ${shown.map(
+                (tool) =>
+                  html`<${ToolRow}
+                    key=${keyOf(tool)}
+                    tool=${tool}
+                    route=${route}
+                    isReachable=${keyOf(tool) === reachable}
+                    onFocus=${() => setCurrent(keyOf(tool))}
+                  />`,
+              )}
+              ${spacer(tools.length - from - shown.length)}
+            </ol>
+          </div>`
+    }
+  </div>`;
+}
+
+interface RowProps {
+  readonly tool: Tool;
+  readonly route: Route;
+  readonly isReachable: boolean;
+  readonly onFocus: () => void;
+}
+
+/** Shows a tool in the list: a link to it, its facts, and the reason why it was found. */
+function ToolRow({ tool, route, isReachable, onFocus }: RowProps) {
+  const isOpen = route.name === tool.name && route.owner === tool.persona;
+  return html`<li class="row">
+    <div class="row-name">
+      <a
+        class="row-link"
+        href=${formatRoute({ ...route, name: tool.name, owner: tool.persona })}
+        data-key=${keyOf(tool)}
+        aria-current=${isOpen ? 'true' : undefined}
+        tabindex=${isReachable ? 0 : -1}
+        onFocus=${onFocus}
+        >${tool.name}</a
+      >
+      ${tool.version !== null && html`<span class="version">${tool.version}</span>`}
+      <${NoticeMarks} tool=${tool} />
+    </div>
+    <p class="row-text">${tool.description.slice(0, DESCRIPTION)}</p>
+    <div class="row-facts"><${FactMarks} tool=${tool} /></div>
+    ${tool.matches !== undefined && html`<${Reasons} tool=${tool} />`}
+  </li>`;
 }
 
 /** Shows the words of the request by field, and the score. */
-function reasons({ matches, corrections, score }: HitWire): HTMLElement {
-  const wordsByField = new Map<string, string[]>();
-  for (const { word, fields, related } of matches) {
+function Reasons({ tool: { matches = [], corrections = [], score = 0 } }: { readonly tool: Tool }) {
+  const wordsByField = new Map<string, readonly string[]>();
+  for (const { word, fields, related } of matches)
     for (const field of fields)
       wordsByField.set(field, [...(wordsByField.get(field) ?? []), related ? `≈ ${word}` : word]);
-  }
-  return element(
-    'p',
-    { class: 'row-why' },
-    ...[...wordsByField].map(([field, words]) =>
-      element(
-        'span',
-        { class: 'why' },
-        element('span', { class: 'why-field' }, field),
-        ' ',
-        element('bdi', { class: 'why-words' }, words.join(', ')),
-      ),
-    ),
-    ...corrections.map(({ word, read_as }) =>
-      element(
-        'span',
-        { class: 'why' },
-        element('span', { class: 'why-field' }, 'read'),
-        ' ',
-        element('bdi', { class: 'why-words' }, `${word} as ${read_as}`),
-      ),
-    ),
-    element(
-      'span',
-      { class: 'score', title: 'score: higher fits better; only the order means something' },
-      score.toFixed(2),
-    ),
-  );
+  const reasons = [
+    ...[...wordsByField].map(([field, words]) => [field, words.join(', ')]),
+    ...corrections.map(({ word, read_as }) => ['read', `${word} as ${read_as}`]),
+  ];
+  return html`<p class="row-why">
+    ${reasons.map(
+      ([field, words]) =>
+        html`<span class="why"
+          ><span class="why-field">${field}</span>${' '}<bdi class="why-words">${words}</bdi></span
+        >`,
+    )}
+    <span class="score" title="score: higher fits better; only the order means something"
+      >${score.toFixed(2)}</span
+    >
+  </p>`;
+}
+
+interface FilterProps {
+  readonly route: Route;
+  readonly answer: Pick<ListPage, 'facets' | 'cells'>;
+  readonly onGo: (route: Route) => void;
 }
 
 /** The values of an axis that are shown at first, and on demand. */
 const SHOWN = 8;
 const MOST = 200;
 
-/** Shows every axis with its values, and the number of tools that each would leave. */
-export function filtersView(
-  facets: readonly Facet[],
-  expanded: ReadonlySet<string>,
-  onChoose: (axis: string, value: string, chosen: boolean) => void,
-  onExpand: (axis: string) => void,
-): readonly HTMLElement[] {
-  return facets
-    .filter(({ values }) => values.length > 0)
-    .map((facet) => axisView(facet, expanded.has(facet.axis.key), onChoose, onExpand));
+/** Shows every axis with its values, and the number of tools that each would leave, as the server counts them. */
+export function Filters({ route, answer, onGo }: FilterProps) {
+  const { facets = {}, cells = {} } = answer;
+  return html`<div class="axes">
+    <${DangerGrid} route=${route} answer=${{ cells }} onGo=${onGo} />
+    ${AXES.map(
+      (axis) =>
+        html`<${AxisFilter}
+          key=${axis.key}
+          axis=${axis}
+          counts=${facets[axis.key] ?? {}}
+          route=${route}
+          onGo=${onGo}
+        />`,
+    )}
+  </div>`;
 }
 
-function axisView(
-  { axis, values }: Facet,
-  expanded: boolean,
-  onChoose: (axis: string, value: string, chosen: boolean) => void,
-  onExpand: (axis: string) => void,
-): HTMLElement {
-  const shown = values.filter(({ chosen }, index) => index < (expanded ? MOST : SHOWN) || chosen);
-  const rest = Math.min(values.length, MOST) - shown.length;
-  return element(
-    'fieldset',
-    { class: 'axis' },
-    element('legend', {}, axis.label),
-    ...shown.map(({ value, count, chosen }) => {
-      const box = element('input', {
-        type: 'checkbox',
-        'data-key': `filter:${axis.key}:${value}`,
-        name: axis.key,
-        value,
-      });
-      box.checked = chosen;
-      listening(box, { change: () => onChoose(axis.key, value, box.checked) });
-      const words =
-        axis.words !== undefined && Object.hasOwn(axis.words, value) ? axis.words[value] : value;
-      return element(
-        'label',
-        { class: count === 0 ? 'choice none' : 'choice' },
-        box,
-        element('bdi', { class: 'choice-name' }, words),
-        element('span', { class: 'count' }, count.toLocaleString('en')),
-      );
-    }),
-    (rest > 0 || expanded) &&
-      button(expanded ? 'Fewer' : `${rest} more`, () => onExpand(axis.key), {
-        class: 'quiet',
-        'aria-expanded': String(expanded),
-        'data-key': `expand:${axis.key}`,
-      }),
+/** Shows how many tools have which access and danger; a cell shows these alone. */
+function DangerGrid({ route, answer: { cells = {} }, onGo }: FilterProps) {
+  const [access, danger] = ACCESS_AND_DANGER;
+  const isChosen = (axis: Axis, value: string) =>
+    route.filters.get(axis.key)?.size === 1 && route.filters.get(axis.key)!.has(value);
+  return html`<table class="cells">
+    <caption>
+      Access by danger
+    </caption>
+    <thead>
+      <tr>
+        <td></td>
+        ${danger.order!.map((level) => html`<th scope="col"><abbr title=${level}>${level.slice(0, 4)}</abbr></th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${access.order!.map(
+        (mode) =>
+          html`<tr>
+            <th scope="row">${mode}</th>
+            ${danger.order!.map((level) => {
+              const count = cells[`${mode} ${level}`] ?? 0;
+              const isPressed = isChosen(access, mode) && isChosen(danger, level);
+              const choose = () => {
+                const filters = new Map(route.filters);
+                for (const [axis, value] of [
+                  [access, mode],
+                  [danger, level],
+                ] as const)
+                  if (isPressed) filters.delete(axis.key);
+                  else filters.set(axis.key, new Set([value]));
+                onGo({ ...route, filters });
+              };
+              const isEmpty = count === 0 && !isPressed;
+              return html`<td>
+                <button
+                  type="button"
+                  class="cell"
+                  data-level=${isEmpty ? 'none' : level}
+                  disabled=${isEmpty}
+                  aria-pressed=${String(isPressed)}
+                  aria-label=${`${mode}, ${level} danger: ${count} tools`}
+                  onClick=${choose}
+                >
+                  ${number(count)}
+                </button>
+              </td>`;
+            })}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+interface AxisProps extends Omit<FilterProps, 'answer'> {
+  readonly axis: Axis;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+function AxisFilter({ axis, counts, route, onGo }: AxisProps) {
+  const [isExpanded, setExpanded] = useState(false);
+  const chosen = route.filters.get(axis.key) ?? new Set<string>();
+  const place = (value: string) =>
+    axis.order?.includes(value) === true ? axis.order.indexOf(value) : Infinity;
+  const countOf = (value: string) => (Object.hasOwn(counts, value) ? counts[value]! : 0);
+  // Chosen values stay even without tools: users must be able to take them back.
+  const values = [...new Set([...Object.keys(counts), ...chosen])].sort(
+    (a, b) => place(a) - place(b) || 0 || countOf(b) - countOf(a) || (a < b ? -1 : 1),
   );
+  if (values.length === 0) return null;
+  const shown = values.filter(
+    (value, index) => index < (isExpanded ? MOST : SHOWN) || chosen.has(value),
+  );
+  const rest = Math.min(values.length, MOST) - shown.length;
+  return html`<fieldset class="axis">
+    <legend>${axis.label}</legend>
+    ${shown.map(
+      (value) =>
+        html`<label key=${value} class=${countOf(value) === 0 ? 'choice none' : 'choice'}>
+          <input
+            type="checkbox"
+            name=${axis.key}
+            value=${value}
+            checked=${chosen.has(value)}
+            onChange=${(event: Event) =>
+              onGo(withFilter(route, axis.key, value, (event.target as HTMLInputElement).checked))}
+          />
+          <bdi class="choice-name">${axis.words?.[value] ?? value}</bdi>
+          <span class="count">${number(countOf(value))}</span>
+        </label>`,
+    )}
+    ${
+      (rest > 0 || isExpanded) &&
+      html`<button
+        type="button"
+        class="quiet"
+        aria-expanded=${String(isExpanded)}
+        onClick=${() => setExpanded(!isExpanded)}
+      >
+        ${isExpanded ? 'Fewer' : `${rest} more`}
+      </button>`
+    }
+  </fieldset>`;
 }

@@ -1,290 +1,326 @@
-import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
+import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import { valuesOn } from '../values-on.js';
-import type { DetailedTool } from './wire.js';
-import { Latest, type Api } from './api.js';
-import { button, element, foldedText, replaceContent, svgElement, type Child } from './element.js';
-import { factMarks, healthWords, milliseconds, noticeMarks } from './marks.js';
-import type { Route } from './route.js';
-import { keyOfTool } from './rows.js';
-import { schemaRows, type SchemaRow } from './schema-rows.js';
+import { getJson, type DetailedTool, type Metrics } from './api.js';
+import { FactMarks, FoldedText, healthWords, milliseconds, NoticeMarks } from './marks.js';
+import { schemaRows } from './schema-rows.js';
 
 /** The interval at which a visible open tool is requested again: its health changes without the catalogue changing. */
 const REFRESH_MS = 10_000;
 
+interface ToolProps {
+  readonly name: string;
+  readonly owner: string | null;
+  /** Another value asks for the tool again. */
+  readonly version: number;
+  readonly onAsk: (query: string) => void;
+  readonly onClose: () => void;
+}
+
 /** The panel with the tool that is open. */
-export class OpenTool {
-  readonly #panel: HTMLElement;
-  readonly #api: Api;
-  readonly #onAsk: (query: string) => void;
-  readonly #onClose: () => void;
-  readonly #latest = new Latest();
-  #open: { readonly name: string; readonly owner: string | null } | undefined;
-  /** The tool as it was last shown; it is not redrawn (which would lose a selection) while it is the same. */
-  #shown = '';
+export function OpenTool({ name, owner, version, onAsk, onClose }: ToolProps) {
+  const [tool, setTool] = useState<DetailedTool>();
+  const [problem, setProblem] = useState('');
+  const title = useRef<HTMLHeadingElement>(null);
+  /** The tool as it was when it was opened, to tell what has changed since. */
+  const opened = useRef<DetailedTool>();
+  useEffect(() => title.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    const running = new AbortController();
+    const query = owner === null ? '' : `?${new URLSearchParams({ persona: owner }).toString()}`;
+    const ask = async () => {
+      try {
+        const answer = await getJson<DetailedTool>(
+          `tools/${encodeURIComponent(name)}${query}`,
+          running.signal,
+        );
+        opened.current ??= answer;
+        setTool(answer);
+        setProblem('');
+      } catch (error) {
+        if (!running.signal.aborted) setProblem((error as Error).message);
+      }
+    };
+    void ask();
+    const timer = setInterval(() => document.hidden || void ask(), REFRESH_MS);
+    return () => {
+      running.abort();
+      clearInterval(timer);
+    };
+  }, [version]);
+  return html`<aside class="detail" aria-label="Tool ${name}">
+    <div class="detail-head">
+      <h2 tabindex="-1" ref=${title}>
+        <bdi>${name}</bdi
+        >${tool?.version != null && html`<span class="version">${tool.version}</span>`}
+      </h2>
+      <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick=${onClose}>
+        Close
+      </button>
+    </div>
+    ${
+      problem !== ''
+        ? html`<p class="problem" role="alert">${problem}</p>`
+        : tool === undefined
+          ? html`<p class="muted">Loading …</p>`
+          : html`<${ToolView} tool=${tool} opened=${opened.current} onAsk=${onAsk} />`
+    }
+  </aside>`;
+}
 
-  constructor(panel: HTMLElement, api: Api, onAsk: (query: string) => void, onClose: () => void) {
-    this.#panel = panel;
-    this.#api = api;
-    this.#onAsk = onAsk;
-    this.#onClose = onClose;
-    setInterval(() => {
-      if (!document.hidden) this.refresh();
-    }, REFRESH_MS);
-  }
-
-  /** Opens the route's tool, or closes the panel if there is none. */
-  follow(route: Route | null): void {
-    const wanted = route?.name == null ? undefined : { name: route.name, owner: route.owner };
-    const isSame =
-      wanted !== undefined &&
-      this.#open !== undefined &&
-      keyOfTool(wanted.name, wanted.owner) === keyOfTool(this.#open.name, this.#open.owner);
-    this.#panel.hidden = wanted === undefined;
-    if (isSame) return;
-    this.#open = wanted;
-    this.#shown = '';
-    this.#latest.cancel();
-    if (wanted === undefined) return this.#panel.replaceChildren();
-    this.#panel.setAttribute('aria-label', `Tool ${wanted.name}`);
-    this.#panel.replaceChildren(
-      detailHead(wanted.name, this.#onClose),
-      element('p', { class: 'muted' }, 'Loading …'),
-    );
-    this.#panel.scrollTop = 0;
-    this.#panel.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true });
-    this.refresh();
-  }
-
-  /** Asks for the open tool again. */
-  refresh(): void {
-    const open = this.#open;
-    if (open === undefined) return;
-    this.#latest.ask(
-      (signal) => this.#api.tool(open.name, open.owner, signal),
-      (tool) => this.#show(tool),
-      (error) =>
-        this.#showProblem(open.name, error instanceof Error ? error.message : String(error)),
-    );
-  }
-
-  #show(tool: DetailedTool): void {
-    const text = JSON.stringify(tool);
-    if (text === this.#shown) return;
-    this.#shown = text;
-    replaceContent(this.#panel, ...toolView(tool, this.#onAsk, this.#onClose));
-  }
-
-  #showProblem(name: string, problem: string): void {
-    this.#shown = '';
-    replaceContent(
-      this.#panel,
-      detailHead(name, this.#onClose),
-      element('p', { class: 'problem', role: 'alert' }, problem),
-    );
-  }
+interface ViewProps {
+  readonly tool: DetailedTool;
+  readonly opened: DetailedTool;
+  readonly onAsk: (query: string) => void;
 }
 
 /** Shows all fields of one tool. */
-function toolView(
-  tool: DetailedTool,
-  onAsk: (query: string) => void,
-  onClose: () => void,
-): readonly Child[] {
+function ToolView({ tool, opened, onAsk }: ViewProps) {
   const rows = schemaRows(tool.parameters);
-  return [
-    detailHead(tool.name, onClose, tool.version),
-    element('div', { class: 'marks' }, ...factMarks(tool), ...noticeMarks(tool)),
-    foldedText(tool.description, 'description'),
-    tool.examples.length > 0 &&
+  const changes = changesOf(opened, tool);
+  const section = (heading: string, content: unknown) =>
+    html`<section>
+      <h3>${heading}</h3>
+      ${content}
+    </section>`;
+  return html`
+    <div class="marks"><${FactMarks} tool=${tool} /><${NoticeMarks} tool=${tool} /></div>
+    <${FoldedText} text=${tool.description} />
+    ${changes.length > 0 && section('Changed since you opened it', html`<${Facts} facts=${changes} />`)}
+    ${
+      tool.examples.length > 0 &&
       section(
         'Example requests',
-        ...tool.examples.map((example) =>
-          button(example, () => onAsk(example), { class: 'example', title: 'Search for this' }),
+        tool.examples.map(
+          (example) =>
+            html`<button
+              type="button"
+              class="example"
+              title="Search for this"
+              onClick=${() => onAsk(example)}
+            >
+              ${example}
+            </button>`,
         ),
-      ),
-    section(
-      'Parameters',
-      rows.length === 0 ? element('p', { class: 'muted' }, 'It takes none.') : parameterTable(rows),
-    ),
-    section('Metadata', factsView(tool)),
-    section('Health', ...providersView(tool)),
-    element(
-      'details',
-      { 'data-key': 'json' },
-      element('summary', { 'data-key': 'json-summary' }, 'Raw JSON'),
-      element('pre', { tabindex: 0, 'aria-label': 'Raw JSON' }, JSON.stringify(tool, null, 2)),
-    ),
-  ];
-}
-
-/** Shows the head of the open tool, alone while there is nothing more to show. */
-function detailHead(name: string, onClose: () => void, version: string | null = null): HTMLElement {
-  return element(
-    'div',
-    { class: 'detail-head' },
-    element(
-      'h2',
-      { tabindex: -1, 'data-key': 'detail-title' },
-      element('bdi', {}, name),
-      version !== null && element('span', { class: 'version' }, version),
-    ),
-    button('Close', onClose, {
-      class: 'quiet',
-      'data-key': 'close',
-      'aria-keyshortcuts': 'Escape',
-    }),
-  );
-}
-
-function section(title: string, ...content: readonly Child[]): HTMLElement {
-  return element('section', {}, element('h3', {}, title), ...content);
-}
-
-function parameterTable(rows: readonly SchemaRow[]): HTMLElement {
-  const heads = ['Name', 'Type', 'Description'].map((head) =>
-    element('th', { scope: 'col' }, head),
-  );
-  const table = element(
-    'table',
-    { class: 'parameters' },
-    element('thead', {}, element('tr', {}, ...heads)),
-    element(
-      'tbody',
-      {},
-      ...rows.map(({ path, type, required, description, rules }) =>
-        element(
-          'tr',
-          {},
-          element(
-            'th',
-            { scope: 'row' },
-            element('bdi', {}, path),
-            required && element('span', { class: 'required' }, 'required'),
-          ),
-          element('td', { class: 'type' }, type),
-          element(
-            'td',
-            {},
-            description !== '' && element('span', {}, description),
-            rules.length > 0 && element('span', { class: 'rules' }, rules.join(' · ')),
-          ),
+      )
+    }
+    ${section('Parameters', rows.length === 0 ? html`<p class="muted">It takes none.</p>` : html`<${Parameters} rows=${rows} />`)}
+    ${
+      tool.derived_sets !== undefined &&
+      section(
+        'Sets it is in',
+        html`<${Facts} facts=${tool.derived_sets.map((set) => [set, reasonFor(set, tool)])} />`,
+      )
+    }
+    ${
+      tool.shown_to_models !== undefined &&
+      section(
+        'What a model sees',
+        tool.shown_to_models.map(
+          ({ level, tokens, shown }) =>
+            html`<details class="level">
+              <summary>${level} <span class="count">about ${tokens} tokens</span></summary>
+              <pre tabindex="0" aria-label="${level} for a model">
+${JSON.stringify(shown, null, 2)}</pre>
+            </details>`,
         ),
-      ),
-    ),
-  );
-  return element('div', { class: 'table-place' }, table);
+      )
+    }
+    ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} inferred=${tool.inferred} />`)}
+    ${section('Health', html`<${Health} tool=${tool} />`)}
+    <details>
+      <summary>Raw JSON</summary>
+      <pre tabindex="0" aria-label="Raw JSON">${JSON.stringify(tool, null, 2)}</pre>
+    </details>
+  `;
 }
 
-/** Shows a tool's metadata by name; values that its author did not write are marked as inferred. */
-function factsView(tool: DetailedTool): HTMLElement {
-  const inferred = new Set(tool.inferred);
-  const facts = factsOf(tool).filter(([, , values]) => values.length > 0);
-  return element(
-    'dl',
-    { class: 'facts' },
-    ...facts.flatMap(([key, label, values]) => [
-      element('dt', {}, label),
-      element(
-        'dd',
-        {},
-        element('bdi', {}, values.join(', ')),
-        inferred.has(key) &&
-          element(
-            'span',
-            { class: 'inferred', title: 'not declared: filled in towards the strict side' },
-            'inferred',
-          ),
-      ),
-    ]),
+/** Returns why a tool is in a set that follows from its fields. */
+function reasonFor(set: string, tool: DetailedTool): string {
+  const { access_mode: access, danger_level: danger } = tool;
+  switch (set) {
+    case 'dangerous':
+      return `danger is ${danger}`;
+    case 'parallelizable':
+      return `execution is ${String(tool['execution_category'])}`;
+    case 'critical':
+      return 'priority is critical';
+    case 'requiringApproval':
+      return `access is ${access}, danger is ${danger}${tool['requires_consent'] === true ? ', and it requires consent' : ''}`;
+    default:
+      return `access is ${access}`;
+  }
+}
+
+/** Fields that change by themselves, and those that only repeat others. */
+const LIVE = new Set([
+  'health',
+  'available',
+  'auth_status',
+  'compatibility',
+  'shown_to_models',
+  'digest',
+]);
+const LONGEST = 120;
+
+/** Returns what a tool's author has changed: each field with its value before and now. */
+function changesOf(before: DetailedTool, now: DetailedTool): readonly Fact[] {
+  const words = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
+  return Object.keys(now).flatMap((field): readonly Fact[] =>
+    LIVE.has(field) || words(before[field]) === words(now[field])
+      ? []
+      : [[field, `${words(before[field])} → ${words(now[field])}`]],
   );
 }
 
-type Fact = readonly [key: string, label: string, values: readonly string[]];
+function Parameters({ rows }: { readonly rows: ReturnType<typeof schemaRows> }) {
+  return html`<div class="table-place">
+    <table class="parameters">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Type</th>
+          <th scope="col">Description</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ path, type, required, description, rules }) =>
+            html`<tr>
+              <th scope="row">
+                <bdi>${path}</bdi>${required && html`<span class="required">required</span>`}
+              </th>
+              <td class="type">${type}</td>
+              <td>
+                ${description !== '' && html`<span>${description}</span>`}
+                ${rules.length > 0 && html`<span class="rules">${rules.join(' · ')}</span>`}
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+type Fact = readonly [label: string, value: string, field?: string];
+
+/** Shows facts by name; values that the tool's author did not write are marked as inferred. */
+function Facts({
+  facts,
+  inferred = [],
+}: {
+  readonly facts: readonly Fact[];
+  readonly inferred?: readonly string[];
+}) {
+  return html`<dl class="facts">
+    ${facts
+      .filter(([, value]) => value !== '')
+      .map(
+        ([label, value, field]) =>
+          html`<dt>${label}</dt>
+            <dd>
+              <bdi>${value}</bdi>${
+                field !== undefined &&
+                inferred.includes(field) &&
+                html`<span class="inferred" title="not declared: filled in towards the strict side"
+                  >inferred</span
+                >`
+              }
+            </dd>`,
+      )}
+  </dl>`;
+}
 
 function factsOf(tool: DetailedTool): readonly Fact[] {
   return fieldsOn('facts').map(([name, { wire, kind, label, words }]) => {
-    const value = tool[wire as keyof DetailedTool];
-    if (name === 'authStatus') return [wire, label!, authOf(tool)];
-    if (name === 'requiresFlags') return [wire, label!, flagWords(tool.requires_flags)];
-    if (kind === 'personas' && Array.isArray(value) && value.length === 0)
-      return [wire, label!, ['no persona']];
-    const values =
-      typeof value === 'boolean' && words !== undefined
-        ? [words[value ? 0 : 1]].filter((word) => word !== '')
-        : valuesOn(value);
+    const value = tool[wire];
     const unit =
       kind === 'wholeSeconds' || kind === 'seconds'
         ? 's'
         : name === 'costPerCall'
           ? (tool.cost_unit ?? '')
           : '';
-    return [wire, label!, unit === '' ? values : values.map((each) => `${each} ${unit}`)];
+    const texts =
+      name === 'authStatus'
+        ? [authWords(tool)]
+        : name === 'requiresFlags'
+          ? flagWords(tool.requires_flags)
+          : kind === 'personas' && Array.isArray(value) && value.length === 0
+            ? ['no persona']
+            : typeof value === 'boolean' && words !== undefined
+              ? [words[value ? 0 : 1]]
+              : valuesOn(value);
+    return [label!, texts.map((text) => `${text} ${unit}`.trim()).join(', '), wire];
   });
 }
 
-function authOf({ auth_status: { required, ready, missing } }: DetailedTool): readonly string[] {
-  if (!required) return [];
-  if (ready) return ['required, and there'];
-  return [
-    missing.length === 0 ? 'required, and not there' : `required; not set: ${missing.join(', ')}`,
-  ];
+function authWords({ auth_status: { required, ready, missing } }: DetailedTool): string {
+  if (!required) return '';
+  if (ready) return 'required, and there';
+  return missing.length === 0
+    ? 'required, and not there'
+    : `required; not set: ${missing.join(', ')}`;
 }
 
 /** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
-function providersView({ health, providers }: DetailedTool): readonly HTMLElement[] {
-  const byPriority = [...providers].sort((a, b) => a.priority - b.priority);
+function Health({ tool: { health, providers } }: { readonly tool: DetailedTool }) {
   const known = new Map(Object.entries(health.providers));
+  const inOrder = [...providers].sort((a, b) => a.priority - b.priority).map(({ name }) => name);
   // Two providers of one name are told apart by a part of their configuration's digest, so some names are only in
   // `health`.
-  const names = [...new Set([...byPriority.map(({ name }) => name), ...known.keys()])];
-  const own = health.tool.samples ?? [];
-  return [
-    figures(health.tool, health.tool.abandoned),
-    ...(own.length > 0 ? [latencyChart(own)] : []),
-    ...names.map((name) =>
-      providerView(name, known.get(name), name === health.last_success_provider),
-    ),
-  ];
+  const names = [...new Set([...inOrder, ...known.keys()])];
+  return html`
+    <${Figures} numbers=${health.tool} abandoned=${health.tool.abandoned} />
+    <${LatencyChart} samples=${health.tool.samples} />
+    ${names.map(
+      (name) =>
+        html`<${Provider}
+          name=${name}
+          health=${known.get(name)}
+          isLast=${name === health.last_success_provider}
+        />`,
+    )}
+  `;
 }
 
-function providerView(
-  name: string,
-  health: ProviderHealthWire | undefined,
-  answeredLast: boolean,
-): HTMLElement {
+interface ProviderProps {
+  readonly name: string;
+  readonly health: ProviderHealthWire | undefined;
+  readonly isLast: boolean;
+}
+
+function Provider({ name, health, isLast }: ProviderProps) {
   const until = health?.router.backoff_until ?? null;
-  return element(
-    'div',
-    { class: 'provider' },
-    element(
-      'h4',
-      {},
-      element('bdi', {}, name),
-      answeredLast && element('span', { class: 'tag' }, 'answered last'),
-      until !== null &&
-        element(
-          'span',
-          { class: 'tag warning' },
-          `left alone until ${new Date(until * 1_000).toLocaleTimeString()}`,
-        ),
-    ),
-    health !== undefined && figures(health.metrics),
-    health?.samples !== undefined && health.samples.length > 0 && latencyChart(health.samples),
-  );
+  return html`<div class="provider">
+    <h4>
+      <bdi>${name}</bdi>${isLast && html`<span class="tag">answered last</span>`}
+      ${
+        until !== null &&
+        html`<span class="tag warning"
+          >left alone until ${new Date(until * 1_000).toLocaleTimeString()}</span
+        >`
+      }
+    </h4>
+    ${health !== undefined && html`<${Figures} numbers=${health.metrics} /><${LatencyChart} samples=${health.samples} />`}
+  </div>`;
 }
 
-function figures(numbers: MetricsWire, abandoned = 0): HTMLElement {
+function Figures({
+  numbers,
+  abandoned = 0,
+}: {
+  readonly numbers: Metrics;
+  readonly abandoned?: number;
+}) {
+  const { total, average_latency_ms: average, p95_latency_ms: p95 } = numbers;
   const latencies =
-    numbers.total === 0
-      ? ''
-      : ` · average ${milliseconds(numbers.average_latency_ms)} · p95 ${milliseconds(numbers.p95_latency_ms)}`;
-  return element(
-    'p',
-    { class: 'figures' },
-    healthWords(numbers) + latencies + (abandoned === 0 ? '' : ` · ${abandoned} abandoned`),
-  );
+    total === 0 ? '' : ` · average ${milliseconds(average)} · p95 ${milliseconds(p95)}`;
+  return html`<p class="figures">
+    ${healthWords(numbers)}${latencies}${abandoned > 0 && ` · ${abandoned} abandoned`}
+  </p>`;
 }
 
 /** Calls that are drawn: as many as the server keeps. */
@@ -295,49 +331,38 @@ const BAR = 3;
 const LOWEST = 2;
 
 /** Shows the last calls as bars, the newest at the right: as high as they took long; failed ones stand out. */
-function latencyChart(samples: readonly SampleWire[]): HTMLElement {
+function LatencyChart({ samples = [] }: { readonly samples?: readonly SampleWire[] }) {
+  if (samples.length === 0) return null;
   const calls = samples.slice(-MOST);
   const slowest = Math.max(1, ...calls.map(({ latency_ms }) => latency_ms));
   const failed = calls.filter(({ success }) => !success).length;
-  const first = MOST - calls.length;
   const label = `The last ${calls.length} calls: ${failed} failed, the slowest took ${milliseconds(slowest)}`;
-  const bars = calls.map(({ at, success, latency_ms }, index) => {
-    const height = Math.max(LOWEST, (latency_ms / slowest) * HEIGHT);
-    const bar = {
-      x: (first + index) * STEP,
-      y: (HEIGHT - height).toFixed(1),
-      width: BAR,
-      height: height.toFixed(1),
-      class: success ? 'call' : 'call failed',
-    };
-    return svgElement(
-      'rect',
-      bar,
-      svgElement(
-        'title',
-        {},
-        `${new Date(at * 1_000).toLocaleString()}: ${success ? 'succeeded' : 'failed'} after ${milliseconds(latency_ms)}`,
-      ),
-    );
-  });
-  return element(
-    'figure',
-    { class: 'chart' },
-    svgElement(
-      'svg',
-      {
-        viewBox: `0 0 ${MOST * STEP} ${HEIGHT}`,
-        preserveAspectRatio: 'none',
-        role: 'img',
-        'aria-label': label,
-      },
-      ...bars,
-    ),
-    element(
-      'figcaption',
-      {},
-      element('span', {}, `last ${calls.length}, ${failed} failed`),
-      element('span', {}, `slowest ${milliseconds(slowest)}`),
-    ),
-  );
+  return html`<figure class="chart">
+    <svg
+      viewBox="0 0 ${MOST * STEP} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label=${label}
+    >
+      ${calls.map(({ at, success, latency_ms: latency }, index) => {
+        const height = Math.max(LOWEST, (latency / slowest) * HEIGHT);
+        return html`<rect
+          x=${(MOST - calls.length + index) * STEP}
+          y=${(HEIGHT - height).toFixed(1)}
+          width=${BAR}
+          height=${height.toFixed(1)}
+          class=${success ? 'call' : 'call failed'}
+        >
+          <title>
+            ${new Date(at * 1_000).toLocaleString()}: ${success ? 'succeeded' : 'failed'} after
+            ${milliseconds(latency)}
+          </title>
+        </rect>`;
+      })}
+    </svg>
+    <figcaption>
+      <span>last ${calls.length}, ${failed} failed</span
+      ><span>slowest ${milliseconds(slowest)}</span>
+    </figcaption>
+  </figure>`;
 }
