@@ -11,9 +11,13 @@ import { PAGE_FILES } from './src/http/page-files.js';
 const embedPage: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'embed-page',
   setup: (build) =>
-    build.onLoad({ filter: /[\\/]page-files\.ts$/ }, () => ({
-      contents: `export const PAGE_FILES = Object.freeze(${JSON.stringify(PAGE_FILES)});`,
-    })),
+    build.onLoad({ filter: /[\\/]page-files\.ts$/ }, () => {
+      // The libraries of the page are in its script.
+      for (const name of ['htm', 'preact']) bundled.add(`node_modules/${name}`);
+      return {
+        contents: `export const PAGE_FILES = Object.freeze(${JSON.stringify(PAGE_FILES)});`,
+      };
+    }),
 };
 
 /** Puts the JSON Schema of manifests into the package, for editors. */

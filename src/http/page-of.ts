@@ -34,18 +34,18 @@ function writeCursor(revision: number, { rank = 0, owner, name, nth = 0 }: Place
 export const cursorField = z
   .string()
   .max(LONGEST)
-  .transform((text, { addIssue }): Cursor => {
+  .transform((text, context): Cursor => {
     try {
       const read = cursor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
       if (writeCursor(...read) === text) return read;
     } catch {
       // Anything that `writeCursor` did not write is refused alike.
     }
-    addIssue({ code: 'custom', message: 'a cursor out of a `next` address' });
+    context.addIssue({ code: 'custom', message: 'a cursor out of a `next` address' });
     return z.NEVER;
   });
 
-/** What a request says of the page it wants. */
+/** The part of a query that names a page. */
 interface PageRequest {
   readonly limit: number;
   readonly cursor?: Cursor | undefined;

@@ -35,7 +35,7 @@ import {
 import { toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
-/** What a route answers from. */
+/** The parts of a request that a route answers from. */
 export interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: Catalogue;
   readonly findings: Findings;

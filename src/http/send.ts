@@ -7,7 +7,7 @@ import type { HttpError } from './http-error.js';
 /** The key of the response of Node's server among a request's bindings, which `serve` sets. */
 export const OUTGOING = Symbol('tooldex/outgoing');
 
-/** What a request carries beside itself. */
+/** The values that go with a request through the app. */
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
   Variables: { scopes: readonly string[] | undefined };

@@ -159,7 +159,7 @@ export class FakeCatalogue {
         .flatMap((item) =>
           typeof item === 'string'
             ? []
-            : [item['persona'], item['personas'], item['persona_allowlist']].flat(),
+            : ([item['persona'], item['personas'], item['persona_allowlist']].flat() as unknown[]),
         );
       const personas = new Set(owners.filter((owner) => typeof owner === 'string'));
       return send(response, { personas: [...personas].sort() });

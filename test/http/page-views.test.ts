@@ -80,6 +80,12 @@ const SEARCH = wireTool('web_search', {
     },
   },
   examples: ['find pages about trains'],
+  derived_sets: ['dangerous', 'requiringApproval'],
+  shown_to_models: [
+    { level: 'full', tokens: 40, shown: { name: 'web_search', description: 'Searches the web.' } },
+    { level: 'compact', tokens: 20, shown: { name: 'web_search' } },
+    { level: 'stub', tokens: 9, shown: { name: 'web_search' } },
+  ],
 });
 const CONTENT = {
   tools: [
@@ -256,6 +262,57 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect(bars.map(({ height }) => height)).toEqual([3.4, 2, 6.9, 48]);
   });
 
+  it('a tool: the sets it is in with the reason, and what a model sees of it with the tokens', async () => {
+    const page = await open('#/tools/web_search');
+    expect(await detail(page, 'Sets it is in').innerText()).toMatch(/dangerous\s+danger is high/);
+    const seen = detail(page, 'What a model sees');
+    expect(await seen.locator('summary').allInnerTexts()).toEqual([
+      'full about 40 tokens',
+      'compact about 20 tokens',
+      'stub about 9 tokens',
+    ]);
+    await seen.getByText('stub').click();
+    expect(await seen.getByLabel('stub for a model').innerText()).toContain('"name": "web_search"');
+  });
+
+  it('a tool that was changed while it was open: each field before and now', async () => {
+    const changing = await FakeCatalogue.start({ tools: [SEARCH] });
+    watched = await openPage(browser, `${changing.url}#/tools/web_search`);
+    const { page } = watched;
+    await page.getByRole('heading', { name: 'Metadata' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    changing.change({ tools: [{ ...SEARCH, danger_level: 'critical' }] });
+    await page.getByRole('heading', { name: 'Changed since you opened it' }).waitFor();
+    expect(await detail(page, 'Changed since you opened it').innerText()).toMatch(
+      /danger_level\s+"high" → "critical"/,
+    );
+    await page.context().close();
+    watched = undefined;
+    await changing.stop();
+  });
+
+  it('the grid of access by danger: how many tools each cell has, and on a click these alone', async () => {
+    const page = await open('');
+    const cell = page.getByRole('button', { name: 'readonly, high danger: 7 tools' });
+    await cell.click();
+    await page.getByText('7 of 31 tools', { exact: true }).waitFor();
+    expect(await cell.getAttribute('aria-pressed')).toBe('true');
+    expect(page.url()).toMatch(
+      /access_mode=readonly&danger_level=high|danger_level=high&access_mode=readonly/,
+    );
+    await cell.click();
+    await page.getByText('31 of 31 tools', { exact: true }).waitFor();
+  });
+
+  it('the list in another order: the most dangerous tools first, and back', async () => {
+    const page = await open('');
+    await page.getByRole('combobox', { name: 'Sort by' }).selectOption('by danger');
+    await page.waitForURL(/sort=danger_level/);
+    expect(await page.locator('.rows .fact.danger').first().getAttribute('data-level')).toBe(
+      'critical',
+    );
+  });
+
   it('skills and jobs: who may, what they need with links, and what is not there', async () => {
     const page = await open('#/jobs');
     const job = page.getByRole('article', { name: 'Briefing' });
@@ -279,7 +336,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     const page = await open('#/jobs?persona=Nova');
     await page.getByText('There are no jobs here.').waitFor();
     await page.getByRole('link', { name: /^Skills/ }).click();
-    expect(await page.locator('article h3 bdi:first-child').allInnerTexts()).toEqual([
+    expect(await page.locator('article h2 bdi:first-child').allInnerTexts()).toEqual([
       'Research',
       'Flying',
     ]);
@@ -338,7 +395,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
           .getByRole('navigation', { name: 'Views' })
           .getByRole('link', { disabled: false })
           .count(),
-      ).toBe(4);
+      ).toBe(5);
       if (hash.startsWith('#/tools'))
         for (const role of ['search', 'complementary', 'banner'] as const)
           expect(await page.getByRole(role).count(), role).toBe(1);

@@ -4,8 +4,7 @@ import { list } from '../../src/cli/commands/catalogue.js';
 import { show } from '../../src/cli/commands/catalogue.js';
 import { filterOf } from '../../src/cli/load/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
-import { Api } from '../../src/http/page/api.js';
-import { AXES } from '../../src/http/page/route.js';
+import { AXES, ROW_FIELDS } from '../../src/http/page/route.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
 import {
   fieldsOn,
@@ -305,25 +304,12 @@ describe('a tool with every option', () => {
 
   it('is read by the page with the fields of its rows, and filtered by the axes of the table', async () => {
     const { json } = await catalogue();
-    const paths: string[] = [];
-    const page = new Api(
-      (async (path: string) => {
-        paths.push(path);
-        return Response.json(await json(`/${path}`));
-      }) as typeof fetch,
-      () => null,
-    );
-    const { items } = await page.tools(() => undefined);
-    expect(new URLSearchParams(paths[0]!.split('?')[1]).get('fields')!.split(',').sort()).toEqual(
-      wires('row'),
-    );
-    expect(keys(items[0])).toEqual(wires('row'));
-    expect(AXES.map(({ key }) => key).sort()).toEqual(
-      fieldsOn('axis')
-        .map(([, { wire, filter }]) => filter?.param ?? wire)
-        .sort(),
-    );
-    for (const { key, valuesOf } of AXES)
-      expect(valuesOf(items[0]!).length, key).toBeGreaterThan(0);
+    const { tools, facets } = await json(`/tools?facets=true&fields=${ROW_FIELDS.join(',')}`);
+    expect(keys(tools![0])).toEqual(wires('row'));
+    const axes = fieldsOn('axis').map(([, { wire, filter }]) => filter?.param ?? wire);
+    expect(AXES.map(({ key }) => key).sort()).toEqual([...axes].sort());
+    expect(keys(facets)).toEqual([...axes].sort());
+    for (const [axis, counts] of Object.entries(facets as unknown as Record<string, object>))
+      expect(Object.values(counts), axis).toContain(1);
   });
 });

@@ -6,7 +6,6 @@ import type {
   ToolHealthWire,
 } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
-import { fieldsOn } from '../../tool/tool-fields.js';
 
 /** A tool on the wire: the fields that the page names; it shows all others by the table of fields. */
 export interface Tool {
@@ -85,8 +84,6 @@ export interface ListPage {
   readonly [list: string]: unknown;
 }
 
-/** The fields that are requested of every tool. */
-export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 /** Items that are requested at once: the most that the interface gives. */
 const PAGE_SIZE = '200';
 const TOKEN = 'tooldex-token';

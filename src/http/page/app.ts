@@ -8,7 +8,6 @@ import {
   hasToken,
   keepToken,
   readList,
-  ROW_FIELDS,
   type Connection,
   type ListPage,
   type Tool,
@@ -16,7 +15,15 @@ import {
 import { listenToKeys } from './keys.js';
 import { number } from './marks.js';
 import { FindingsView, WorkView } from './other-views.js';
-import { AXES, formatRoute, parseRoute, questionOf, VIEWS, type Route } from './route.js';
+import {
+  AXES,
+  formatRoute,
+  parseRoute,
+  questionOf,
+  ROW_FIELDS,
+  VIEWS,
+  type Route,
+} from './route.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { Filters, keyOf, ToolList } from './tool-list.js';
 import { OpenTool } from './tool-view.js';
@@ -31,7 +38,7 @@ type Answer<Item = never> = ListPage & { readonly items: readonly Item[] };
 type Lists = Readonly<Record<string, Answer>>;
 interface Tools {
   readonly answer: Answer<Tool>;
-  /** What the answer was asked with. */
+  /** The question that it answers. */
   readonly question: string;
 }
 

@@ -61,6 +61,9 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** The fields that are requested of every tool. */
+export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
+
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
 export type View = (typeof VIEWS)[number];
 
