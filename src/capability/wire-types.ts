@@ -128,7 +128,6 @@ export type ToolHealthWire = ToolWire['health'];
 export type ProviderHealthWire = ToolHealthWire['providers'][string];
 export type SampleWire = Samples[number];
 export type CompatibilityWire = ItemWire['compatibility'];
-export type AuthStatusWire = ToolWire['auth'];
 
 /** The summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and discovery APIs. */
 export interface CapabilitySummary {

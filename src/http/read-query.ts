@@ -61,7 +61,7 @@ export const PAGE = {
     .describe('Where the page begins: taken from `next` of the page before.'),
 };
 
-export const AVAILABLE = {
+const AVAILABLE = {
   available: z.boolean().optional().describe('Whether it can be used now.'),
 };
 

@@ -36,7 +36,7 @@ import { toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
 /** The parts of a request that a route answers from. */
-export interface Asked<Fields extends QueryFields = QueryFields> {
+interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: Catalogue;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;

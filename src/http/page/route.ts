@@ -65,7 +65,7 @@ function capitalized(text: string): string {
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
 export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
-export type View = (typeof VIEWS)[number];
+type View = (typeof VIEWS)[number];
 
 /** The state of the page: all of it is in the address, so that it can be shared and restored. */
 export interface Route {

@@ -1,5 +1,5 @@
 /** One parameter of a tool, in words. */
-export interface SchemaRow {
+interface SchemaRow {
   /** The place with dots and brackets: `options.depth`, `files[].path`. */
   readonly path: string;
   readonly type: string;

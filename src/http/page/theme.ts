@@ -1,4 +1,4 @@
-export type Theme = 'auto' | 'light' | 'dark';
+type Theme = 'auto' | 'light' | 'dark';
 
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const KEY = 'tooldex-theme';
