@@ -85,6 +85,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
       await page
         .locator('.finding-name')
         .filter({ hasText: 'broken' })
+        .first()
         .waitFor({ state: 'detached' });
       await page.goto(`${running.url}/#/tools?persona=Atlas`);
       await page.getByText('3 of 3 tools', { exact: true }).waitFor();
