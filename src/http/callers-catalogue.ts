@@ -19,8 +19,8 @@ export type Catalogue = Pick<
 >;
 
 /**
- * Returns a catalogue as a caller with these scopes sees it: without the tools whose scopes the caller lacks. Without
- * scopes, all of it.
+ * Returns a catalogue as a caller with these scopes sees it: without the tools whose scopes the caller lacks, and without
+ * the skills, tasks and jobs that need one of them. Without scopes, all of it.
  */
 export function callersCatalogue(
   capabilities: CapabilityRegistry,
@@ -28,6 +28,8 @@ export function callersCatalogue(
 ): Catalogue {
   if (scopes === undefined) return capabilities;
   const isShown = ({ entry }: CapabilityTool) => missingScopes(entry, scopes).length === 0;
+  const isWhole = ({ tools }: { readonly tools: readonly CapabilityTool[] }) =>
+    tools.every(isShown);
   return {
     get revision() {
       return capabilities.revision;
@@ -50,17 +52,24 @@ export function callersCatalogue(
       });
       return { hits, having: having.filter(isShown) };
     },
-    skills: (query) => capabilities.skills(query),
-    tasks: (query) => capabilities.tasks(query),
-    jobs: (query) => capabilities.jobs(query),
+    skills: (query) => capabilities.skills(query).filter(isWhole),
+    tasks: (query) => capabilities.tasks(query).filter(isWhole),
+    jobs: (query) => capabilities.jobs(query).filter(isWhole),
     summary: (options) => {
       const summary = capabilities.summary(options);
-      const shown = new Set(capabilities.tools().filter(isShown).map(toolKey));
+      const only = <Item extends { readonly persona: string | null; readonly name: string }>(
+        items: readonly Item[],
+        shown: readonly Parameters<typeof toolKey>[0][],
+      ) => {
+        const keys = new Set(shown.map(toolKey));
+        return items.filter(({ persona, name }) => keys.has(toolKey({ owner: persona, name })));
+      };
       return {
         ...summary,
-        tools: summary.tools.filter(({ persona, name }) =>
-          shown.has(toolKey({ owner: persona, name })),
-        ),
+        tools: only(summary.tools, capabilities.tools().filter(isShown)),
+        skills: only(summary.skills, capabilities.skills().filter(isWhole)),
+        tasks: only(summary.tasks, capabilities.tasks().filter(isWhole)),
+        jobs: only(summary.jobs, capabilities.jobs().filter(isWhole)),
       };
     },
   };

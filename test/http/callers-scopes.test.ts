@@ -60,4 +60,25 @@ describe('A catalogue that knows its callers by verify', () => {
       (await (await catalogueOf('abcdefghijklmnop-all'))('/tools/alpha?persona=Nova')).status,
     ).toBe(200);
   });
+
+  it.each(['skills', 'jobs'])(
+    'lists no %s that need a tool whose scopes the caller lacks',
+    async (kind) => {
+      const listed = async (token: string, path: string) => {
+        const { text } = await (await catalogueOf(token))(path);
+        return (JSON.parse(text) as Record<string, { persona: string | null; name: string }[]>)[
+          kind
+        ]!.map(({ persona, name }) => `${persona} ${name}`);
+      };
+      for (const path of [`/${kind}`, '/summary']) {
+        const all = await listed('abcdefghijklmnop-all', path);
+        const half = await listed('abcdefghijklmnop-half', path);
+        expect([path, all.length > half.length, half.every((each) => all.includes(each))]).toEqual([
+          path,
+          true,
+          true,
+        ]);
+      }
+    },
+  );
 });
