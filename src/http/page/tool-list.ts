@@ -208,7 +208,7 @@ function DangerGrid({ route, answer: { cells = {} }, onGo }: FilterProps) {
     <thead>
       <tr>
         <td></td>
-        ${danger.order!.map((level) => html`<th scope="col"><abbr title=${level}>${level.slice(0, 4)}</abbr></th>`)}
+        ${danger.order!.map((level) => html`<th scope="col">${level}</th>`)}
       </tr>
     </thead>
     <tbody>
