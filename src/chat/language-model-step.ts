@@ -11,7 +11,12 @@ import type {
   ModelStep,
   ModelUsage,
 } from './model-step.js';
-import { withUniqueIds, type AssistantMessage, type ChatMessage } from './thread.js';
+import {
+  withUniqueIds,
+  type AssistantMessage,
+  type ChatMessage,
+  type ToolCallPart,
+} from './thread.js';
 
 /**
  * Returns the step of a model of the AI SDK, through the SDK's own `generateText` and `streamText`: it converts older models, repeats
@@ -27,8 +32,7 @@ export async function languageModelStep(
   const ai = await import('ai').catch(
     missingPackage('ai', 'Run npm install ai, or give a function as the model.'),
   );
-  const own = typeof model === 'string' ? model : withDistinctCalls(model);
-  const settings = (request: ModelRequest) => {
+  const settings = (request: ModelRequest, raw: RawInputs) => {
     const { system, messages } = withSystem(request);
     const { toolChoice, tools } = request;
     const chosen =
@@ -43,7 +47,7 @@ export async function languageModelStep(
           };
     return {
       ...options,
-      model: own as AiLanguageModel,
+      model: (typeof model === 'string' ? model : heard(model, raw)) as AiLanguageModel,
       ...(system !== undefined && { system }),
       messages,
       ...chosen,
@@ -51,8 +55,9 @@ export async function languageModelStep(
     };
   };
   return async function* (request): AsyncGenerator<ModelPart> {
+    const raw: RawInputs = [];
     if (request.stream) {
-      const result = ai.streamText({ ...settings(request), onError: () => undefined }); // It would write to the console.
+      const result = ai.streamText({ ...settings(request, raw), onError: () => undefined }); // It would write to the console.
       const promised = Promise.all([
         result.response,
         result.toolCalls,
@@ -78,7 +83,7 @@ export async function languageModelStep(
           );
       }
       const [response, toolCalls, finishReason, usage] = await promised;
-      yield answerOf({ response, toolCalls, finishReason, usage });
+      yield answerOf({ response, toolCalls, finishReason, usage }, raw);
       return;
     }
     const {
@@ -86,8 +91,8 @@ export async function languageModelStep(
       toolCalls,
       finishReason,
       totalUsage: usage,
-    } = await ai.generateText(settings(request));
-    yield answerOf({ response, toolCalls, finishReason, usage });
+    } = await ai.generateText(settings(request, raw));
+    yield answerOf({ response, toolCalls, finishReason, usage }, raw);
   };
 }
 
@@ -122,11 +127,11 @@ function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
   return {
     ...message,
-    content: message.content.map((part) =>
-      part.type === 'tool-call' && !isPlainObject(part['input' as never])
-        ? { ...part, input: {} }
-        : part,
-    ),
+    content: message.content.map((part) => {
+      if (part.type !== 'tool-call') return part;
+      const { rawInput: _raw, ...call } = part as ToolCallPart;
+      return isPlainObject(call.input) ? call : { ...call, input: {} };
+    }),
   };
 }
 
@@ -137,12 +142,15 @@ interface SdkAnswer {
   readonly usage: { readonly [Field in keyof ModelUsage]: number | undefined };
 }
 
-function answerOf({
-  response,
-  toolCalls,
-  finishReason,
-  usage: { inputTokens, outputTokens, totalTokens },
-}: SdkAnswer): ModelPart {
+function answerOf(
+  {
+    response,
+    toolCalls,
+    finishReason,
+    usage: { inputTokens, outputTokens, totalTokens },
+  }: SdkAnswer,
+  raw: RawInputs,
+): ModelPart {
   const message = (response.messages as readonly ChatMessage[]).find(
     (each): each is AssistantMessage => each.role === 'assistant',
   ) ?? { role: 'assistant', content: [] };
@@ -154,7 +162,10 @@ function answerOf({
       ? [{ type: 'text' as const, text: message.content }]
       : message.content.map((part) =>
           part.type === 'tool-call' && written.length > 0
-            ? { ...part, input: written.shift() ?? null }
+            ? withRawInput(
+                { ...(part as ToolCallPart), input: written.shift() ?? null },
+                raw.shift(),
+              )
             : part,
         );
   const usage = {
@@ -163,6 +174,12 @@ function answerOf({
     ...(totalTokens !== undefined && { totalTokens }),
   };
   return { type: 'answer', message: plain({ ...message, content }), finishReason, usage };
+}
+
+function withRawInput(part: ToolCallPart, rawInput: string | undefined): ToolCallPart {
+  return rawInput === undefined || rawInput === JSON.stringify(part.input)
+    ? part
+    : { ...part, rawInput };
 }
 
 /** Returns the message as plain data: bytes of generated files as base64. */
@@ -178,14 +195,24 @@ function plain(message: unknown): AssistantMessage {
   return JSON.parse(JSON.stringify(message, bytes)) as AssistantMessage;
 }
 
+/** The arguments of an answer's calls as the model's service sent them, in the order of the calls. */
+type RawInputs = string[];
+type Part = { readonly type: string; readonly input: unknown };
+
 /**
- * Returns the model, which gives the calls of a whole answer different ids.
+ * Returns the model, whose calls have different ids in a whole answer and leave their arguments in `raw`.
  *
  * The SDK's `generateText` finds calls by their id: of two calls with the same one, or none, both would have the arguments
  * of the first. Its `streamText` does not.
  */
-function withDistinctCalls(model: Exclude<LanguageModel, string>): Exclude<LanguageModel, string> {
-  const generate = model.doGenerate as (...args: unknown[]) => Promise<unknown>;
+function heard(model: Exclude<LanguageModel, string>, raw: RawInputs): object {
+  const [generate, stream] = [model.doGenerate, model.doStream] as unknown as [
+    (...args: unknown[]) => Promise<{ readonly content: readonly Part[] }>,
+    (...args: unknown[]) => Promise<{ readonly stream: ReadableStream<Part> }>,
+  ];
+  const hear = ({ type, input }: Part) => {
+    if (type === 'tool-call') raw.push(String(input));
+  };
   return {
     specificationVersion: model.specificationVersion,
     provider: model.provider,
@@ -193,8 +220,22 @@ function withDistinctCalls(model: Exclude<LanguageModel, string>): Exclude<Langu
     get supportedUrls() {
       return (model as { readonly supportedUrls?: unknown }).supportedUrls;
     },
-    doGenerate: async (...args: unknown[]) =>
-      withUniqueIds(await generate.apply(model, args), new Set()),
-    doStream: (...args: never[]) => model.doStream(...args),
-  } as Exclude<LanguageModel, string>;
+    doGenerate: async (...args: unknown[]) => {
+      raw.length = 0; // The SDK repeats failed requests.
+      const answer = withUniqueIds(await generate.apply(model, args), new Set()) as {
+        readonly content?: readonly Part[];
+      };
+      answer.content?.forEach(hear);
+      return answer;
+    },
+    doStream: async (...args: unknown[]) => {
+      raw.length = 0;
+      const answer = await stream.apply(model, args);
+      const transform = (part: Part, controller: TransformStreamDefaultController<Part>) => {
+        hear(part);
+        controller.enqueue(part);
+      };
+      return { ...answer, stream: answer.stream.pipeThrough(new TransformStream({ transform })) };
+    },
+  };
 }

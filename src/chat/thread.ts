@@ -29,6 +29,8 @@ export interface ToolCallPart {
   readonly toolName: string;
   /** The arguments; text where the model wrote no JSON. */
   readonly input: Json;
+  /** The arguments as the model's service sent them, where that is other text than `JSON.stringify(input)`. */
+  readonly rawInput?: string;
   /** `true` where the model's service runs the tool itself, and gives the result in the same message. */
   readonly providerExecuted?: boolean;
   readonly providerOptions?: ProviderOptions;
@@ -148,6 +150,7 @@ const toolCall = z.strictObject({
   toolCallId: id,
   toolName,
   input: json,
+  rawInput: z.string().optional(),
   providerOptions,
   providerExecuted: z.boolean().optional(),
 });

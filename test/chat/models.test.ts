@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   chat,
+  Session,
   streamChat,
   type ChatEvent,
   type ChatOptions,
@@ -229,6 +230,19 @@ describe('a model of the AI SDK', () => {
       ).toEqual([{}, {}]);
     },
   );
+
+  it("keeps a call's arguments as they were written, where JSON would write them otherwise", async () => {
+    const { result } = await both(
+      [[call('a', 'ping', '{ "n" : 1.0 }'), call('b', 'ping', '{"n":1}')], [text('ok')]],
+      { tools: [ping] },
+    );
+    const [first] = result.turns;
+    expect(first!.toolCalls.map(({ input, rawInput }) => [input, rawInput])).toEqual([
+      [{ n: 1 }, '{ "n" : 1.0 }'],
+      [{ n: 1 }, undefined],
+    ]);
+    expect(Session.create({ messages: result.messages }).messages).toEqual(result.messages);
+  });
 
   it.each(['', 'null'])('that writes %j as arguments calls a tool without', async (written) => {
     const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
