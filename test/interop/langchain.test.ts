@@ -9,7 +9,7 @@ import {
   type StructuredToolInterface,
 } from '@langchain/core/tools';
 import { convertToOpenAITool } from '@langchain/core/utils/function_calling';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import {
@@ -112,6 +112,26 @@ describe('tools in LangChain', () => {
       annotations: { readOnlyHint: true },
       tooldex: { name: 'math.add', accessMode: 'readonly' },
     });
+  });
+
+  it('know the inputs and outputs of a list of definitions', async () => {
+    const add = defineTool({
+      name: 'add',
+      description: 'Adds',
+      inputSchema: z.object({ a: z.number(), b: z.number().default(1) }),
+      accessMode: AccessMode.READONLY,
+      execute: ({ a, b }) => ({ sum: a + b, at: new Date(0) }),
+    });
+    const registry = new ToolMetadataRegistry();
+    registry.register(add);
+    const [tool] = await toLangChainTools([add], { executor: new ToolExecutor({ registry }) });
+    const structured: StructuredToolInterface = tool;
+    expect(structured.name).toBe('add');
+    const result = await tool.invoke({ a: 2 });
+    expectTypeOf(result).toEqualTypeOf<{ sum: number; at: string }>();
+    expect(result).toEqual({ sum: 3, at: '1970-01-01T00:00:00.000Z' });
+    // @ts-expect-error a text is no number
+    await expect(tool.invoke({ a: '2' })).rejects.toThrow();
   });
 
   it('give their result when invoked with arguments, and a message when invoked with a call', async () => {

@@ -9,7 +9,12 @@ import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Confirm } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { fail, halt } from '../../tool/outcome.js';
-import { isStandardSchema, type JsonSchema, type ToolSchema } from '../../tool/tool-schema.js';
+import {
+  isStandardSchema,
+  type JsonSchema,
+  type SchemaInput,
+  type ToolSchema,
+} from '../../tool/tool-schema.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { FUNCTION_NAME_RULE } from '../export/name-codec.js';
@@ -30,6 +35,7 @@ import {
   type ForeignTool,
   type ImportOptions,
 } from './import-tools.js';
+import type { OutputOf } from './output-of.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
   /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
@@ -42,7 +48,7 @@ type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
  * Written down here so that the published types need no LangChain; what it takes and gives is for LangChain's own to say.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any */
-export interface LangChainTool {
+export interface LangChainTool<Input = any, Output = any> {
   readonly lc_serializable: boolean;
   readonly lc_namespace: string[];
   readonly lc_id: string[];
@@ -51,7 +57,8 @@ export interface LangChainTool {
   schema: Record<string, unknown>;
   returnDirect: boolean;
   metadata?: BridgeMetadata;
-  invoke(input: any, config?: any): Promise<any>;
+  invoke(input: Input, config?: any): Promise<Output>;
+  invoke(input: { readonly type: 'tool_call' }, config?: any): Promise<any>;
   call(input: any, config?: any, tags?: string[]): Promise<any>;
   batch(inputs: any[], options?: any, batchOptions?: any): Promise<any[]>;
   stream(input: any, options?: any): Promise<any>;
@@ -59,6 +66,18 @@ export interface LangChainTool {
   getName(suffix?: string): string;
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
+
+/** The tools of a list of definitions, with the types of their inputs and outputs. */
+type LangChainToolsOf<Tools extends readonly ToolDefinition[]> = {
+  -readonly [At in keyof Tools]: Tools[At] extends ToolDefinition<
+    infer In,
+    infer Out,
+    string,
+    infer Result
+  >
+    ? LangChainTool<SchemaInput<In>, OutputOf<Out, Result>>
+    : never;
+};
 
 const optionsSchema = frameworkSchema
   .omit({ policy: true })
@@ -76,9 +95,19 @@ const optionsSchema = frameworkSchema
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
  * ```
  *
+ * A list of definitions gives a list that knows their inputs and outputs.
+ *
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` with every wrong option or
  * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
+export function toLangChainTools<const Tools extends readonly ToolDefinition[]>(
+  definitions: Tools,
+  options: LangChainOptions,
+): Promise<LangChainToolsOf<Tools>>;
+export function toLangChainTools(
+  input: ExportInput,
+  options: LangChainOptions,
+): Promise<LangChainTool[]>;
 export async function toLangChainTools(
   input: ExportInput,
   options: LangChainOptions,

@@ -4,13 +4,7 @@ import type { Policy, ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
 import { checkAhead, checkInput } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
-import type {
-  InputOf,
-  JsonSchema,
-  SchemaInput,
-  StandardSchema,
-  ToolSchema,
-} from '../../tool/tool-schema.js';
+import type { JsonSchema, SchemaInput, StandardSchema } from '../../tool/tool-schema.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
 import { exportTools, type ExportedTool, type ExportInput } from '../export/exported-tools.js';
 import { fieldOf, objectsIn } from '../export/model-calls.js';
@@ -30,6 +24,7 @@ import {
   type FrameworkOptions,
 } from './guarded-calls.js';
 import { standardSchema } from './import-tools.js';
+import type { OutputOf } from './output-of.js';
 
 /** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls. */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
@@ -122,23 +117,6 @@ type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Cont
 type NameAtModel<Name extends string> = Name extends `${infer Before}.${infer After}`
   ? NameAtModel<`${Before}__${After}`>
   : Name;
-
-/** The answer of a tool, as JSON has it: by its output schema, or else by what its work returns. */
-type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out
-  ? JsonOf<Result>
-  : Out extends StandardSchema
-    ? JsonOf<InputOf<Out>>
-    : unknown;
-type JsonOf<Value> = [Value] extends [never]
-  ? unknown
-  : Value extends undefined | void
-    ? null
-    : InJson<Value>;
-type InJson<Value> = Value extends { toJSON(...key: never): infer Shown }
-  ? Shown
-  : Value extends object
-    ? { [Key in keyof Value]: InJson<Value[Key]> }
-    : Value;
 
 const optionsSchema = frameworkSchema
   .partial({ executor: true })

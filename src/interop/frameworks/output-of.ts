@@ -1,0 +1,18 @@
+import type { InputOf, StandardSchema, ToolSchema } from '../../tool/tool-schema.js';
+
+/** The answer of a tool, as JSON has it: by its output schema, or else by what its work returns. */
+export type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out
+  ? JsonOf<Result>
+  : Out extends StandardSchema
+    ? JsonOf<InputOf<Out>>
+    : unknown;
+type JsonOf<Value> = [Value] extends [never]
+  ? unknown
+  : Value extends undefined | void
+    ? null
+    : InJson<Value>;
+type InJson<Value> = Value extends { toJSON(...key: never): infer Shown }
+  ? Shown
+  : Value extends object
+    ? { [Key in keyof Value]: InJson<Value[Key]> }
+    : Value;
