@@ -176,5 +176,8 @@ function partsOf(value: object): Iterable<unknown> | undefined {
     return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
-  return Object.values(value);
+  // Not its getters, which may do or refuse anything.
+  return Object.values(Object.getOwnPropertyDescriptors(value)).map(
+    (each) => each.value as unknown,
+  );
 }
