@@ -658,6 +658,34 @@ describe('a token', () => {
     expect(authorization.asked('/token')).toHaveLength(2);
   });
 
+  it('that a login has brought while an older one could not be renewed is used by the call that waits', async () => {
+    const { authorization, server } = await servers();
+    const store = new MemoryStateStore();
+    let held: () => void = () => undefined;
+    let until: Promise<void> | undefined;
+    const logins = {
+      get: (key: string) => store.get(key),
+      compareAndSet: async (...change: Parameters<typeof store.compareAndSet>) => {
+        if (change[0].endsWith('.lock') && change[2] === undefined) (held(), await until);
+        return store.compareAndSet(...change);
+      },
+    } as MemoryStateStore;
+    const discovery = discoveryOf(server.url, { logins }, { access: 'readonly' });
+    await discovery.login('tickets', { open: approve });
+    expect(await call(discovery)).toBe('ada');
+    authorization.revoke();
+    let release: () => void = () => undefined;
+    until = new Promise((resolve) => (release = resolve));
+    let waiting: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((resolve) => {
+      held = resolve;
+      waiting = call(discovery);
+    });
+    await discovery.login('tickets', { open: approve });
+    release();
+    expect(await waiting).toBe('ada');
+  });
+
   it('is got over https only, but on this machine by a server on this machine', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };

@@ -64,8 +64,6 @@ export interface RawListing {
 }
 
 export interface CallRequest {
-  /** The session in which the tool was listed. */
-  readonly session: number;
   /** The tool's name at the server. */
   readonly tool: string;
   readonly inputSchema: unknown;
@@ -76,7 +74,7 @@ export interface CallRequest {
 }
 
 /** One life of a connection. */
-interface Session {
+export interface Session {
   /** Counts the sessions of a connection: with another number, another process may answer, or a change may have gone unheard. */
   number: number;
   readonly client: Client;
@@ -93,17 +91,16 @@ interface Session {
   isWatched: boolean;
 }
 
+/** Returns true when the server's tools may have changed without a sign: a call then needs a listing of its own. */
+export function isBlind({ isStateless, isWatched, tellsChanges }: Session): boolean {
+  return !tellsChanges || (isStateless() && !isWatched);
+}
+
 /** Makes requests in a session. */
 type Work<T> = (
   session: Session,
   options: RequestOptions & { readonly signal: AbortSignal },
 ) => Promise<T>;
-
-type State =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'opening'; readonly session: Promise<Session> }
-  | { readonly kind: 'open'; readonly session: Session }
-  | { readonly kind: 'closed' };
 
 /** Names of tools that are kept to compare the settings with. */
 const MOST_NAMES = 100_000;
@@ -130,7 +127,10 @@ export class McpConnection {
   readonly #server: McpServerSettings;
   readonly #options: McpConnectionOptions;
   readonly #closed = new AbortController();
-  #state: State = { kind: 'idle' };
+  /** The session that is open or being opened; whoever needs one shares it. */
+  #opening: Promise<Session> | undefined;
+  /** The session once it is open. */
+  #current: Session | undefined;
   #sessions = 0;
   #closing: Promise<unknown>[] = [];
   #stderr = (): string => '';
@@ -178,37 +178,22 @@ export class McpConnection {
     );
   }
 
-  /** True when the server's tools may have changed without a sign: a call then needs a listing of its own. */
-  get isBlind(): boolean {
-    if (this.#state.kind !== 'open') return false;
-    const { isStateless, isWatched, tellsChanges } = this.#state.session;
-    return !tellsChanges || (isStateless() && !isWatched);
-  }
-
   /**
    * Calls a tool, and returns the answer as the server sent it.
    *
+   * @param session the one in which the tool was listed.
    * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
    * @throws whatever the SDK throws; see `callFailure`.
    */
-  async callTool({
-    session,
-    tool,
-    inputSchema,
-    arguments: input,
-    context,
-    onProgress,
-  }: CallRequest): Promise<unknown> {
-    return this.#use(context.signal, ({ client, number, elicitation }, options) => {
-      if (number !== session) throw new SessionExpiredError();
+  callTool(
+    session: Session,
+    { tool, inputSchema, arguments: input, context, onProgress }: CallRequest,
+  ): Promise<unknown> {
+    return this.#useIn(session, context.signal, ({ client, elicitation }, options) => {
       const request = { name: tool, arguments: input as Record<string, unknown> };
       // Handing the definition over keeps the SDK from compiling the server's output schema, which may be made to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
-      const all = {
-        ...options,
-        toolDefinition,
-        ...(onProgress === undefined ? {} : { onprogress: onProgress }),
-      };
+      const all = { ...options, toolDefinition, ...(onProgress && { onprogress: onProgress }) };
       return elicitation === undefined
         ? client.callTool(request, all)
         : elicitation.call(client, request, all, context);
@@ -216,15 +201,10 @@ export class McpConnection {
   }
 
   /** Makes other requests than calls in the session in which they were offered. @throws as `callTool`. */
-  async askIn<T>(
-    session: number,
-    { signal }: ToolContext,
-    work: (ask: Ask) => Promise<T>,
-  ): Promise<T> {
-    return this.#use(signal, ({ client, number }, options) => {
-      if (number !== session) throw new SessionExpiredError();
-      return work((method, params) => client.request({ method, params }, ANYTHING, options));
-    });
+  askIn<T>(session: Session, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
+    return this.#useIn(session, signal, ({ client }, options) =>
+      work((method, params) => client.request({ method, params }, ANYTHING, options)),
+    );
   }
 
   /** Resolves when the server answers. */
@@ -235,13 +215,13 @@ export class McpConnection {
     );
   }
 
-  /** Makes sure that a session is open. @returns its number. */
-  async open(signal?: AbortSignal): Promise<number> {
-    const session = await this.#session(signal);
+  /** Returns the open session, or a new one; giving up ends only one's own wait. */
+  async open(signal?: AbortSignal): Promise<Session> {
+    const session = this.#current ?? (await this.#opened(signal));
     // That a stream has ended is heard before it is looked at: this process may have been busy since.
     if (session.isStateless())
       for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
-    return session.number;
+    return session;
   }
 
   /** The last that the process behind the connection has written to stderr, without secrets. */
@@ -256,19 +236,22 @@ export class McpConnection {
 
   /** Ends the connection, and the process behind it, for good. */
   async close(): Promise<void> {
-    const state = this.#state;
-    this.#state = { kind: 'closed' };
+    const session = this.#current;
+    this.#current = undefined;
     this.#closed.abort();
-    if (state.kind === 'open') {
-      await this.#sayGoodbye(state.session);
-      this.#end(state.session);
+    if (session !== undefined) {
+      await this.#sayGoodbye(session);
+      this.#end(session);
     }
     await Promise.all(this.#closing);
   }
 
   /** Runs requests in the open session, or in a new one if none is. */
   async #use<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
-    const session = await this.#session(signal);
+    return this.#useIn(await this.#opened(signal), signal, work);
+  }
+
+  async #useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     try {
       return await this.#withScopes(() => this.#request(session, signal, work));
     } catch (error) {
@@ -311,12 +294,11 @@ export class McpConnection {
     }
   }
 
-  /** Returns the open session, or a new one; whoever asks meanwhile shares it, and giving up ends only one's own wait. */
-  async #session(signal: AbortSignal | undefined): Promise<Session> {
-    if (this.#state.kind === 'closed')
+  /** Waits for the session that is open or being opened, or opens one. */
+  #opened(signal: AbortSignal | undefined): Promise<Session> {
+    if (this.#closed.signal.aborted)
       throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
-    if (this.#state.kind === 'open') return this.#state.session;
-    const opening = this.#state.kind === 'opening' ? this.#state.session : this.#startOpening();
+    const opening = (this.#opening ??= this.#startOpening());
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(abortError(signal));
       const stop = onAbort(signal, () => reject(abortError(signal!)));
@@ -330,17 +312,15 @@ export class McpConnection {
         this.#withScopes(() => this.#open(signal)),
       );
     // The time of a server counts from its turn: many at once would slow each other down until all are too late.
-    const session = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
-    this.#state = { kind: 'opening', session };
-    const settle = (next: State) => {
-      if (this.#state.kind === 'opening' && this.#state.session === session) this.#state = next;
-    };
-    session.then(
-      (opened) =>
-        settle(opened.gone.signal.aborted ? { kind: 'idle' } : { kind: 'open', session: opened }),
-      () => settle({ kind: 'idle' }),
+    const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
+    opening.then(
+      (session) => {
+        if (session.gone.signal.aborted) this.#opening = undefined;
+        else this.#current = session;
+      },
+      () => (this.#opening = undefined),
     );
-    return session;
+    return opening;
   }
 
   /** Opens a session. A server that ends when it is asked for its protocol is started again, without the question. */
@@ -456,8 +436,7 @@ export class McpConnection {
   }
 
   #drop(session: Session, why?: unknown): void {
-    if (this.#state.kind === 'open' && this.#state.session === session)
-      this.#state = { kind: 'idle' };
+    if (this.#current === session) this.#current = this.#opening = undefined;
     this.#end(session, why);
   }
 

@@ -10,10 +10,12 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import { fail, type ToolResult } from '../../tool/outcome.js';
 import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import {
+  isBlind,
   McpConnection,
   type CallRequest,
   type McpConnectionOptions,
   type RawListing,
+  type Session,
 } from '../connection/mcp-connection.js';
 import {
   callFailure,
@@ -236,16 +238,9 @@ export class DiscoveredServer {
       const onProgress: CallRequest['onProgress'] =
         reportProgress === undefined ? undefined : (progress) => reportProgress({ ...progress });
       const { inputSchema } = definition;
-      const request = {
-        session,
-        tool: toolName,
-        inputSchema,
-        arguments: input,
-        context,
-        onProgress,
-      };
+      const request = { tool: toolName, inputSchema, arguments: input, context, onProgress };
       // Its output schema is the definition's, which the executor holds answers to.
-      return callResult(await this.#connection.callTool(request));
+      return callResult(await this.#connection.callTool(session, request));
     };
     try {
       const result = await inAnySession(attempt);
@@ -319,7 +314,7 @@ export class DiscoveredServer {
    * It is asked again after its tools may have changed, when the listing is old, and, where it announces no changes, before
    * every call that is not readonly.
    */
-  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<number> {
+  async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
     if (this.#listing === undefined) await this.ask(false);
     if (this.#listing === undefined) throw this.#away('to list its tools', 'it is closed');
     const session = await this.#connection.open(signal).catch((error: unknown) => {
@@ -335,11 +330,11 @@ export class DiscoveredServer {
     const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
     const isUnsure = () =>
       // After a restart it may be another program, of which the listing before says nothing.
-      this.#listing!.session !== session || !this.#isFresh() || this.#running !== undefined;
+      this.#listing!.session !== session.number || !this.#isFresh() || this.#running !== undefined;
     let listings = 0;
-    if (!isUnsure() && !isReadonly && this.#connection.isBlind) listings = await this.#askOnce();
+    if (!isUnsure() && !isReadonly && isBlind(session)) listings = await this.#askOnce();
     while (listings < MOST_LISTINGS && isUnsure()) listings += await this.#askOnce();
-    if (this.#listing.session !== session || (listings > 0 && this.#failure !== undefined))
+    if (this.#listing.session !== session.number || (listings > 0 && this.#failure !== undefined))
       throw this.#away('to list its tools after they may have changed', 'it was lost once more');
     return session;
   }

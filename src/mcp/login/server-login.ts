@@ -238,15 +238,22 @@ export class ServerLogin implements AuthProvider {
     };
     if (this.#isMachine) return this.#authorize(about);
     const { store, clock } = this.#options;
-    await whileLocked(store, loginKeyOf(this.#url), clock, async () => {
-      const { tokens } = await this.#read();
-      const sent = this.#sent.get(response);
-      if (tokens !== undefined && sent !== undefined && sent !== `Bearer ${tokens.access_token}`)
-        return;
-      if (tokens?.refresh_token === undefined)
-        throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
-      await this.#authorize(about);
-    });
+    const refused = this.#sent.get(response);
+    const hasAnother = ({ tokens }: Login) =>
+      tokens !== undefined && refused !== undefined && refused !== `Bearer ${tokens.access_token}`;
+    try {
+      await whileLocked(store, loginKeyOf(this.#url), clock, async () => {
+        const login = await this.#read();
+        if (hasAnother(login)) return;
+        const { tokens } = login;
+        if (tokens?.refresh_token === undefined)
+          throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
+        await this.#authorize(about);
+      });
+    } catch (error) {
+      // A user who logs in waits for no lock: their token may have come since this renewal began.
+      if (!hasAnother(await this.#read())) throw error;
+    }
   }
 
   async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {

@@ -39,6 +39,8 @@ interface ConnectionParts {
   readonly warnAlone: () => void;
 }
 
+/** What is known of a request before its tool is. */
+type About = Pick<RequestedCall, 'context' | 'canAsk'>;
 type Named = { readonly name: string };
 /** The answer of `find_tools`, by own names. */
 interface FoundTools {
@@ -88,13 +90,14 @@ export class Connection {
     this.server.setRequestHandler(
       'tools/call',
       ({ params: { name, arguments: input = {} } }, request) => {
-        if (!tools.isSearched(this.#contextOf(request)))
-          return this.#callTool(name, input, request);
-        return name === FIND_TOOLS
-          ? this.#find(input, request)
-          : name === CALL_TOOL
-            ? this.#callFound(input, request)
-            : this.#callTool(name, input, request);
+        const about = this.#aboutOf(request);
+        // Whether tools are found by search is counted for these two names alone: most calls are of others.
+        const isOurs = (own: string) => name === own && tools.isSearched(about.context);
+        return isOurs(FIND_TOOLS)
+          ? this.#find(input, about, request)
+          : isOurs(CALL_TOOL)
+            ? this.#callFound(input, about, request)
+            : this.#callTool(name, input, about, request);
       },
     );
   }
@@ -116,40 +119,40 @@ export class Connection {
   async #callTool(
     name: string,
     input: unknown,
+    about: About,
     request: ServerContext,
   ): Promise<CallToolResult | InputRequiredResult> {
     const { tools, calls } = this.#parts;
-    const entry = tools.find(name, this.#contextOf(request));
+    const entry = tools.find(name, about.context);
     if (entry === undefined)
       throw this.#invalid(
         `Expected the name of a tool of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
       );
-    const about = this.#aboutOf(request);
     if (about.context.conversationId === undefined) this.#parts.warnAlone();
     return calls.call({ entry, input, ...about }, request);
   }
 
   /** Calls a found tool as if it had been listed. */
   async #callFound(
-    given: Readonly<Record<string, unknown>>,
+    { name, input = {} }: Readonly<Record<string, unknown>>,
+    about: About,
     request: ServerContext,
   ): Promise<CallToolResult | InputRequiredResult> {
-    const { name, input = {} } = given;
     if (typeof name !== 'string' || !isPlainObject(input))
       return errorResult(
         `Expected { name, input }, with the name of a tool and an object of arguments; got others.`,
       );
-    if (this.#parts.tools.find(name, this.#contextOf(request)) === undefined)
+    if (this.#parts.tools.find(name, about.context) === undefined)
       return errorResult(
         `Expected the name of a tool, got ${JSON.stringify(name.slice(0, 128))}. Find one with ${FIND_TOOLS}.`,
       );
-    return this.#callTool(name, input, request);
+    return this.#callTool(name, input, about, request);
   }
 
   /** Finds tools. It only shows what lists show, so no policy is asked. */
-  async #find(input: unknown, request: ServerContext): Promise<CallToolResult> {
+  async #find(input: unknown, { context }: About, request: ServerContext): Promise<CallToolResult> {
     const { tools } = this.#parts;
-    const finder = tools.finderFor(this.#contextOf(request));
+    const finder = tools.finderFor(context);
     const checked = await checkInput(finder, input);
     if (!checked.ok) return errorResult(checked.error.message);
     const find = finder.definition.execute as (
@@ -192,20 +195,15 @@ export class Connection {
     return { ...this.#conversation, ...given };
   }
 
-  #aboutOf(request: ServerContext): Pick<RequestedCall, 'context' | 'canAsk'> {
+  #aboutOf(request: ServerContext): About {
+    const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
+    const capabilities = () =>
+      envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ??
+      this.server.getClientCapabilities();
     return {
       context: this.#contextOf(request),
-      canAsk: (mode) => this.#canAsk(request, mode),
+      canAsk: (mode) => canShow(capabilities(), mode),
     };
-  }
-
-  #canAsk(request: ServerContext, mode: 'form' | 'url'): boolean {
-    const envelope = request.mcpReq.envelope as Readonly<Record<string, unknown>> | undefined;
-    return canShow(
-      envelope?.[this.#parts.sdk.CLIENT_CAPABILITIES_META_KEY] ??
-        this.server.getClientCapabilities(),
-      mode,
-    );
   }
 
   #invalid(message: string): Error {
