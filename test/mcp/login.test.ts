@@ -662,11 +662,14 @@ describe('a token', () => {
     const { authorization, server } = await servers();
     const store = new MemoryStateStore();
     let held: () => void = () => undefined;
-    let until: Promise<void> | undefined;
+    const gate: { until?: Promise<void> } = {};
     const logins = {
       get: (key: string) => store.get(key),
       compareAndSet: async (...change: Parameters<typeof store.compareAndSet>) => {
-        if (change[0].endsWith('.lock') && change[2] === undefined) (held(), await until);
+        if (change[0].endsWith('.lock') && change[2] === undefined) {
+          held();
+          await gate.until;
+        }
         return store.compareAndSet(...change);
       },
     } as MemoryStateStore;
@@ -675,7 +678,7 @@ describe('a token', () => {
     expect(await call(discovery)).toBe('ada');
     authorization.revoke();
     let release: () => void = () => undefined;
-    until = new Promise((resolve) => (release = resolve));
+    gate.until = new Promise((resolve) => (release = resolve));
     let waiting: Promise<unknown> = Promise.resolve();
     await new Promise<void>((resolve) => {
       held = resolve;

@@ -16,15 +16,14 @@ import {
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
+import { inTime, labelOf, unavailable } from '../login/server-errors.js';
 import {
   ConnectionLostError,
   inAnySession,
   isMethodNotFound,
   keepWhole,
-  labelOf,
   readAllPages,
   SessionExpiredError,
-  unavailable,
 } from './server-answers.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { availableParallelism, homedir } from 'node:os';
@@ -466,25 +465,19 @@ export class McpConnection {
     return this.#server.startupTimeoutMs;
   }
 
-  async #inTime<T>(
+  #inTime<T>(
     what: string,
     timeoutMs: number,
     signal: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const settled = await withDeadline((limit) => work(limit.signal), {
-      clock: this.#options.clock,
-      timeoutMs,
-      signal,
-    });
-    if (settled.kind === 'returned') return settled.value;
-    if (settled.kind === 'threw') throw settled.error;
-    if (settled.kind === 'aborted') throw abortError(signal!);
-    throw new ToolError(
-      'TIMEOUT',
-      expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'),
-      { details: { timeoutMs } },
-    );
+    const late = () =>
+      new ToolError(
+        'TIMEOUT',
+        expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'),
+        { details: { timeoutMs } },
+      );
+    return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);
   }
 }
 

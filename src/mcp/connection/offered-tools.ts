@@ -10,7 +10,7 @@ import {
   type Ask,
   type Input,
 } from './offered-answers.js';
-import { labelOf } from './server-answers.js';
+import { labelOf } from '../login/server-errors.js';
 
 /** A tool of this program by which models reach what a server offers beside its tools. */
 interface OfferedTool {

@@ -5,7 +5,7 @@ import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage, withoutSecrets } from '../../core/public-message.js';
 import { isForModel, MOST_PARTS, text as textPart, type ContentPart } from '../../tool/content.js';
-import { loginNeeded } from '../login/login-needed.js';
+import { labelOf, loginNeeded, unavailable } from '../login/server-errors.js';
 import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
@@ -31,11 +31,6 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
-/** Returns the name of a server for messages. */
-export function labelOf(server: string): string {
-  return server === '' ? 'the MCP server' : `the MCP server ${server}`;
-}
-
 /**
  * Reads what a failed call means, as a tool's failure or as an error to throw.
  *
@@ -55,12 +50,9 @@ export function callFailure(
     throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
+  const refused = (got: string) => unavailable(`${label} to take the call`, got, error);
   if (error instanceof sdk.InsufficientScopeError)
-    throw unavailable(
-      `${label} to take the call`,
-      'a token without the scopes that it asks for',
-      error,
-    );
+    throw refused('a token without the scopes that it asks for');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
     throw loginNeeded(
       `a token in "headers" that ${label} accepts`,
@@ -68,7 +60,7 @@ export function callFailure(
       'Send another token.',
     );
   if (error instanceof sdk.SdkHttpError && error.status < 500)
-    throw unavailable(`${label} to take the call`, `the HTTP status ${error.status}`, error);
+    throw refused(`the HTTP status ${error.status}`);
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
       return fail(
@@ -88,15 +80,6 @@ export function callFailure(
   throw new Error(
     `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`,
     { cause: error },
-  );
-}
-
-/** Makes the error for a call that was not sent, or was turned away: another provider may be asked. */
-export function unavailable(expected: string, got: string, cause?: unknown): ToolError {
-  return new ToolError(
-    'PROVIDER_UNAVAILABLE',
-    expectedGot(expected, got),
-    cause === undefined ? {} : { cause },
   );
 }
 

@@ -22,12 +22,10 @@ import {
   callResult,
   describeConnectionFailure,
   inAnySession,
-  labelOf,
-  unavailable,
 } from '../connection/server-answers.js';
 import { boundedFetch, type Credentials } from '../connection/transports.js';
 import type { LoginStore } from '../login/login-store.js';
-import { isLoginNeeded } from '../login/login-needed.js';
+import { isLoginNeeded, labelOf, unavailable } from '../login/server-errors.js';
 import { ServerLogin } from '../login/server-login.js';
 import type { ServerListing } from '../pins/definition-changes.js';
 import { isAllowed } from '../translate/tool-names.js';

@@ -3,7 +3,7 @@ import { RecentMap } from '../../core/recent-map.js';
 import { FUNCTION_OPTIONS } from '../../tool/tool-fields.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
-import { labelOf } from '../connection/server-answers.js';
+import { labelOf } from '../login/server-errors.js';
 import { quoted } from '../translate/foreign-text.js';
 import { declaredPart, joinDefinitions } from './join-definitions.js';
 

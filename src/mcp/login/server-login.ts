@@ -17,7 +17,6 @@ import {
   signal,
   type FieldsOf,
 } from '../../core/options.js';
-import { withDeadline } from '../../execution/with-deadline.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import {
   expandVariables,
@@ -26,7 +25,7 @@ import {
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
 import { openCallback } from './callback.js';
-import { loginNeeded } from './login-needed.js';
+import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
 import {
   loginKeyOf,
@@ -183,7 +182,7 @@ export class ServerLogin implements AuthProvider {
       });
       const code = params.get('code');
       if (code === null)
-        throw this.#unavailable(
+        throw unavailable(
           'the user to approve the login',
           /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
             ? params.get('error')!
@@ -280,15 +279,12 @@ export class ServerLogin implements AuthProvider {
     );
   }
 
-  async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const settled = await withDeadline((limit) => work(limit.signal), {
-      clock: this.#options.clock,
-      timeoutMs: AUTH_TIMEOUT_MS,
-    });
-    if (settled.kind === 'returned') return settled.value;
-    throw settled.kind === 'threw'
-      ? settled.error
-      : this.#unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none');
+  #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return inTime(
+      { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS },
+      () => unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none'),
+      work,
+    );
   }
 
   /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
@@ -321,10 +317,7 @@ export class ServerLogin implements AuthProvider {
           context !== undefined &&
           trimmed(context.issuer) !== trimmed(issuer)
         )
-          throw this.#unavailable(
-            `the authorization server that the settings name as issuer`,
-            'another',
-          );
+          throw unavailable(`the authorization server that the settings name as issuer`, 'another');
         if (clientId !== undefined)
           return {
             client_id: clientId,
@@ -406,27 +399,18 @@ export class ServerLogin implements AuthProvider {
     return loginNeeded(`a login at ${this.#label}${which}`, got, advice);
   }
 
-  #unavailable(expected: string, got: string): ToolError {
-    return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got));
-  }
-
   get #label(): string {
-    return this.#options.server === ''
-      ? 'the MCP server'
-      : `the MCP server ${this.#options.server}`;
+    return labelOf(this.#options.server);
   }
 
   /** Returns an error in words that hold nothing of the servers: what they send may be meant to mislead. */
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error
-      : new ToolError(
-          'PROVIDER_UNAVAILABLE',
-          expectedGot(
-            `a login at ${this.#label} by its authorization server`,
-            describeFailure(error),
-          ),
-          { cause: error },
+      : unavailable(
+          `a login at ${this.#label} by its authorization server`,
+          describeFailure(error),
+          error,
         );
   }
 }

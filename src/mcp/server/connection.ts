@@ -39,7 +39,7 @@ interface ConnectionParts {
   readonly warnAlone: () => void;
 }
 
-/** What is known of a request before its tool is. */
+/** The part of a requested call that is known before its tool is. */
 type About = Pick<RequestedCall, 'context' | 'canAsk'>;
 type Named = { readonly name: string };
 /** The answer of `find_tools`, by own names. */
