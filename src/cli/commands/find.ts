@@ -225,7 +225,7 @@ export function select(
 }
 
 /** The chosen tools, the token account, and the tools left out. */
-function printSelection(
+export function printSelection(
   terminal: Terminal,
   { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection,
 ): void {
