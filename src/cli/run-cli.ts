@@ -7,6 +7,7 @@ import type { ImportOptions } from '../load/import-modules.js';
 import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
 import { amountOf } from './terminal/table.js';
 import { paint, placeText, plainLine, type Dialog, type Terminal } from './terminal/terminal.js';
+import { wrongUsage } from './terminal/wrong-usage.js';
 
 /** The codes of errors about what was given on the command line. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
@@ -229,13 +230,10 @@ function rootOf(
 ): string {
   if (root === undefined) return cwd;
   if (tools !== undefined || manifests !== undefined || mcp !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        '--root, or --tools, --manifests or --mcp',
-        'both',
-        'Only the bundled tools keep to a root.',
-      ),
+    throw wrongUsage(
+      '--root, or --tools, --manifests or --mcp',
+      'both',
+      'Only the bundled tools keep to a root.',
     );
   return existingFolder('--root', root, cwd);
 }

@@ -8,6 +8,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { parseJson } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { readBounded } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The name of the scripted model. */
 export const DEMO = 'demo';
@@ -42,13 +43,10 @@ export class SessionFile {
     const begun = isPlainObject(session.context) ? session.context['model'] : undefined;
     // The file does not choose which module is imported.
     if (model === undefined && typeof begun === 'string' && begun !== DEMO)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(
-          `the model that the session in ${this.#name} was begun with (--model ${begun})`,
-          'none',
-          `--model ${DEMO} goes on with the script.`,
-        ),
+      throw wrongUsage(
+        `the model that the session in ${this.#name} was begun with (--model ${begun})`,
+        'none',
+        `--model ${DEMO} goes on with the script.`,
       );
     return session;
   }

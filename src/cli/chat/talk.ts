@@ -6,8 +6,7 @@ import {
   type RunSessionOptions,
 } from '../../chat/session/session.js';
 import { DangerLevel } from '../../core/enums.js';
-import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { isToolError } from '../../core/errors.js';
 import type { Json } from '../../core/plain-data.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { askQuestion, askToConfirm, Turns } from '../execute/ask-user.js';
@@ -15,6 +14,7 @@ import { callBlock } from '../execute/shown-call.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { paint, plainJson, plainLine, type Dialog } from '../terminal/terminal.js';
 import { exitCodeOfSession, showHalt, showPending, type ChatView } from './chat-view.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** A conversation on the command line: what it talks with, and where it is kept. */
 interface Talk {
@@ -38,10 +38,7 @@ export async function talk(
 ): Promise<number> {
   const { terminal, view, alone } = how;
   if (alone && prompt === undefined && !goesOn(opened) && opened.pending.length === 0)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('a prompt', 'none', 'Give one after the command, or use a terminal.'),
-    );
+    throw wrongUsage('a prompt', 'none', 'Give one after the command, or use a terminal.');
   let session = opened;
   for (let text = prompt; ;) {
     const stop = new AbortController();

@@ -38,6 +38,7 @@ import {
   type Style,
   type Terminal,
 } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 interface AuditCommandOptions extends CommandOptions {
   readonly listing?: string;
@@ -104,19 +105,13 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
   const { baseline, updateBaseline = false } = options;
   const format = formatOf(options);
   if (updateBaseline && baseline === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('--update-baseline together with --baseline <file>', 'it alone'),
-    );
+    throw wrongUsage('--update-baseline together with --baseline <file>', 'it alone');
   const file = baseline === undefined ? undefined : resolve(cwd, baseline);
   if (baseline !== undefined && !updateBaseline && !existsSync(file!))
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `a baseline at ${JSON.stringify(baseline)}`,
-        'none',
-        'Write it with --update-baseline.',
-      ),
+    throw wrongUsage(
+      `a baseline at ${JSON.stringify(baseline)}`,
+      'none',
+      'Write it with --update-baseline.',
     );
   const known =
     baseline === undefined || (updateBaseline && !existsSync(file!))
@@ -128,10 +123,7 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
     'allow-unsafe': options.allowUnsafe,
   })) {
     if (value !== undefined && options.run !== true)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(`--${name} together with --run`, 'it alone'),
-      );
+      throw wrongUsage(`--${name} together with --run`, 'it alone');
   }
   const { report, isWhole } =
     options.mcp === undefined
@@ -193,20 +185,13 @@ async function auditOwn(
   const { tools: patterns, manifests, persona, listing, install } = options;
   const { run } = choiceOf(options);
   if (run !== undefined && patterns === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        '--run together with --tools or --mcp',
-        'neither',
-        'Name the files that export the tools.',
-      ),
+    throw wrongUsage(
+      '--run together with --tools or --mcp',
+      'neither',
+      'Name the files that export the tools.',
     );
   for (const [name, value] of Object.entries({ listing, install }))
-    if (value !== undefined)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(`--${name} together with --mcp`, 'it alone'),
-      );
+    if (value !== undefined) throw wrongUsage(`--${name} together with --mcp`, 'it alone');
   const { loadRegistry } = await import('../load/load-registry.js');
   const { registry, problems, fileOf } = await loadRegistry(
     { patterns, manifests, persona },
@@ -269,10 +254,7 @@ async function auditServer(
   const { terminal, cwd } = host;
   const { listing, install, tools, manifests } = options;
   if (tools !== undefined || manifests !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('--mcp, or --tools or --manifests', 'both'),
-    );
+    throw wrongUsage('--mcp, or --tools or --manifests', 'both');
   const [, file, name] = SETTINGS.exec(server) ?? [];
   const settings =
     file !== undefined && existsSync(resolve(cwd, file))

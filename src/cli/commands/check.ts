@@ -6,7 +6,6 @@ import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { inManifestKeys } from '../../capability/manifest/define-entry.js';
 import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import { type ManifestIssue, wholeFinding } from '../../capability/manifest/manifest-issue.js';
-import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import {
   lintEach,
@@ -41,6 +40,7 @@ import {
   type Format,
 } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
@@ -85,10 +85,7 @@ async function lint(
 ): Promise<number> {
   const format = formatOf(options);
   if (options['dryRun'] === true && options['fix'] !== true)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('--dry-run together with --fix', 'it alone'),
-    );
+    throw wrongUsage('--dry-run together with --fix', 'it alone');
   const rules = await lintRulesFor(cwd, options['rule'] as readonly string[] | undefined);
   const fixed =
     options['fix'] === true
@@ -194,9 +191,10 @@ async function fix(
   findings: readonly LintFinding[],
 ): Promise<{ readonly told: readonly string[]; readonly wrote: boolean }> {
   if (mcp !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('--fix without --mcp', 'both', 'Tools of servers are declared by their servers.'),
+    throw wrongUsage(
+      '--fix without --mcp',
+      'both',
+      'Tools of servers are declared by their servers.',
     );
   const toFix = findings
     .filter(({ rule }) => rule === 'inferred-safety')

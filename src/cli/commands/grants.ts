@@ -1,11 +1,10 @@
-import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { Grants, type Grant } from '../../safety/grants.js';
 import type { CommandFamily } from '../load/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { table } from '../terminal/table.js';
 import { plainJson, type Terminal } from '../terminal/terminal.js';
 import { connectRedis, REDIS_VARIABLE } from './serve.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The options of `tooldex grants`. */
 interface GrantsOptions {
@@ -50,13 +49,10 @@ async function onGrants(
 ): Promise<number> {
   const { redis = process.env[REDIS_VARIABLE], redisPrefix } = options;
   if (redis === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `--redis, or ${REDIS_VARIABLE}`,
-        'neither',
-        'Grants of one process are in its memory: executor.grants() lists them.',
-      ),
+    throw wrongUsage(
+      `--redis, or ${REDIS_VARIABLE}`,
+      'neither',
+      'Grants of one process are in its memory: executor.grants() lists them.',
     );
   const store = await connectRedis(redis, redisPrefix);
   try {
@@ -106,13 +102,10 @@ async function end(
   { all, json }: GrantsOptions,
 ): Promise<number> {
   if ((ids.length === 0) !== (all === true))
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'ids of grants, or --all',
-        ids.length === 0 ? 'neither' : 'both',
-        'See tooldex grants list.',
-      ),
+    throw wrongUsage(
+      'ids of grants, or --all',
+      ids.length === 0 ? 'neither' : 'both',
+      'See tooldex grants list.',
     );
   const ended: { id: string; revoked: boolean }[] = [];
   const revoke = async (id: string) => void ended.push({ id, revoked: await grants.revoke(id) });

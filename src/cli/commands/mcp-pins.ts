@@ -24,6 +24,7 @@ import {
   type Style,
   type Terminal,
 } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 export type PinsAction = 'verify' | 'diff' | 'approve';
 
@@ -133,10 +134,7 @@ export async function mcpPins(
   list: ListServers = listServers,
 ): Promise<number> {
   if (action === 'approve' && tools.length > 0 === (options.all === true))
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('the tools to approve, or --all', tools.length > 0 ? 'both' : 'neither'),
-    );
+    throw wrongUsage('the tools to approve, or --all', tools.length > 0 ? 'both' : 'neither');
   const { settings, lock } = await readMcpConfig(configOf(options), terminal, cwd);
   const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
   // Before servers are started: a refused file needs none. Without one everything is new; for CI that is an error.
@@ -285,12 +283,9 @@ function keyOf(
   if (second === undefined) return first[0];
   const full = meant.filter(([, [server, tool]]) => word === fullName(server, tool));
   if (full.length === 1) return full[0]![0];
-  throw new ToolError(
-    'INVALID_ARGUMENT',
-    expectedGot(
-      'the name of one tool',
-      `${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`,
-    ),
+  throw wrongUsage(
+    'the name of one tool',
+    `${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`,
   );
 }
 

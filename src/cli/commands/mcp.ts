@@ -1,8 +1,6 @@
 import { Writable, type Readable } from 'node:stream';
 import { Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
 import { limitTime, policyOf } from '../execute/with-executor.js';
@@ -23,6 +21,7 @@ import { paint, type Dialog } from '../terminal/terminal.js';
 import { defineList } from './mcp-list.js';
 import { defineLogin } from './mcp-login.js';
 import { definePins } from './mcp-pins.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Serves tools over MCP, and looks at the servers of others. */
 export const MCP_COMMANDS: CommandFamily = {
@@ -116,12 +115,9 @@ export async function mcpServe(
   const stray =
     http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
   if (stray !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`,
-        'it alone',
-      ),
+    throw wrongUsage(
+      `--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`,
+      'it alone',
     );
   const registry = limitTime(loaded, options.timeout);
   const server = createMcpServer(registry, {

@@ -21,6 +21,7 @@ import {
 } from '../load/options.js';
 import { amountOf } from '../terminal/table.js';
 import { plainLine, paint, placeText, type Dialog } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The variable that gives the Redis in which processes keep health together. */
 export const REDIS_VARIABLE = 'TOOLDEX_REDIS_URL';
@@ -91,9 +92,9 @@ export async function serveCatalogue(
   const { redis = env[REDIS_VARIABLE], redisPrefix, ...rest } = options;
   if (redis === undefined) {
     if (redisPrefix !== undefined)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(`--redis, or ${REDIS_VARIABLE}, with --redis-prefix`, '--redis-prefix alone'),
+      throw wrongUsage(
+        `--redis, or ${REDIS_VARIABLE}, with --redis-prefix`,
+        '--redis-prefix alone',
       );
     return serveWith(terminal, rest, cwd, importOptions, env);
   }
@@ -126,13 +127,10 @@ export async function serveCatalogue(
 /** Connects to Redis. @throws ToolError what keeps from using it, in words that hold no password. */
 export async function connectRedis(url: string, prefix = DEFAULT_PREFIX): Promise<RedisStateStore> {
   if (!isRedisUrl(url))
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`,
-        'another text',
-        'A user, a password and the number of a database may be in it.',
-      ),
+    throw wrongUsage(
+      `--redis, or ${REDIS_VARIABLE}, as redis://host:port, or rediss:// with encryption`,
+      'another text',
+      'A user, a password and the number of a database may be in it.',
     );
   const store = await RedisStateStore.connect({ url, prefix });
   try {
@@ -188,13 +186,10 @@ async function serveWith(
     json,
   } = options;
   if (persona !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'serve without --persona',
-        'it',
-        'Each request asks for its own, as /tools?persona=Atlas.',
-      ),
+    throw wrongUsage(
+      'serve without --persona',
+      'it',
+      'Each request asks for its own, as /tools?persona=Atlas.',
     );
   const lintRules = await lintRulesFor(cwd);
   const code =

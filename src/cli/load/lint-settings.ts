@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
 import { parseJsonc } from './read-json.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The file of settings, JSON with comments; a package.json has the same under `tooldex`. */
 const FILE = 'tooldex.config.json';
@@ -27,10 +27,7 @@ export async function lintRulesFor(cwd: string, asked: readonly string[] = []): 
   const pairs = asked.map((text) => {
     const at = text.indexOf('=');
     if (at < 1)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot('--rule as name=off, name=warning or name=error', JSON.stringify(text)),
-      );
+      throw wrongUsage('--rule as name=off, name=warning or name=error', JSON.stringify(text));
     return [text.slice(0, at), text.slice(at + 1)] as const;
   });
   const settings = await settingsAbove(cwd);
@@ -64,13 +61,10 @@ async function settingsAbove(cwd: string): Promise<Settings | undefined> {
         ? { name: `"tooldex" in ${ofPackage.name}`, value: ofPackage.value['tooldex'] }
         : undefined;
     if (own !== undefined && inPackage !== undefined)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(
-          'settings in one place',
-          `${own.name} and ${inPackage.name}`,
-          'Keep one of them.',
-        ),
+      throw wrongUsage(
+        'settings in one place',
+        `${own.name} and ${inPackage.name}`,
+        'Keep one of them.',
       );
     const found = own ?? inPackage;
     if (found !== undefined || folder === dirname(folder) || existsSync(join(folder, '.git')))

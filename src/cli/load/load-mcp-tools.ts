@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
@@ -11,6 +10,7 @@ import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import type { LoadedRegistry } from './load-registry.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The files in which settings are looked for, as editors and other programs do. */
 const CONFIG_FILES = ['.mcp.json', 'mcp.json'];
@@ -33,19 +33,17 @@ export async function readMcpConfig(
 ): Promise<McpConfig> {
   const place = file ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
   if (place === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `settings of MCP in ${CONFIG_FILES.join(' or ')}`,
-        'neither',
-        'Name the file with --config.',
-      ),
+    throw wrongUsage(
+      `settings of MCP in ${CONFIG_FILES.join(' or ')}`,
+      'neither',
+      'Name the file with --config.',
     );
   const settings = readMcpSettings(await readJsonFile(place, terminal, cwd, parseJsonc));
   if (!settings.enabled)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('settings of MCP that are enabled', 'them switched off', 'Set "enabled": true.'),
+    throw wrongUsage(
+      'settings of MCP that are enabled',
+      'them switched off',
+      'Set "enabled": true.',
     );
   return {
     settings,

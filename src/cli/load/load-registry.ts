@@ -2,12 +2,13 @@ import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { invalidArgument } from '../../core/issues.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolSource } from '../../tool/find-definitions.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
 import type { LoadOptions, LoadProblem } from '../../load/load-tools.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The tools a command works on. */
 export interface LoadedRegistry {
@@ -86,10 +87,7 @@ async function loadLocal(
   if (fromManifests !== undefined && patterns === undefined)
     return { ...(await fromManifests()), again: fromManifests };
   if (fromManifests === undefined && patterns === undefined && persona !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('--persona together with --manifests, --tools or --mcp', 'it alone'),
-    );
+    throw wrongUsage('--persona together with --manifests, --tools or --mcp', 'it alone');
   // Imported on use: a command starts sooner without what it does not need.
   if (patterns === undefined) {
     const { createDefaultTools } = await import('../../../tools/index.js');

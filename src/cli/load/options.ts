@@ -11,6 +11,7 @@ import { EXIT_HELP } from '../terminal/exit-codes.js';
 import type { ImportOptions } from '../../load/import-modules.js';
 import type { LoadedRegistry } from './load-registry.js';
 import type { Dialog } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Does the work of a command on the loaded tools. One that gives the exit code of problems shows them itself. */
 export type RunOnTools = (
@@ -244,9 +245,6 @@ export const formatted = (command: Command, what: string) =>
 /** Returns the format that `--json` or `--format` ask for. @throws ToolError `INVALID_ARGUMENT` when they differ. */
 export function formatOf({ json, format }: CommandOptions): Format {
   if (json === true && format !== undefined && format !== 'json')
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.'),
-    );
+    throw wrongUsage(`--json or --format ${format as Format}`, 'both', 'Leave one of them out.');
   return json === true ? 'json' : ((format as Format | undefined) ?? 'table');
 }

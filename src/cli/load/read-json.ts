@@ -6,6 +6,7 @@ import { ToolError, type ToolErrorCode } from '../../core/errors.js';
 import { expectedGot, refusal, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The most bytes of a file of calls, or of one call's input: more than the executor takes. */
 const MAX_BYTES = 4 * 2 ** 20;
@@ -62,12 +63,9 @@ export function parseJsonc(text: string, where: string): unknown {
   const value: unknown = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `JSON in ${where}`,
-        `${printParseErrorCode(first.error)} in line ${text.slice(0, first.offset).split('\n').length}`,
-      ),
+    throw wrongUsage(
+      `JSON in ${where}`,
+      `${printParseErrorCode(first.error)} in line ${text.slice(0, first.offset).split('\n').length}`,
     );
   return value;
 }

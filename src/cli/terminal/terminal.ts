@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { isToolError, ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
+import { wrongUsage } from './wrong-usage.js';
 
 /** The place where a command writes, and what it may assume about the reader. */
 export interface Terminal {
@@ -160,11 +161,7 @@ export async function readBounded(
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > maxBytes)
-        throw new ToolError(
-          'INVALID_ARGUMENT',
-          expectedGot(`at most ${maxBytes} bytes in ${name}`, 'more'),
-        );
+      if (bytes > maxBytes) throw wrongUsage(`at most ${maxBytes} bytes in ${name}`, 'more');
       chunks.push(chunk);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
