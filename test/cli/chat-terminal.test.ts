@@ -23,38 +23,35 @@ async function at(
 }
 
 describe('tooldex chat in a terminal', () => {
-  it('runs the demonstration: a manual call is typed, a write is approved and really made', async () => {
-    const folder = folderWith({ 'a.txt': 'A' });
+  it('makes an approved write, and the script says what came of it', async () => {
+    const folder = folderWith();
     await at(['--session', 's.json'], folder, async (terminal) => {
       await terminal.shows('›');
-      terminal.types('what is here?', 'Enter');
-      await terminal.shows('Result (JSON or text):');
-      terminal.types('notes.md', 'Enter');
+      terminal.types('write_file {"path":"notes.md","content":"Hi"}', 'Enter');
       await terminal.shows('Run it? [y/N/e');
       expect(existsSync(join(folder, 'notes.md'))).toBe(false);
       terminal.types('y', 'Enter');
-      await terminal.shows('The notes are written.');
+      await terminal.shows('It answered:');
       terminal.types('C-d');
       await terminal.shows('ended with 0');
     });
-    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toContain('- a.txt');
+    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toBe('Hi');
   });
 
   it('stops a turn on Ctrl-C, leaves on the next one, and takes the turn up again in another process', async () => {
-    const folder = folderWith({ 'a.txt': 'A' });
-    await at(['--session', 's.json', 'what', 'is', 'here?'], folder, async (terminal) => {
-      await terminal.shows('Result (JSON or text):');
+    const folder = folderWith();
+    const prompt = ['write_file', '{"path":"notes.md","content":"Hi"}'];
+    await at(['--session', 's.json', ...prompt], folder, async (terminal) => {
+      await terminal.shows('Run it? [y/N/e');
       terminal.types('C-c');
       await terminal.shows('An empty line goes on');
       terminal.types('C-c');
       await terminal.shows('ended with 4');
     });
     await at(['--session', 's.json'], folder, async (terminal) => {
-      await terminal.shows('Result (JSON or text):');
-      terminal.types('notes.md', 'Enter');
       await terminal.shows('write_file  danger medium');
       terminal.types('n', 'Enter');
-      await terminal.shows('Then I leave it.');
+      await terminal.shows('It answered:');
     });
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
   });

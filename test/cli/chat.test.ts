@@ -44,15 +44,18 @@ function untilStopped(terminal: FakeTerminal, signal: AbortSignal): Promise<neve
   });
 }
 
+const WRITE = 'write_file {"path":"notes.md","content":"Hi"}';
+
 describe('tooldex chat without a user', () => {
-  it('runs the bundled tools with a script, and lists what waits', async () => {
+  it('runs the tool that a request names, and lists the calls that wait for approval', async () => {
     const folder = folderWith({ 'a.txt': 'A' });
-    const { code, out, err } = await chatIn(folder, { prompt: 'what is here?' });
-    expect(code).toBe(4);
-    expect(out).toBe('I look at what is here. Meanwhile, please choose a name for my notes.\n');
+    const { code, out, err } = await chatIn(folder, { prompt: 'list_directory' });
+    expect([code, out]).toEqual([0, expect.stringMatching(/^It answered: .*a\.txt/)]);
     expect(err).toMatch(/▸ list_directory {2}\{\}\n {2}✓ list_directory .*a\.txt/);
-    expect(err).toMatch(
-      /choose_name {2}is for you to do\n[^]*In a terminal, tooldex chat --session/,
+    const write = await chatIn(folder, { prompt: WRITE });
+    expect([write.code, write.out]).toEqual([4, '']);
+    expect(write.err).toMatch(
+      /write_file {2}danger medium\n[^]*In a terminal, tooldex chat --session/,
     );
   });
 
@@ -106,25 +109,21 @@ describe('tooldex chat without a user', () => {
     ]).toEqual([true, true, false]);
   });
 
-  it('goes on from a file, call by call and process by process, until the model has answered', async () => {
-    const folder = folderWith({ 'a.txt': 'A' });
+  it('goes on from a file in the next process, until the model has answered', async () => {
+    const folder = folderWith();
     const flags = { session: 's.json' };
-    expect((await chatIn(folder, { prompt: 'what is here?', flags })).code).toBe(4);
-    const terminal: FakeTerminal = new FakeTerminal({
-      answers: ['notes.md', () => (terminal.interrupt(), undefined)],
-    });
-    const second = await chatIn(folder, { terminal, flags });
-    expect([second.code, second.err]).toEqual([
+    const first = await chatIn(folder, { prompt: WRITE, flags });
+    expect([first.code, first.err]).toEqual([
       4,
       expect.stringMatching(/write_file {2}danger medium\n/),
     ]);
-    expect(existsSync(join(folder, 'notes.md'))).toBe(false);
     expect((await chatIn(folder, { flags })).code).toBe(4);
-    const third = await chatIn(folder, { answers: ['y'], flags });
-    expect([third.code, third.out]).toEqual([0, 'The notes are written.\n']);
-    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toContain('- a.txt');
+    expect(existsSync(join(folder, 'notes.md'))).toBe(false);
+    const second = await chatIn(folder, { answers: ['y'], flags });
+    expect([second.code, second.out]).toEqual([0, expect.stringMatching(/^It answered: /)]);
+    expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toBe('Hi');
     expect(sessionIn(folder).status).toBe('completed');
-    expect(readdirSync(folder).sort()).toEqual(['a.txt', 'notes.md', 's.json']);
+    expect(readdirSync(folder).sort()).toEqual(['notes.md', 's.json']);
     expect(statSync(join(folder, 's.json')).mode & 0o077).toBe(0);
   });
 
@@ -497,7 +496,7 @@ describe('tooldex chat with a user', () => {
     ])
       expect(lines).toContainEqual(expect.stringMatching(line));
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-    expect((await chatIn(folderWith(), { prompt: 'anything' })).err).toMatch(
+    expect((await chatIn(folderWith(), { prompt: 'list_directory' })).err).toMatch(
       /^Demonstration: .*\n {2}▸ /,
     );
     expect((await scripted(['hello'])).err).not.toContain('Demonstration');

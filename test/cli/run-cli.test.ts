@@ -145,16 +145,6 @@ describe('tooldex stats', () => {
     expect(out).toMatch(/^ {11}\w+ \d+/m);
     expect(out).toContain('  files 8  ');
   });
-
-  it('names the tools of each derived set and stage', async () => {
-    const { out } = await run('stats');
-    expect(out).toMatch(
-      /^Derived sets {2}list --derived[^]*^dangerous +6 {2}delete_file, git_push, run_tests, run_program, run_shell, note_delete$/m,
-    );
-    expect(out).toMatch(
-      /^Stages {2}list --stage[^]*^initial +\d+ {2}list_directory, [^]*^completion +3 {2}git_commit, git_push, note_add$/m,
-    );
-  });
 });
 
 describe('tooldex lint', () => {

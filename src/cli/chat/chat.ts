@@ -17,7 +17,7 @@ import {
 } from '../load/options.js';
 import { plainJson, paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import { ChatView } from './chat-view.js';
-import { CHOOSE_NAME, demoModel, exampleCall } from './demo-model.js';
+import { demoModel, exampleCall } from './demo-model.js';
 import { loadModel } from './load-model.js';
 import { DEMO, SessionFile } from './session-file.js';
 import { talk } from './talk.js';
@@ -113,8 +113,6 @@ export async function chat(
   } = options as ChatCommandOptions;
   const named = model === undefined || model === DEMO ? undefined : model;
   const loaded = named === undefined ? undefined : await loadModel(named, cwd, importOptions);
-  const areBundled = ['tools', 'manifests', 'mcp'].every((place) => options[place] === undefined);
-  if (named === undefined && areBundled) registry.register(CHOOSE_NAME);
   const file = path === undefined ? undefined : new SessionFile(path, cwd);
   const session = file === undefined ? Session.create() : await file.open(model);
   // Calls that need approval stay pending: the session has them on record before the user is asked, and takes the interrupts itself.

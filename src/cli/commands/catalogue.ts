@@ -1,8 +1,6 @@
 import { uncheckedPatterns } from '../../json-schema/compile-json-schema.js';
-import { Stage } from '../../core/enums.js';
-import { DERIVED_SETS, derivedSetsOf, type DerivedSet } from '../../registry/derived-sets.js';
+import { derivedSetsOf } from '../../registry/derived-sets.js';
 import type { RegistrySummary } from '../../registry/registry-summary.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolFilter } from '../../registry/tool-filter.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
 import { entryToJson } from '../../tool/tool-data.js';
@@ -155,11 +153,7 @@ const AXES: readonly (readonly [string, keyof RegistrySummary])[] = [
   ['derived', 'derived'],
 ];
 
-const NAMES_MARGIN = 23;
-/** Names of one set that are listed: a catalogue may have thousands. */
-const MOST_NAMES = 50;
-
-/** Prints how many tools have which value of every axis, and which tools are in each derived set and stage. */
+/** Prints how many tools have which value of every axis. */
 function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean): void {
   const summary = registry.summary();
   if (json) return terminal.out(JSON.stringify(summary, null, 2));
@@ -167,48 +161,9 @@ function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean):
     `${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`,
   );
   terminal.out(axisCounts(terminal, summary));
-  const { sets, stages } = namesIn(registry);
-  for (const [title, option, lists] of [
-    ['Derived sets', 'derived', sets],
-    ['Stages', 'stage', stages],
-  ] as const) {
-    if (Object.keys(lists).length === 0) continue;
-    terminal.out(
-      `\n${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', `list --${option} <name> shows their tools`)}\n`,
-    );
-    for (const [label, list] of Object.entries(lists)) {
-      const shown = [
-        ...list.slice(0, MOST_NAMES),
-        ...(list.length > MOST_NAMES ? [`… ${list.length - MOST_NAMES} more`] : []),
-      ];
-      terminal.out(
-        `${paint(terminal, 'dim', plainLine(label).padEnd(NAMES_MARGIN - 5))}${paint(terminal, 'cyan', String(list.length).padStart(3))}  ${wrapList(terminal, shown, NAMES_MARGIN)}`,
-      );
-    }
-  }
-}
-
-/** Returns which tools are in each derived set and in each stage, in the order of an agent's work. */
-export function namesIn(
-  registry: ToolMetadataRegistry,
-): Readonly<Record<'sets' | 'stages', Readonly<Record<string, readonly string[]>>>> {
-  const stages = registry.getAllStages();
-  const usual: readonly string[] = Object.values(Stage);
-  const ordered = [
-    ...usual.filter((stage) => stages.has(stage)),
-    ...[...stages].filter((stage) => !usual.includes(stage)),
-  ];
-  return {
-    sets: Object.fromEntries(
-      (Object.keys(DERIVED_SETS) as DerivedSet[]).map((set) => [
-        set,
-        registry.filter({ derived: [set] }).map(({ name }) => name),
-      ]),
-    ),
-    stages: Object.fromEntries(
-      ordered.map((stage) => [stage, [...registry.getToolsByStage(stage)]]),
-    ),
-  };
+  terminal.out(
+    paint(terminal, 'dim', '\nlist --derived <set> and list --stage <name> show their tools'),
+  );
 }
 
 const AXIS_MARGIN = 11;

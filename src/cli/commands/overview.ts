@@ -28,7 +28,7 @@ const CALLS = [
 ] as const satisfies readonly ToolCall[];
 
 const NEXT: readonly (readonly [command: string, about: string])[] = [
-  ['list, stats', 'all tools; all axes, and which tools are in each set and stage'],
+  ['list, stats', 'all tools; how many have which value of every axis'],
   ['search, select', 'your own request: select "which files mention the parser"'],
   ['run, plan', 'calls for real: run list_directory'],
   ['chat', 'talk to the tools, without a key'],
