@@ -9,7 +9,6 @@ import {
   newLies,
   readBaseline,
   writeBaseline,
-  type KnownLie,
 } from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
@@ -38,7 +37,7 @@ import {
   type Style,
   type Terminal,
 } from '../terminal/terminal.js';
-import { wrongUsage } from '../terminal/wrong-usage.js';
+import { requireTogether, wrongUsage } from '../terminal/wrong-usage.js';
 
 interface AuditCommandOptions extends CommandOptions {
   readonly listing?: string;
@@ -102,71 +101,61 @@ export const AUDIT_COMMANDS: CommandFamily = {
 
 async function audit(host: CommandHost, options: AuditCommandOptions): Promise<number> {
   const { terminal, cwd } = host;
-  const { baseline, updateBaseline = false } = options;
+  const { baseline, updateBaseline = false, mcp, tools: patterns, manifests } = options;
   const format = formatOf(options);
-  if (updateBaseline && baseline === undefined)
-    throw wrongUsage('--update-baseline together with --baseline <file>', 'it alone');
-  const file = baseline === undefined ? undefined : resolve(cwd, baseline);
-  if (baseline !== undefined && !updateBaseline && !existsSync(file!))
+  requireTogether(options, {
+    baseline: ['update-baseline'],
+    run: ['generate', 'allow-unsafe'],
+    mcp: ['listing', 'install'],
+  });
+  if (mcp !== undefined && (patterns ?? manifests) !== undefined)
+    throw wrongUsage('--mcp, or --tools or --manifests', 'both');
+  if (options.run === true && (mcp ?? patterns) === undefined)
     throw wrongUsage(
-      `a baseline at ${JSON.stringify(baseline)}`,
-      'none',
-      'Write it with --update-baseline.',
+      '--run together with --tools or --mcp',
+      'neither',
+      'Name the files that export the tools.',
     );
+  const file = baseline === undefined ? undefined : resolve(cwd, baseline);
+  // Also read before it is replaced: another file that is named by mistake stays as it is.
   const known =
-    baseline === undefined || (updateBaseline && !existsSync(file!))
+    file === undefined || (updateBaseline && !existsSync(file))
       ? []
-      : readBaseline(await readJsonFile(baseline, terminal, cwd));
-
-  for (const [name, value] of Object.entries({
-    generate: options.generate,
-    'allow-unsafe': options.allowUnsafe,
-  })) {
-    if (value !== undefined && options.run !== true)
-      throw wrongUsage(`--${name} together with --run`, 'it alone');
-  }
-  const { report, isWhole } =
-    options.mcp === undefined
+      : readBaseline(await readJsonFile(baseline!, terminal, cwd));
+  const { report, isWhole = true }: Audited =
+    mcp === undefined
       ? await auditOwn(host, options)
-      : { report: await auditServer(host, options, options.mcp), isWhole: true };
+      : { report: await auditServer(host, options, mcp) };
   const chosen = chosenOf(report.tools, options.tool);
-  if (file !== undefined && updateBaseline) {
-    const text = writeBaseline(report.tools);
+  const text = updateBaseline ? writeBaseline(report.tools) : undefined;
+  if (file !== undefined && text !== undefined) {
     await (existsSync(file) ? replaceFile(file, text) : writeFile(file, text));
     terminal.err(`${paint(terminal, 'green', 'written')} ${plainLine(baseline!)}`);
   }
   const { tools, gone } = applyBaseline(
     chosen,
-    updateBaseline ? readBaseline(JSON.parse(writeBaseline(report.tools))) : known,
+    text === undefined ? known : readBaseline(JSON.parse(text)),
   );
-  if (options.tool === undefined)
-    for (const each of gone)
-      terminal.err(`${paint(terminal, 'yellow', 'no longer found')} ${goneText(each)}`);
+  for (const { tool, axis, call } of options.tool === undefined ? gone : [])
+    terminal.err(
+      `${paint(terminal, 'yellow', 'no longer found')} ${plainLine(`${tool} ${axis} ${call}`)}: take it out of the baseline with --update-baseline`,
+    );
 
-  if (format === 'json')
-    terminal.out(
-      plainJson(
-        {
-          ...report,
-          tools: tools.map((tool) => ({
-            ...tool,
-            ...(options.fix === true && { fix: correctionOf(tool)?.after }),
-          })),
-        },
-        2,
-      ),
-    );
-  else if (format === 'github')
-    printAnnotations(
-      terminal,
-      tools,
-      relative(
-        cwd,
-        resolve(options.mcp === undefined ? process.cwd() : cwd, report.subject.folder),
-      ),
-    );
-  else print(terminal, { ...report, tools }, options);
+  if (format === 'json') {
+    const withFix = (tool: ToolAudit) =>
+      options.fix === true ? { ...tool, fix: correctionOf(tool)?.after } : tool;
+    terminal.out(plainJson({ ...report, tools: tools.map(withFix) }, 2));
+  } else if (format === 'github') {
+    const from = mcp === undefined ? process.cwd() : cwd;
+    printAnnotations(terminal, tools, relative(cwd, resolve(from, report.subject.folder)));
+  } else print(terminal, { ...report, tools }, options);
   return newLies(tools).length === 0 && isWhole ? EXIT.ok : EXIT.findings;
+}
+
+interface Audited {
+  readonly report: AuditReport;
+  /** False where a file of tools did not load. */
+  readonly isWhole?: boolean;
 }
 
 const progressOf =
@@ -177,21 +166,10 @@ const progressOf =
 const choiceOf = ({ run, generate, allowUnsafe: unsafe }: AuditCommandOptions) =>
   run === true ? { run: { generate, unsafe } } : {};
 
-async function auditOwn(
-  host: CommandHost,
-  options: AuditCommandOptions,
-): Promise<{ readonly report: AuditReport; readonly isWhole: boolean }> {
+async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<Audited> {
   const { terminal, cwd, importOptions } = host;
-  const { tools: patterns, manifests, persona, listing, install } = options;
+  const { tools: patterns, manifests, persona } = options;
   const { run } = choiceOf(options);
-  if (run !== undefined && patterns === undefined)
-    throw wrongUsage(
-      '--run together with --tools or --mcp',
-      'neither',
-      'Name the files that export the tools.',
-    );
-  for (const [name, value] of Object.entries({ listing, install }))
-    if (value !== undefined) throw wrongUsage(`--${name} together with --mcp`, 'it alone');
   const { loadRegistry } = await import('../load/load-registry.js');
   const { registry, problems, fileOf } = await loadRegistry(
     { patterns, manifests, persona },
@@ -211,27 +189,18 @@ async function auditOwn(
         'Name the files that export them with --tools, or a server with --mcp.',
       ),
     );
-  const root = patterns === undefined && manifests === undefined ? packageFolder() : cwd;
-  const entries =
-    root === cwd
-      ? [...new Set(fileOf.values())]
-      : ['tools/index.ts', 'dist/tools.js']
-          .filter((each) => existsSync(join(root, each)))
-          .slice(0, 1);
+  const isBundled = (patterns ?? manifests) === undefined;
+  const root = isBundled ? packageFolder() : cwd;
+  const built = ['tools/index.ts', 'dist/tools.js'].find((each) => existsSync(join(root, each)));
   const report = await auditTools(registry, {
     root,
-    entries,
+    entries: isBundled ? [built!] : [...new Set(fileOf.values())],
     ...(run && { run: { ...run, files: patterns } }),
     ...(terminal.interactive && { onProgress: progressOf(host) }),
   });
+  const skipped = problems.map((each) => ({ name: placeText(each), reason: each.reason }));
   return {
-    report: {
-      ...report,
-      skipped: [
-        ...problems.map((problem) => ({ name: placeText(problem), reason: problem.reason })),
-        ...report.skipped,
-      ],
-    },
+    report: { ...report, skipped: [...skipped, ...report.skipped] },
     isWhole: problems.length === 0,
   };
 }
@@ -252,9 +221,7 @@ async function auditServer(
   server: string,
 ): Promise<AuditReport> {
   const { terminal, cwd } = host;
-  const { listing, install, tools, manifests } = options;
-  if (tools !== undefined || manifests !== undefined)
-    throw wrongUsage('--mcp, or --tools or --manifests', 'both');
+  const { listing, install } = options;
   const [, file, name] = SETTINGS.exec(server) ?? [];
   const settings =
     file !== undefined && existsSync(resolve(cwd, file))
@@ -285,12 +252,6 @@ function chosenOf(
         .join(', ')}${tools.length > 10 ? ', …' : ''}.`,
     );
   return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
-}
-
-function goneText({ tool, axis, call }: KnownLie): string {
-  return plainLine(
-    `${tool} ${axis}${call === '' ? '' : ` ${call}`}: take it out of the baseline with --update-baseline`,
-  );
 }
 
 const STYLES: Readonly<Record<Verdict, Style>> = {
@@ -414,23 +375,14 @@ function printRuns(
   for (const gap of held.gaps) indented(`not held: ${gap}`, 2, 'dim');
 }
 
+/** The colours of a diff, by the first character of a line. */
+const DIFF_STYLES: Readonly<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' };
+
 function printFix(terminal: Terminal, tool: ToolAudit): void {
   const correction = correctionOf(tool);
   if (correction === undefined) return;
   for (const line of correctionText(correction, tool.handler).split('\n'))
-    terminal.out(
-      paint(
-        terminal,
-        line.startsWith('+')
-          ? 'green'
-          : line.startsWith('-')
-            ? 'red'
-            : line.startsWith('@')
-              ? 'cyan'
-              : 'dim',
-        plainText(line),
-      ),
-    );
+    terminal.out(paint(terminal, DIFF_STYLES[line[0]!] ?? 'dim', plainText(line)));
   terminal.out('');
 }
 
@@ -439,36 +391,28 @@ function printSummary(
   tools: readonly ToolAudit[],
   { name, version }: AuditReport['subject'],
 ): void {
-  const counts = VERDICTS.map(
-    (verdict) => [verdict, tools.filter((tool) => tool.verdict === verdict).length] as const,
-  ).filter(([, count]) => count > 0);
-  const known = tools.filter(({ verdict }) => verdict === 'lies').length - newLies(tools).length;
+  const count = (wanted: Verdict) => tools.filter(({ verdict }) => verdict === wanted).length;
+  const known = count('lies') - newLies(tools).length;
   const [style, mark] =
     newLies(tools).length > 0
       ? (['red', '✗'] as const)
-      : tools.some(({ verdict }) => verdict === 'unknown' || verdict === 'undeclared')
+      : count('unknown') + count('undeclared') > 0
         ? (['yellow', '?'] as const)
         : (['green', '✓'] as const);
-  const words = counts.map(
-    ([verdict, count]) =>
-      `${count} ${verdict === 'lies' && count > 1 ? 'lie' : verdict === 'agrees' && count > 1 ? 'agree' : verdict}`,
-  );
+  const words = VERDICTS.filter((verdict) => count(verdict) > 0).map((verdict) => {
+    const plural = count(verdict) > 1 ? { lies: 'lie', agrees: 'agree' } : {};
+    return `${count(verdict)} ${(plural as Partial<Record<Verdict, string>>)[verdict] ?? verdict}`;
+  });
   terminal.out(
     `${paint(terminal, style, mark)} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`,
   );
 }
 
-const YES_NO = (value: boolean | null | undefined, yes: string, no: string, unknown: string) =>
-  value == null ? unknown : value ? yes : no;
-
 function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): string {
-  return YES_NO(
-    readOnly,
-    'reads',
-    axes?.accessMode ??
-      (destructive === false ? 'adds' : destructive === true ? 'destroys' : 'writes'),
-    'nothing',
-  );
+  if (readOnly == null) return 'nothing';
+  if (readOnly) return 'reads';
+  if (axes?.accessMode !== undefined) return axes.accessMode;
+  return destructive == null ? 'writes' : destructive ? 'destroys' : 'adds';
 }
 
 /** Returns what was found of a tool in few words: the effect that decides, or what is not known. */

@@ -14,7 +14,7 @@ import {
   type LintFinding,
   type LintRules,
 } from '../../registry/lint/lint-tools.js';
-import { flagWords, requiredFlags, type RequiredFlags } from '../../safety/required-flags.js';
+import { flagWords, requiredFlags } from '../../safety/required-flags.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
 import { entryOf, type ToolEntry } from '../../tool/tool-definition.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -40,7 +40,7 @@ import {
   type Format,
 } from '../load/options.js';
 import { amountOf, table } from '../terminal/table.js';
-import { wrongUsage } from '../terminal/wrong-usage.js';
+import { requireTogether, wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Tells what is wrong with tools. */
 export const CHECK_COMMANDS: CommandFamily = {
@@ -84,8 +84,7 @@ async function lint(
   options: CommandOptions,
 ): Promise<number> {
   const format = formatOf(options);
-  if (options['dryRun'] === true && options['fix'] !== true)
-    throw wrongUsage('--dry-run together with --fix', 'it alone');
+  requireTogether(options, { fix: ['dry-run'] });
   const rules = await lintRulesFor(cwd, options['rule'] as readonly string[] | undefined);
   const fixed =
     options['fix'] === true
@@ -313,20 +312,6 @@ function groupBy<T>(
   return groups.values();
 }
 
-/** The tools of a place, and everything that is wrong with them. */
-interface Validated {
-  /** Usable tools, and all that the files have. */
-  readonly usable: number;
-  readonly total: number;
-  readonly issues: readonly Issue[];
-  /** The flags that calls of a tool need, and the file that says so. */
-  readonly flags: readonly {
-    readonly file: string;
-    readonly entryName: string;
-    readonly requires_flags: RequiredFlags;
-  }[];
-}
-
 type Issue = Omit<ManifestIssue, keyof FindingPlace> & FindingPlace<string>;
 
 /** Prints everything that is wrong in manifest files, one line each that editors can follow, and the flags that calls need; returns 0, or 1 when there is an error. */
@@ -336,14 +321,17 @@ async function validate(
   format: Format,
   cwd: string,
 ): Promise<number> {
-  const all: Validated[] = [];
-  for (const place of places) {
-    const path = resolve(cwd, place);
-    const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
-    all.push(isFolder ? await validateFolder(path, cwd) : await validateFile(path, cwd));
-  }
+  const all = await Promise.all(places.map((place) => validated(resolve(cwd, place), cwd)));
   const issues = all.flatMap((each) => each.issues);
-  const flags = all.flatMap((each) => each.flags);
+  // The flags that calls of a tool need, and the file that says so.
+  const flags = all.flatMap(({ tools }) =>
+    tools.flatMap(({ file, entry }) => {
+      const required = requiredFlags(entry);
+      return required === undefined
+        ? []
+        : [{ file, entryName: entry.name, requires_flags: required }];
+    }),
+  );
   const errors = issues.filter(({ severity }) => severity === 'error').length;
   const usable = all.reduce((sum, each) => sum + each.usable, 0);
   const total = all.reduce((sum, each) => sum + each.total, 0);
@@ -374,57 +362,45 @@ async function validate(
   return errors === 0 ? EXIT.ok : EXIT.findings;
 }
 
-async function validateFile(path: string, cwd: string): Promise<Validated> {
-  const file = relative(cwd, path);
-  const kind = /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
+/** The tools of a place, and everything that is wrong with them. */
+interface Validated {
+  /** Usable tools, and all that the files have. */
+  readonly usable: number;
+  readonly total: number;
+  readonly issues: readonly Issue[];
+  readonly tools: readonly { readonly file: string; readonly entry: ToolEntry }[];
+}
+
+/** Loads a file or folder of manifests; of a folder also the skills, jobs and tasks that refer to its tools. */
+async function validated(path: string, cwd: string): Promise<Validated> {
+  const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
+  const shown = (file = '') => relative(cwd, isFolder ? resolve(path, file) : path) || '.';
+  const kind = isFolder ? undefined : /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
     const message = expectedGot(
       'a manifest of tools, or a folder',
       `a file of ${kind}`,
       `Validate the folder that it is in: ${kind} are checked together with the tools that they need.`,
     );
-    return {
-      usable: 0,
-      total: 0,
-      flags: [],
-      issues: [wholeFinding(null, file, { message })],
-    };
+    const issues = [wholeFinding(null, shown(), { message })];
+    return { usable: 0, total: 0, issues, tools: [] };
   }
-  const { definitions, entries, total, issues } = await loadManifest(path, {
+  const { entries, total, issues } = await loadManifest(isFolder ? { root: path } : path, {
     onInvalid: 'quarantine',
   });
+  const all = isFolder ? await CapabilityRegistry.load({ root: path }) : undefined;
+  // A folder without manifests is a wrong path, and no success: loading it has an issue.
+  const isEmpty = total === 0 && all?.findings.length === 0;
   return {
-    usable: definitions.length,
+    usable: entries.length,
     total,
-    issues: issues.map((issue) => ({ ...issue, file })),
-    flags: entries.flatMap(({ definition }) => flagsOf(file, entryOf(definition))),
-  };
-}
-
-function flagsOf(file: string, entry: ToolEntry): Validated['flags'] {
-  const required = requiredFlags(entry);
-  return required === undefined ? [] : [{ file, entryName: entry.name, requires_flags: required }];
-}
-
-/** Tools, and the skills, jobs and tasks that refer to them. */
-async function validateFolder(root: string, cwd: string): Promise<Validated> {
-  const { definitions, total, issues } = await loadManifest({ root }, { onInvalid: 'quarantine' });
-  const capabilities = await CapabilityRegistry.load({ root });
-  const { findings } = capabilities;
-  const shown = (file: string) => relative(cwd, resolve(root, file)) || '.';
-  // A folder without manifests is a wrong path, and no success.
-  if (total === 0 && findings.length === 0)
-    return {
-      usable: 0,
-      total,
-      flags: [],
-      issues: issues.map((issue) => ({ ...issue, file: shown('') })),
-    };
-  return {
-    usable: definitions.length,
-    total,
-    flags: capabilities.tools().flatMap(({ source, entry }) => flagsOf(shown(source), entry)),
-    issues: findings.map((finding) => ({ ...finding, file: shown(finding.file) })),
+    issues:
+      all === undefined || isEmpty
+        ? issues.map((each) => ({ ...each, file: shown() }))
+        : all.findings.map((each) => ({ ...each, file: shown(each.file) })),
+    tools:
+      all?.tools().map(({ source, entry }) => ({ file: shown(source), entry })) ??
+      entries.map(({ definition }) => ({ file: shown(), entry: entryOf(definition) })),
   };
 }
 

@@ -292,7 +292,7 @@ describe('tooldex audit refuses', () => {
     [
       '--update-baseline without a file',
       [...OWN, '--update-baseline'],
-      /^error Expected --update-baseline together with --baseline <file>/,
+      /^error Expected --update-baseline together with --baseline,/,
     ],
     [
       '--listing without --mcp',
