@@ -161,9 +161,7 @@ function stats(terminal: Terminal, { registry }: LoadedRegistry, json: boolean):
     `${paint(terminal, 'bold', `${summary.tools} tools`)} in ${registry.getAllCategories().size} categories with ${registry.getAllKeywords().size} keywords${summary.unavailable > 0 ? `, ${summary.unavailable} unavailable` : ''}\n`,
   );
   terminal.out(axisCounts(terminal, summary));
-  terminal.out(
-    paint(terminal, 'dim', '\nlist --derived <set> and list --stage <name> show their tools'),
-  );
+  terminal.out(paint(terminal, 'dim', '\nlist --derived <set> and list --stage <name> name them'));
 }
 
 const AXIS_MARGIN = 11;

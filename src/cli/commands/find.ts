@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import { AccessMode, CostTier, DangerLevel, Priority } from '../../core/enums.js';
-import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
+import { isToolError } from '../../core/errors.js';
 import type { ExportInput } from '../../interop/export/exported-tools.js';
 import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../interop/export/to-gemini-tools.js';
@@ -24,6 +23,7 @@ import {
 import { table, wrapList } from '../terminal/table.js';
 import { personaColumn } from './catalogue.js';
 import { paint, type Terminal } from '../terminal/terminal.js';
+import { requireTogether, wrongUsage } from '../terminal/wrong-usage.js';
 
 const EXPORT_TARGETS = ['openai', 'anthropic', 'gemini', 'mcp'] as const;
 const EXPORT_APIS = ['chat', 'responses'] as const;
@@ -307,12 +307,11 @@ function exportTools(
 ): number {
   const { select, max, budget, ...form } = options as CommandOptions &
     ExportForm & { readonly select?: string; readonly max?: number; readonly budget?: number };
-  const { to, api, strict } = form;
-  const misplaced = [
-    ...(to === 'openai' ? [] : without({ api, strict }, '--to openai', `--to ${to}`)),
-    ...(select === undefined ? without({ max, budget }, '--select', 'none') : []),
-  ];
-  if (misplaced.length > 0) throw new ToolError('INVALID_ARGUMENT', misplaced.join(' '));
+  const { to } = form;
+  const stray =
+    to === 'openai' ? undefined : (['api', 'strict'] as const).find((name) => form[name]);
+  if (stray !== undefined) throw wrongUsage(`--to openai with --${stray}`, `--to ${to}`);
+  requireTogether(options, { select: ['max', 'budget'] });
 
   const filter = filterOf(options);
   const selection =
@@ -329,17 +328,6 @@ function exportTools(
   if (selection?.error === undefined) return 0;
   terminal.err(`error ${selection.error.message}`);
   return 1;
-}
-
-/** Refuses options that are given without the one that they belong to. */
-function without(
-  options: Readonly<Record<string, unknown>>,
-  needed: string,
-  got: string,
-): string[] {
-  return Object.entries(options).flatMap(([name, value]) =>
-    value === undefined ? [] : [expectedGot(`${needed} with --${name}`, got)],
-  );
 }
 
 function converted(input: ExportInput, { to, api, level, strict = false }: ExportForm): unknown {

@@ -108,17 +108,12 @@ async function end(
       'See tooldex grants list.',
     );
   const ended: { id: string; revoked: boolean }[] = [];
-  const revoke = async (id: string) => void ended.push({ id, revoked: await grants.revoke(id) });
-  for (const id of ids) await revoke(id);
-  // A list is bounded; what it leaves out comes with the next one.
-  for (
-    let left = all === true ? await grants.list() : [];
-    left.length > 0;
-    left = await grants.list()
-  ) {
+  // A list is bounded; what it leaves out comes with the next list.
+  for (let ending = ids, goesOn = true; goesOn;) {
+    if (all === true) ending = (await grants.list()).map(({ id }) => id);
     const before = ended.length;
-    for (const { id } of left) if (!ended.some((each) => each.id === id)) await revoke(id);
-    if (ended.length === before) break;
+    for (const id of ending) ended.push({ id, revoked: await grants.revoke(id) });
+    goesOn = all === true && ended.slice(before).some(({ revoked }) => revoked);
   }
   if (json === true) terminal.out(plainJson({ grants: ended }, 2));
   else

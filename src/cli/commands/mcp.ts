@@ -21,7 +21,7 @@ import { paint, type Dialog } from '../terminal/terminal.js';
 import { defineList } from './mcp-list.js';
 import { defineLogin } from './mcp-login.js';
 import { definePins } from './mcp-pins.js';
-import { wrongUsage } from '../terminal/wrong-usage.js';
+import { requireTogether } from '../terminal/wrong-usage.js';
 
 /** Serves tools over MCP, and looks at the servers of others. */
 export const MCP_COMMANDS: CommandFamily = {
@@ -77,8 +77,6 @@ interface McpServeWorld {
   readonly env: NodeJS.ProcessEnv;
 }
 
-const HTTP_OPTIONS = ['port', 'host', 'token', 'allowedHost'] as const;
-
 /**
  * Serves tools over MCP until the client goes, or the user interrupts the program.
  *
@@ -112,13 +110,7 @@ export async function mcpServe(
     names: 'safe' | 'original';
     json: boolean;
   }>;
-  const stray =
-    http === true ? undefined : HTTP_OPTIONS.find((option) => options[option] !== undefined);
-  if (stray !== undefined)
-    throw wrongUsage(
-      `--${stray === 'allowedHost' ? 'allowed-host' : stray} together with --http`,
-      'it alone',
-    );
+  requireTogether(options, { http: ['port', 'host', 'token', 'allowed-host'] });
   const registry = limitTime(loaded, options.timeout);
   const server = createMcpServer(registry, {
     name: 'tooldex',
