@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { isToolError, ToolError } from '../core/errors.js';
+import { isToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { EXIT } from './terminal/exit-codes.js';
 import type { ImportOptions } from '../load/import-modules.js';

@@ -9,6 +9,7 @@ import {
   newLies,
   readBaseline,
   writeBaseline,
+  type KnownLie,
 } from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
@@ -136,10 +137,11 @@ async function audit(host: CommandHost, options: AuditCommandOptions): Promise<n
     chosen,
     text === undefined ? known : readBaseline(JSON.parse(text)),
   );
-  for (const { tool, axis, call } of options.tool === undefined ? gone : [])
+  const tellGone = ({ tool, axis, call }: KnownLie) =>
     terminal.err(
       `${paint(terminal, 'yellow', 'no longer found')} ${plainLine(`${tool} ${axis} ${call}`)}: take it out of the baseline with --update-baseline`,
     );
+  if (options.tool === undefined) gone.forEach(tellGone);
 
   if (format === 'json') {
     const withFix = (tool: ToolAudit) =>

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolError } from '../../core/errors.js';
+
 import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { onAbort } from '../../core/listeners.js';
 import { poisonedTexts } from '../../core/poisoned-text.js';

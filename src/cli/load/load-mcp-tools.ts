@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ToolError } from '../../core/errors.js';
+
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
-import { ToolError } from '../../core/errors.js';
+
 import { invalidArgument } from '../../core/issues.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { DangerLevel, Priority } from '../../core/enums.js';
-import { ToolError } from '../../core/errors.js';
+
 import { expectedGot, suggestValue } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { DERIVED_SETS } from '../../registry/derived-sets.js';
