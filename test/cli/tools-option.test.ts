@@ -90,6 +90,16 @@ describe('--tools', () => {
     ]);
   });
 
+  it('runs no getters of exported objects', async () => {
+    const folder = cli.project({
+      'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };`,
+    });
+    expect(await cli.call(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
+      code: 0,
+      err: '',
+    });
+  });
+
   it('leaves dist out of folders, and in where it is asked for', async () => {
     const folder = cli.project({
       'dist/a.js': '',
