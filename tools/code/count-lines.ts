@@ -1,21 +1,11 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
+import { CodeTool } from './code-tool.js';
 
 const Input = z.object({
   path: pathInput().default('.').describe('Folder or file to count, relative to the root'),
@@ -39,17 +29,9 @@ interface Count {
   name: 'count_lines',
   description:
     'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.LOW,
-  sideEffects: SideEffect.NONE,
   reads: ['private'],
-  sends: 'nowhere',
-  category: 'search',
   keywords: [
     'count',
     'lines',
@@ -68,16 +50,8 @@ interface Count {
     'Which language has the most lines?',
   ],
   progressParams: ['path', 'include'],
-  timeoutMs: 60_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.below(path) };
-  },
 })
-export class CountLines {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class CountLines extends CodeTool {
   async execute({ path = '.', include }: z.input<typeof Input>, context: ToolContext) {
     return orFail(async () => {
       const pass = newPass();

@@ -1,21 +1,12 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { CostTier, fail, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
+import { CodeTool } from './code-tool.js';
 
 /** Declarations of one answer: more is a generated file. */
 const MAX_ENTRIES = 500;
@@ -29,17 +20,9 @@ const Input = z.object({
   name: 'outline_file',
   description:
     'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'search',
   keywords: [
     'outline',
     'structure',
@@ -51,7 +34,6 @@ const Input = z.object({
     'overview',
   ],
   mandatoryKeywords: ['outline', 'list the functions', 'what does it export'],
-  stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
   examples: [
     'Which functions are in src/app.ts?',
@@ -60,15 +42,11 @@ const Input = z.object({
   ],
   progressParams: ['path'],
   timeoutMs: 10_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.of(path) };
   },
 })
-export class OutlineFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class OutlineFile extends CodeTool {
   async execute({ path }: z.input<typeof Input>) {
     return orFail(async () => {
       const extension = posix.extname(path).toLowerCase();

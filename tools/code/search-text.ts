@@ -1,20 +1,10 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
+import { CodeTool } from './code-tool.js';
 
 /** Characters of a query: one line is searched at a time. */
 const MAX_QUERY_LENGTH = 500;
@@ -63,17 +53,8 @@ interface Match {
   name: 'search_text',
   description:
     'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.LOW,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'search',
   keywords: [
     'search',
     'find',
@@ -87,7 +68,6 @@ interface Match {
     'references',
   ],
   mandatoryKeywords: ['search for', 'grep', 'where is it used'],
-  stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['search', 'analysis'],
   examples: [
     'Search for "createServer" in the code',
@@ -98,16 +78,8 @@ interface Match {
     'Where does the parser throw this error?',
   ],
   progressParams: ['query', 'path', 'include', 'caseSensitive', 'maxResults'],
-  timeoutMs: 60_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.below(path) };
-  },
 })
-export class SearchText {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class SearchText extends CodeTool {
   async execute(
     {
       query,

@@ -1,17 +1,7 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
+import { ComputeTool } from './compute-tool.js';
 
 /** Characters: longer calculations are better done in parts. */
 const MAX_LENGTH = 1_000;
@@ -31,14 +21,6 @@ const Input = z.object({
     'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Computes with double precision (about 15 digits); % keeps the sign of its left side.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'compute',
   keywords: [
     'calculate',
     'compute',
@@ -63,12 +45,8 @@ const Input = z.object({
     'How much is 2 to the power of 40?',
   ],
   progressParams: ['expression'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class Calculate {
+export class Calculate extends ComputeTool {
   execute({ expression }: z.input<typeof Input>): { readonly result: number } | ToolResult<never> {
     try {
       return { result: evaluate(expression) };

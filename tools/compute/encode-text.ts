@@ -1,17 +1,7 @@
 import { TextDecoder } from 'node:util';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { ComputeTool } from './compute-tool.js';
 
 /** Characters: 5 million are worked through in well under a second. */
 const MAX_TEXT = 5_000_000;
@@ -30,15 +20,6 @@ const Input = z.object({
   description:
     'Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails when the input is not in the format or what it encodes is not UTF-8 text. At most 5 million characters.',
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'compute',
   keywords: [
     'encode',
     'decode',
@@ -59,12 +40,8 @@ const Input = z.object({
     'What does 68656c6c6f mean in hex?',
   ],
   progressParams: ['text', 'format', 'direction'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class EncodeText {
+export class EncodeText extends ComputeTool {
   execute({
     text,
     format,

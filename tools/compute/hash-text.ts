@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { Stage, tool } from '../../src/index.js';
+import { ComputeTool } from './compute-tool.js';
 
 /** Characters: hashed in well under a second. */
 const MAX_TEXT = 5_000_000;
@@ -36,15 +28,6 @@ interface TextHash {
   description:
     'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) in hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'compute',
   keywords: ['hash', 'checksum', 'sha256', 'sha1', 'md5', 'digest', 'fingerprint', 'sha512'],
   mandatoryKeywords: ['sha256', 'md5', 'checksum'],
   stages: [Stage.EXECUTION, Stage.VERIFICATION],
@@ -55,12 +38,8 @@ interface TextHash {
     'Does this text match the hash?',
   ],
   progressParams: ['text', 'algorithm'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class HashText {
+export class HashText extends ComputeTool {
   execute({ text, algorithm = 'sha256' }: z.input<typeof Input>): TextHash {
     const bytes = Buffer.from(text);
     return {

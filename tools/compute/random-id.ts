@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { Stage, tool } from '../../src/index.js';
+import { ComputeTool } from './compute-tool.js';
 
 /** Identifiers of one call: more are made by a program. */
 const MAX_IDS = 100;
@@ -24,15 +16,6 @@ const Input = z.object({
   description:
     'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns others.',
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'compute',
   keywords: ['uuid', 'random id', 'unique id', 'identifier', 'guid', 'generate id', 'random'],
   mandatoryKeywords: ['uuid', 'guid', 'random id'],
   stages: [Stage.PLANNING, Stage.EXECUTION],
@@ -43,16 +26,14 @@ const Input = z.object({
     'I need a random id for this record',
   ],
   progressParams: ['count'],
-  timeoutMs: 5_000,
-  allowParallel: true,
   // It reads nothing that changes, yet a reused answer would be wrong: no two calls are the same call.
   cacheTtlMs: 0,
   idempotencyKey: false,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class RandomId {
-  constructor(private readonly makeId: () => string = randomUUID) {}
+export class RandomId extends ComputeTool {
+  constructor(private readonly makeId: () => string = randomUUID) {
+    super();
+  }
 
   execute({ count = 1 }: z.input<typeof Input>): { readonly ids: readonly string[] } {
     return { ids: Array.from({ length: count }, () => this.makeId()) };

@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
+import { DataTool } from './data-tool.js';
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
@@ -45,15 +35,6 @@ interface CsvRows {
   description:
     'Reads CSV text with a header line (RFC 4180, quoted fields included) and returns chosen columns of the rows whose fields equal given values. Fields are text and compared exactly. At most 5 million characters; 100 rows at a time unless limit says otherwise.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: [
     'csv',
     'table',
@@ -74,12 +55,8 @@ interface CsvRows {
     'Give me the first ten rows of the table',
   ],
   progressParams: ['csv', 'select', 'where', 'limit', 'offset', 'delimiter'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class CsvQuery {
+export class CsvQuery extends DataTool {
   execute({
     csv,
     select,

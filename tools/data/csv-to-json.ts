@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
+import { DataTool } from './data-tool.js';
 
 /** Numbers as JSON writes them; a leading zero marks a code such as a postal code, which is no number. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
@@ -43,14 +33,6 @@ interface CsvRecords {
     'Converts CSV text with a header line (RFC 4180) into a list of objects, one per row, with the columns as keys. Fields stay text unless convert is set. At most 10000 records and 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: ['csv', 'csv to json', 'convert csv', 'json', 'table', 'records', 'objects'],
   mandatoryKeywords: ['csv to json', 'convert csv'],
   stages: [Stage.READING, Stage.EXECUTION],
@@ -61,12 +43,8 @@ interface CsvRecords {
     'Make JSON records of this semicolon-separated file',
   ],
   progressParams: ['csv', 'convert', 'limit', 'delimiter'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class CsvToJson {
+export class CsvToJson extends DataTool {
   execute({
     csv,
     convert = false,

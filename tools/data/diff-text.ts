@@ -1,17 +1,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { DataTool } from './data-tool.js';
 
 /** Characters of each text. */
 const MAX_SIDE = 1_000_000;
@@ -48,15 +38,6 @@ interface TextDiff {
   description:
     'Compares two texts line by line and returns a unified diff with the numbers of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: [
     'diff',
     'compare texts',
@@ -75,12 +56,8 @@ interface TextDiff {
     'Show me a diff of the old and new configuration',
   ],
   progressParams: ['before', 'after', 'context'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class DiffText {
+export class DiffText extends DataTool {
   execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
     const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, {
       context,

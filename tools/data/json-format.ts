@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
+import { DataTool } from './data-tool.js';
 
 /** Characters: indenting makes a deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
@@ -39,15 +29,6 @@ const Input = z.object({
   description:
     'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: [
     'json',
     'format json',
@@ -69,12 +50,8 @@ const Input = z.object({
     'Sort the keys of this JSON object',
   ],
   progressParams: ['json', 'style', 'indent', 'sortKeys'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class JsonFormat {
+export class JsonFormat extends DataTool {
   execute({
     json,
     style = 'pretty',

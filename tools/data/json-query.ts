@@ -1,18 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
+import { DataTool } from './data-tool.js';
 
 /** Characters of a path. */
 const MAX_PATH = 500;
@@ -47,15 +37,6 @@ interface QueryResult {
   description:
     'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: [
     'json',
     'json path',
@@ -76,12 +57,8 @@ interface QueryResult {
     'Pick the price of every product from this JSON',
   ],
   progressParams: ['json', 'path', 'limit'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class JsonQuery {
+export class JsonQuery extends DataTool {
   execute({
     json,
     path,

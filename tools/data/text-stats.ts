@@ -1,15 +1,7 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { Priority, Stage, tool } from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
+import { DataTool } from './data-tool.js';
 
 /** Letters and digits, joined by an apostrophe or a hyphen between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
@@ -51,14 +43,6 @@ interface TextCounts {
     'Counts characters, bytes, words and lines of a text and names its most frequent words in lower case. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'data',
   keywords: [
     'count words',
     'word count',
@@ -78,12 +62,8 @@ interface TextCounts {
     'Which words occur most often here?',
   ],
   progressParams: ['text', 'topWords', 'minWordLength'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class TextStats {
+export class TextStats extends DataTool {
   execute({ text, topWords = 10, minWordLength = 1 }: z.input<typeof Input>): TextCounts {
     const counts = new Map<string, number>();
     let words = 0;

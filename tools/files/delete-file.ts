@@ -1,18 +1,10 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
+import { FileTool } from './file-tool.js';
+import { WRITING } from '../shared-options.js';
 
 const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
@@ -20,30 +12,20 @@ const Input = z.object({
 
 /** Deletes one file for good; never a folder, and of a link only the link. */
 @tool({
+  ...WRITING,
   name: 'delete_file',
   description:
     'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.WRITE,
   dangerLevel: DangerLevel.HIGH,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['delete', 'remove', 'file', 'erase', 'rm', 'clean up'],
   mandatoryKeywords: ['delete file', 'delete the file', 'remove the file'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['action', 'edit'],
   examples: ['Delete the file old.log', 'Remove tmp/output.txt', 'Erase the generated report'],
   progressParams: ['path'],
   timeoutMs: 5_000,
-  allowParallel: true,
   requiresConsent: true,
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.below(path) };
   },
@@ -58,9 +40,7 @@ const Input = z.object({
   },
   invalidates: ['files', 'search'],
 })
-export class DeleteFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class DeleteFile extends FileTool {
   async execute({ path }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(async () => ({ ...(await this.files.remove(path)), deleted: true }));

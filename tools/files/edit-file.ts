@@ -1,21 +1,11 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  ToolError,
-  type ToolContext,
-} from '../../src/index.js';
+import { fail, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
+import { FileTool } from './file-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
@@ -54,23 +44,14 @@ function edited(
 
 /** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
 @tool({
+  ...WRITING,
   name: 'edit_file',
   description:
     'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.HIGH,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
   reads: ['private'],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['edit', 'change', 'replace', 'modify', 'update', 'fix', 'rename', 'insert'],
   mandatoryKeywords: ['edit file', 'edit the file', 'replace in'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['edit', 'action'],
   examples: [
     'Replace "foo" with "bar" in src/app.ts',
@@ -79,9 +60,6 @@ function edited(
     'Change the port to 8080 in config.ts',
   ],
   progressParams: ['path', 'find', 'replace'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return this.files.keys.of(path);
   },
@@ -94,9 +72,7 @@ function edited(
   },
   invalidates: ['files', 'search'],
 })
-export class EditFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class EditFile extends FileTool {
   async execute(
     { path, find, replace, replaceAll = false }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, type FileStat, FileWall } from '../walls/file-wall.js';
+import { type FileStat } from '../walls/file-wall.js';
+import { FileTool } from './file-tool.js';
 
 const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
@@ -24,17 +14,9 @@ const Input = z.object({
   name: 'file_info',
   description:
     'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
   reads: ['private'],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['file info', 'size', 'modified', 'exists', 'stat', 'how large', 'last changed'],
   mandatoryKeywords: ['file size', 'file info'],
   stages: [Stage.READING, Stage.VERIFICATION],
@@ -46,15 +28,8 @@ const Input = z.object({
   ],
   progressParams: ['path'],
   timeoutMs: 5_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.below(path) };
-  },
 })
-export class FileInfo {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class FileInfo extends FileTool {
   async execute({ path }: z.input<typeof Input>): Promise<FileStat | ToolResult<never>> {
     return orFail(
       async () =>

@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { CostTier, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
+import { FileTool } from './file-tool.js';
 
 /** Paths of one answer: more is better asked with a narrower pattern. */
 const MAX_RESULTS = 1_000;
@@ -44,21 +34,10 @@ const Input = z.object({
   name: 'find_files',
   description:
     'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['find', 'files', 'glob', 'pattern', 'locate', 'where is', 'named', 'all files'],
   mandatoryKeywords: ['find files', 'find the file', 'glob'],
-  stages: [Stage.INITIAL, Stage.READING],
-  taskTypes: ['search', 'analysis'],
   examples: [
     'Find all TypeScript files in src',
     'Where is the tsconfig?',
@@ -67,15 +46,8 @@ const Input = z.object({
   ],
   progressParams: ['glob', 'path', 'limit'],
   timeoutMs: 30_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.below(path) };
-  },
 })
-export class FindFiles {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class FindFiles extends FileTool {
   async execute(
     { glob, path = '.', limit = USUAL_RESULTS }: z.input<typeof Input>,
     { signal }: ToolContext,

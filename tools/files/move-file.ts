@@ -1,18 +1,10 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
+import { FileTool } from './file-tool.js';
+import { WRITING } from '../shared-options.js';
 
 const Input = z.object({
   from: pathInput().describe('File or folder to move, relative to the root'),
@@ -22,23 +14,14 @@ const Input = z.object({
 
 /** Moves or renames a file or folder; replaces a file only when that is asked for, a folder never. */
 @tool({
+  ...WRITING,
   name: 'move_file',
   description:
     'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['move', 'rename', 'file', 'folder', 'mv', 'relocate'],
   mandatoryKeywords: ['move file', 'move the file', 'rename the file'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['edit', 'action'],
   examples: [
     'Rename old.ts to new.ts',
@@ -46,11 +29,9 @@ const Input = z.object({
     'Move src/util to src/core/util',
   ],
   progressParams: ['from', 'to'],
-  timeoutMs: 10_000,
   allowParallel: false,
   // Replacing loses the old file; moving alone can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {
       reads: this.files.keys.below(from),
@@ -72,9 +53,7 @@ const Input = z.object({
   },
   invalidates: ['files', 'search'],
 })
-export class MoveFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class MoveFile extends FileTool {
   async execute({ from, to, overwrite = false }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(() => this.files.move(from, to, { overwrite }));

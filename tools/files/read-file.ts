@@ -1,20 +1,10 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  ok,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { fail, ok, Priority, Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
 import { mediaContent } from '../walls/media-content.js';
+import { FileTool } from './file-tool.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
 const MAX_LINES = 2_000;
@@ -32,17 +22,8 @@ const Input = z.object({
   name: 'read_file',
   description:
     'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.CRITICAL,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['read', 'file', 'open', 'show', 'contents', 'view', 'cat', 'look at', 'lines'],
   mandatoryKeywords: ['read file', 'read the file', 'open the file'],
   stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
@@ -54,16 +35,11 @@ const Input = z.object({
     'Open the file config.yaml at line 200',
   ],
   progressParams: ['path', 'offset', 'limit'],
-  timeoutMs: 10_000,
-  allowParallel: true,
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.of(path) };
   },
 })
-export class ReadFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class ReadFile extends FileTool {
   async execute({ path, offset = 1, limit = MAX_LINES }: z.input<typeof Input>) {
     return orFail(async () => {
       const bytes = await this.files.readBytes(path);

@@ -1,19 +1,11 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { DangerLevel, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall, fileInput, FileWall } from '../walls/file-wall.js';
+import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
+import { FileTool } from './file-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
 const MAX_CONTENT_LENGTH = 1_048_576;
@@ -26,23 +18,13 @@ const Input = z.object({
 
 /** Makes a text file; replaces one only when that is asked for. */
 @tool({
+  ...WRITING,
   name: 'write_file',
   description:
     'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.HIGH,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'files',
   keywords: ['write', 'create', 'file', 'save', 'new file', 'generate', 'overwrite', 'store'],
   mandatoryKeywords: ['write file', 'create a file', 'save to a file'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['generation', 'edit', 'action'],
   examples: [
     'Create a file hello.txt with a greeting',
@@ -51,11 +33,8 @@ const Input = z.object({
     'Overwrite config.json with these settings',
   ],
   progressParams: ['path', 'content'],
-  timeoutMs: 10_000,
-  allowParallel: true,
   // Replacing loses the old text; making a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
-  canonicalInput: fileInput,
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
   },
@@ -68,9 +47,7 @@ const Input = z.object({
   },
   invalidates: ['files', 'search'],
 })
-export class WriteFile {
-  constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}
-
+export class WriteFile extends FileTool {
   async execute(
     { path, content, overwrite = false }: z.input<typeof Input>,
     { signal }: ToolContext,

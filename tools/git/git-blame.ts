@@ -1,20 +1,16 @@
 import { z } from 'zod';
 import {
-  AccessMode,
   CostTier,
-  DangerLevel,
-  ExecutionCategory,
   fail,
   Priority,
-  SideEffect,
-  Stage,
   tool,
   type ToolContext,
   type ToolResult,
 } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
+import { type OnRepository, repositoryInput } from './git-repository.js';
+import { GitTool } from './git-tool.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;
@@ -48,14 +44,7 @@ interface BlamedLine {
   description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
   costTier: CostTier.LOW,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: [
     'git blame',
     'blame',
@@ -66,25 +55,18 @@ interface BlamedLine {
     'origin of a line',
   ],
   mandatoryKeywords: ['git blame'],
-  stages: [Stage.READING, Stage.ANALYSIS],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Who wrote line 40 of src/app.ts?',
     'Blame the parse function',
     'Which commit last changed these lines?',
   ],
   progressParams: ['path', 'revision', 'startLine', 'lineCount'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { path }) {
     return { reads: this.repository.keys.of(path, 'git') };
   },
-  version: '1.0.0',
 })
-export class GitBlame {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitBlame extends GitTool {
   async execute(
     {
       path,

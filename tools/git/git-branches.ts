@@ -1,17 +1,6 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
-import { GitRepository } from './git-repository.js';
+import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { GitTool } from './git-tool.js';
 
 /** Branches of one answer. */
 const MAX_BRANCHES = 500;
@@ -37,33 +26,18 @@ interface Branch {
   name: 'git_branches',
   description: `Lists the branches of the repository, the most recently changed first, and says which one is current. At most ${MAX_BRANCHES}. Changes nothing; to create or change branches use git_switch.`,
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: ['git branch', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],
   stages: [Stage.INITIAL, Stage.READING],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Which branches are there?',
     'What is the current branch?',
     'List remote branches too',
   ],
   progressParams: ['remote'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   conflictKeys: () => ({ reads: ['git:'] }),
-  version: '1.0.0',
 })
-export class GitBranches {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitBranches extends GitTool {
   async execute(
     { remote = false }: z.input<typeof Input>,
     { signal }: ToolContext,

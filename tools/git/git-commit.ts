@@ -1,21 +1,12 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { isSecret } from '../walls/path-rules.js';
 import { relativePaths } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
+import type { GitRepository} from './git-repository.js';
+import { type OnRepository, repositoryInput } from './git-repository.js';
+import { GitTool } from './git-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
@@ -45,19 +36,11 @@ interface GitCommitAnswer {
 
 /** Records changed files as a new commit. */
 @tool({
+  ...WRITING,
   name: 'git_commit',
   description:
     'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'git',
   keywords: ['commit', 'commit changes', 'git commit', 'commit message', 'stage', 'check in'],
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
   stages: [Stage.EXECUTION, Stage.COMPLETION],
@@ -90,11 +73,8 @@ interface GitCommitAnswer {
     };
   },
   invalidates: ['git'],
-  version: '1.0.0',
 })
-export class GitCommit {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitCommit extends GitTool {
   async execute(
     { message, paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,

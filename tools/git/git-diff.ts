@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
+import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
+import { GitTool } from './git-tool.js';
 
 const Input = z.object({
   staged: z
@@ -45,18 +35,9 @@ interface GitDiffAnswer {
     'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: ['diff', 'show diff', 'git diff', 'changes', 'staged', 'what changed'],
   mandatoryKeywords: ['git diff', 'show diff', 'show the diff'],
   stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Show me the diff of my changes',
     'What is staged right now?',
@@ -64,8 +45,6 @@ interface GitDiffAnswer {
     'What changed in src/index.ts?',
   ],
   progressParams: ['staged', 'revision', 'paths'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
@@ -76,11 +55,8 @@ interface GitDiffAnswer {
           : [...ofCommits, ...this.repository.keysBelow(paths, 'file')],
     };
   },
-  version: '1.0.0',
 })
-export class GitDiff {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitDiff extends GitTool {
   async execute(
     { staged = false, revision: asked, paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
+import { type OnRepository, repositoryInput } from './git-repository.js';
+import { GitTool } from './git-tool.js';
 
 /** Commits of one answer: more say little to a model. */
 const MAX_COMMITS = 200;
@@ -59,15 +49,6 @@ interface LoggedCommit {
   name: 'git_log',
   description: `Lists commits, newest first, with hash, parents, author, date and subject; optionally of a range or of some paths. At most ${MAX_COMMITS} a call. Changes nothing.`,
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: [
     'git log',
     'log',
@@ -78,25 +59,18 @@ interface LoggedCommit {
     'who committed',
   ],
   mandatoryKeywords: ['git log', 'commit history'],
-  stages: [Stage.READING, Stage.ANALYSIS],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Show the last ten commits',
     'What happened on main since v1?',
     'Which commits touched package.json?',
   ],
   progressParams: ['revision', 'paths', 'maxCount', 'skip'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: this.repository.keysBelow(paths, 'git') };
   },
-  version: '1.0.0',
 })
-export class GitLog {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitLog extends GitTool {
   async execute(
     {
       revision: asked = 'HEAD',

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import {
-  AccessMode,
   CostTier,
   DangerLevel,
-  ExecutionCategory,
   fail,
   Priority,
   SideEffect,
@@ -13,7 +11,9 @@ import {
   type ToolResult,
 } from '../../src/index.js';
 import { plainName } from './git-names.js';
-import { type OnRepository, GitRepository, redacted } from './git-repository.js';
+import { type OnRepository, redacted } from './git-repository.js';
+import { GitTool } from './git-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;
@@ -45,19 +45,17 @@ interface GitPushAnswer {
 
 /** Sends a branch to a configured remote. */
 @tool({
+  ...WRITING,
   name: 'git_push',
   description:
     'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.WRITE,
   dangerLevel: DangerLevel.HIGH,
-  executionCategory: ExecutionCategory.WRITE,
   costTier: CostTier.MEDIUM,
   sideEffects: [SideEffect.WRITE, SideEffect.NETWORK],
   reads: ['untrusted'],
   sends: 'outside',
-  category: 'git',
   keywords: ['git push', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
   mandatoryKeywords: ['git push', 'push the branch'],
   stages: [Stage.COMPLETION],
@@ -106,11 +104,8 @@ interface GitPushAnswer {
     };
   },
   invalidates: ['git'],
-  version: '1.0.0',
 })
-export class GitPush {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitPush extends GitTool {
   async execute(
     { remote = 'origin', branch, force = false, setUpstream = false }: z.input<typeof Input>,
     { signal }: ToolContext,

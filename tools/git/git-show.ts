@@ -1,20 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { GitRepository, type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
+import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
+import { GitTool } from './git-tool.js';
 
 const Input = z.object({
   revision: z
@@ -44,15 +33,6 @@ interface GitShowAnswer {
   description:
     'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: [
     'git show',
     'show commit',
@@ -61,25 +41,18 @@ interface GitShowAnswer {
     'revision',
   ],
   mandatoryKeywords: ['git show'],
-  stages: [Stage.READING, Stage.ANALYSIS],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Show the last commit',
     'What did commit 1a2b3c4 change?',
     'Show the message of HEAD~3',
   ],
   progressParams: ['revision', 'paths'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: this.repository.keysBelow(paths, 'git') };
   },
-  version: '1.0.0',
 })
-export class GitShow {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitShow extends GitTool {
   async execute(
     { revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,17 +1,6 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
-import { GitRepository } from './git-repository.js';
+import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { GitTool } from './git-tool.js';
 
 const Input = z.object({
   untracked: z.boolean().default(true).describe('Whether files that git does not know are listed'),
@@ -44,14 +33,6 @@ interface GitStatusAnswer {
     'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'git',
   keywords: [
     'git status',
     'status',
@@ -64,7 +45,6 @@ interface GitStatusAnswer {
   ],
   mandatoryKeywords: ['git status', 'uncommitted changes'],
   stages: [Stage.INITIAL, Stage.READING, Stage.VERIFICATION],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'What have I changed since the last commit?',
     'Are there uncommitted changes?',
@@ -72,14 +52,9 @@ interface GitStatusAnswer {
     'Which branch am I on?',
   ],
   progressParams: ['untracked'],
-  timeoutMs: 30_000,
-  allowParallel: true,
   conflictKeys: () => ({ reads: ['git:', 'file:'] }),
-  version: '1.0.0',
 })
-export class GitStatus {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitStatus extends GitTool {
   async execute(
     { untracked = true }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,19 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
-import { GitRepository } from './git-repository.js';
+import { GitTool } from './git-tool.js';
+import { WRITING } from '../shared-options.js';
 
 const Input = z.object({
   branch: z.string().max(200).describe('The branch to change to'),
@@ -30,19 +19,11 @@ const Input = z.object({
 
 /** Changes to another branch, which may be a new one. */
 @tool({
+  ...WRITING,
   name: 'git_switch',
   description:
     'Changes the work tree to another local branch, or creates one and changes to it. Refuses when uncommitted changes would be lost. Runs no hooks.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'git',
   keywords: [
     'git switch',
     'switch',
@@ -53,7 +34,6 @@ const Input = z.object({
     'change branch',
   ],
   mandatoryKeywords: ['git switch', 'git checkout', 'create a branch'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['action'],
   examples: ['Create a branch feature/search', 'Switch to main', 'Check out the release branch'],
   progressParams: ['branch', 'create'],
@@ -67,11 +47,8 @@ const Input = z.object({
     reversible: true,
   }),
   invalidates: ['git', 'files'],
-  version: '1.0.0',
 })
-export class GitSwitch {
-  constructor(private readonly repository: GitRepository = new GitRepository()) {}
-
+export class GitSwitch extends GitTool {
   async execute(
     { branch, create = false, startPoint }: z.input<typeof Input>,
     { signal }: ToolContext,

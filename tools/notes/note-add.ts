@@ -1,17 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteStore, type OnNotes } from './note-store.js';
+import { type OnNotes } from './note-store.js';
+import { NoteTool } from './note-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;
@@ -33,20 +25,11 @@ const Input = z.object({
 
 /** Keeps a note with the project. */
 @tool({
+  ...WRITING,
   name: 'note_add',
   description:
     'Keeps a note of at most 4000 characters with the project, in .tooldex/notes.json, so that later sessions find it. Returns the note with its id and time. Not for secrets: the file is plain text.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'notes',
   keywords: ['note', 'remember', 'write down', 'memo', 'keep in mind', 'jot', 'reminder'],
   mandatoryKeywords: ['add a note', 'take a note', 'remember that'],
   stages: [Stage.PLANNING, Stage.EXECUTION, Stage.COMPLETION],
@@ -57,7 +40,6 @@ const Input = z.object({
     'Write down what we decided',
   ],
   progressParams: ['text'],
-  timeoutMs: 5_000,
   allowParallel: false,
   conflictKeys(this: OnNotes) {
     return this.notes.keys;
@@ -69,9 +51,7 @@ const Input = z.object({
   }),
   invalidates: ['notes', 'files', 'search'],
 })
-export class NoteAdd {
-  constructor(private readonly notes: NoteStore = new NoteStore()) {}
-
+export class NoteAdd extends NoteTool {
   async execute({ text, tags = [] }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(() => this.notes.add(text, tags));

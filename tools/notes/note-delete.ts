@@ -1,18 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { DangerLevel, fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteStore, type OnNotes } from './note-store.js';
+import { type OnNotes } from './note-store.js';
+import { NoteTool } from './note-tool.js';
+import { WRITING } from '../shared-options.js';
 
 /** Characters of an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;
@@ -23,27 +14,18 @@ const Input = z.object({
 
 /** Deletes one of the project's notes for good. */
 @tool({
+  ...WRITING,
   name: 'note_delete',
   description:
     'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
-  version: '1.0.0',
   inputSchema: Input,
   priority: Priority.LOW,
-  accessMode: AccessMode.WRITE,
   dangerLevel: DangerLevel.HIGH,
-  executionCategory: ExecutionCategory.WRITE,
-  costTier: CostTier.FREE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
-  reads: [],
-  sends: 'nowhere',
-  category: 'notes',
   keywords: ['note', 'delete', 'remove', 'forget', 'discard'],
   mandatoryKeywords: ['delete the note', 'delete note', 'forget the note'],
-  stages: [Stage.EXECUTION],
   taskTypes: ['action'],
   examples: ['Delete note-3', 'Forget the note about Friday', 'Remove the outdated note'],
   progressParams: ['id'],
-  timeoutMs: 5_000,
   allowParallel: false,
   conflictKeys(this: OnNotes) {
     return this.notes.keys;
@@ -56,9 +38,7 @@ const Input = z.object({
   },
   invalidates: ['notes', 'files', 'search'],
 })
-export class NoteDelete {
-  constructor(private readonly notes: NoteStore = new NoteStore()) {}
-
+export class NoteDelete extends NoteTool {
   async execute({ id }: z.input<typeof Input>, { signal }: ToolContext) {
     signal?.throwIfAborted();
     return orFail(async () => {

@@ -1,16 +1,7 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteStore, type OnNotes } from './note-store.js';
+import { NoteTool } from './note-tool.js';
 
 /** Notes of one answer: what a model can take in. */
 const MAX_RESULTS = 200;
@@ -32,17 +23,7 @@ const Input = z.object({
   name: 'note_list',
   description:
     'Lists the notes kept with the project, the newest first, with id, text, tags and time. "total" counts all that fit; "truncated" says when not all are shown.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'notes',
   keywords: ['notes', 'list', 'show', 'memos', 'what do you remember', 'reminders'],
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],
   stages: [Stage.INITIAL, Stage.READING],
@@ -53,15 +34,8 @@ const Input = z.object({
     'List notes tagged release',
   ],
   progressParams: ['tag', 'limit'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys(this: OnNotes) {
-    return { reads: this.notes.keys };
-  },
 })
-export class NoteList {
-  constructor(private readonly notes: NoteStore = new NoteStore()) {}
-
+export class NoteList extends NoteTool {
   async execute({ tag, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
       const fitting = (await this.notes.all())

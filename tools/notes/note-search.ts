@@ -1,16 +1,7 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteStore, type OnNotes } from './note-store.js';
+import { NoteTool } from './note-tool.js';
 
 /** Characters of a query. */
 const MAX_QUERY_LENGTH = 200;
@@ -38,17 +29,7 @@ const Input = z.object({
   name: 'note_search',
   description:
     'Finds the notes kept with the project whose text or tags contain every word of the query, whatever their case, the newest first. "total" counts all that fit; "truncated" says when not all are shown.',
-  version: '1.0.0',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private', 'untrusted'],
-  sends: 'nowhere',
-  category: 'notes',
   keywords: ['notes', 'search', 'find', 'remember', 'recall', 'look up', 'what did we decide'],
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],
   stages: [Stage.READING, Stage.ANALYSIS],
@@ -59,15 +40,8 @@ const Input = z.object({
     'Find the note on deployment',
   ],
   progressParams: ['query', 'limit'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys(this: OnNotes) {
-    return { reads: this.notes.keys };
-  },
 })
-export class NoteSearch {
-  constructor(private readonly notes: NoteStore = new NoteStore()) {}
-
+export class NoteSearch extends NoteTool {
   async execute({ query, limit = USUAL_RESULTS }: z.input<typeof Input>) {
     return orFail(async () => {
       const words = query

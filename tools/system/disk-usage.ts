@@ -1,17 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolResult } from '../../src/index.js';
+import { SystemTool } from './system-tool.js';
 
 const Input = z.object({});
 
@@ -29,27 +19,15 @@ interface DiskUsageAnswer {
   description:
     'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private'],
-  sends: 'nowhere',
-  category: 'system',
   keywords: ['disk', 'disk usage', 'disk space', 'free space', 'storage', 'full disk'],
   mandatoryKeywords: ['disk usage', 'disk space'],
-  stages: [Stage.INITIAL, Stage.READING],
-  taskTypes: ['analysis'],
   examples: ['How much disk space is left?', 'Is the disk full?', 'Show the disk usage'],
-  timeoutMs: 5_000,
-  allowParallel: true,
   conflictKeys: () => ({ reads: ['system:disk'] }),
-  version: '1.0.0',
 })
-export class DiskUsage {
-  constructor(private readonly root: string = process.cwd()) {}
+export class DiskUsage extends SystemTool {
+  constructor(private readonly root: string = process.cwd()) {
+    super();
+  }
 
   async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);

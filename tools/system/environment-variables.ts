@@ -1,14 +1,6 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { DangerLevel, tool } from '../../src/index.js';
+import { SystemTool } from './system-tool.js';
 
 /** Names of one answer: far more than processes have. */
 const MAX_NAMES = 1_000;
@@ -26,18 +18,9 @@ const Input = z.object({
   name: 'environment_variables',
   description: `Lists the names of the environment variables that are set, sorted, at most ${MAX_NAMES}. Never shows a value: values hold passwords and keys.`,
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
   dangerLevel: DangerLevel.LOW,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private'],
-  sends: 'nowhere',
-  category: 'system',
   keywords: ['environment', 'environment variables', 'env', 'variable set', 'configuration'],
   mandatoryKeywords: ['environment variables'],
-  stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis', 'search'],
   examples: [
     'Which environment variables are set?',
@@ -45,12 +28,9 @@ const Input = z.object({
     'List variables that start with NODE',
   ],
   progressParams: ['contains'],
-  timeoutMs: 5_000,
-  allowParallel: true,
   conflictKeys: () => ({ reads: ['system:environment'] }),
-  version: '1.0.0',
 })
-export class EnvironmentVariables {
+export class EnvironmentVariables extends SystemTool {
   execute({ contains = '' }: z.input<typeof Input>): { names: string[]; truncated: boolean } {
     const wanted = contains.toLowerCase();
     const names = Object.keys(process.env)

@@ -1,15 +1,7 @@
 import { arch, cpus, freemem, platform, release, totalmem } from 'node:os';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-} from '../../src/index.js';
+import { tool } from '../../src/index.js';
+import { SystemTool } from './system-tool.js';
 
 const Input = z.object({});
 
@@ -30,15 +22,6 @@ interface SystemInfoAnswer {
   description:
     'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
   inputSchema: Input,
-  priority: Priority.LOW,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: ['private'],
-  sends: 'nowhere',
-  category: 'system',
   keywords: [
     'system',
     'operating system',
@@ -50,19 +33,14 @@ interface SystemInfoAnswer {
     'architecture',
   ],
   mandatoryKeywords: ['system info', 'operating system'],
-  stages: [Stage.INITIAL, Stage.READING],
-  taskTypes: ['analysis'],
   examples: [
     'Which operating system is this?',
     'How much memory is free?',
     'What Node version runs here?',
   ],
-  timeoutMs: 5_000,
-  allowParallel: true,
   conflictKeys: () => ({ reads: ['system:machine'] }),
-  version: '1.0.0',
 })
-export class SystemInfo {
+export class SystemInfo extends SystemTool {
   execute(): SystemInfoAnswer {
     const processors = cpus();
     return {

@@ -1,18 +1,9 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
+import { READING } from '../shared-options.js';
 
 /** Paths of one answer. */
 const MAX_TESTS = 2_000;
@@ -35,17 +26,12 @@ const Input = z.object({
 
 /** Finds test files by the names that test runners look for. */
 @tool({
+  ...READING,
   name: 'list_tests',
   description: `Lists the project's test files by their usual names (*.test.ts, *_test.go, test_*.py and the like), sorted. At most ${MAX_TESTS}. Runs nothing and changes nothing.`,
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
   reads: ['private', 'untrusted'],
-  sends: 'nowhere',
   category: 'testing',
   keywords: ['test', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
   mandatoryKeywords: ['list the tests', 'test files'],
@@ -54,11 +40,9 @@ const Input = z.object({
   examples: ['Which tests are there?', 'Find the test files of the parser', 'List the tests'],
   progressParams: ['contains'],
   timeoutMs: 30_000,
-  allowParallel: true,
   conflictKeys(this: BehindFileWall) {
     return { reads: this.files.keys.below('.') };
   },
-  version: '1.0.0',
 })
 export class ListTests {
   constructor(private readonly files: FileWall = new FileWall(process.cwd())) {}

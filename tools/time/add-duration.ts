@@ -1,16 +1,5 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolResult } from '../../src/index.js';
 import {
   addMonths,
   DAY_MS,
@@ -20,6 +9,7 @@ import {
   MINUTE_MS,
   parseIso,
 } from './iso-date.js';
+import { TimeTool } from './time-tool.js';
 
 /** The maximum amount of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
 const MAX_AMOUNT = 400_000_000_000;
@@ -49,15 +39,6 @@ const Input = z.object({
   description:
     'Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new one with its weekday. Negative amounts go back. Years and months come first; a day that the month does not have becomes its last day. The offset from UTC stays as written. Years 1 to 9999.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'time',
   keywords: [
     'add days',
     'date',
@@ -70,20 +51,14 @@ const Input = z.object({
     'subtract days',
   ],
   mandatoryKeywords: ['add duration', 'add days'],
-  stages: [Stage.PLANNING, Stage.ANALYSIS],
-  taskTypes: ['analysis'],
   examples: [
     'Which date is 90 days after 2024-03-01?',
     'What was three months before 2024-05-31?',
     'When does a 36 hour deadline from 2024-01-01T09:00Z end?',
   ],
   progressParams: ['date', 'years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class AddDuration {
+export class AddDuration extends TimeTool {
   execute({
     date,
     years = 0,

@@ -1,17 +1,14 @@
 import { z } from 'zod';
 import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
   ExecutionCategory,
   fail,
   Priority,
-  SideEffect,
   Stage,
   tool,
   type ToolResult,
 } from '../../src/index.js';
 import { dayMs, formatIso, MINUTE_MS } from './iso-date.js';
+import { TimeTool } from './time-tool.js';
 
 const Input = z.object({
   timeZone: z
@@ -39,14 +36,7 @@ interface CurrentMoment {
     'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
   executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'time',
   keywords: [
     'time',
     'date',
@@ -68,15 +58,13 @@ interface CurrentMoment {
     'What is the current Unix time?',
   ],
   progressParams: ['timeZone'],
-  timeoutMs: 5_000,
-  allowParallel: true,
   // An answer is out of date as soon as it is given.
   cacheTtlMs: 0,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class CurrentTime {
-  constructor(private readonly now: () => number = Date.now) {}
+export class CurrentTime extends TimeTool {
+  constructor(private readonly now: () => number = Date.now) {
+    super();
+  }
 
   execute({ timeZone = 'UTC' }: z.input<typeof Input>): CurrentMoment | ToolResult<never> {
     const formatter = formatterFor(timeZone);

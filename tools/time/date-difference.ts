@@ -1,17 +1,7 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolResult } from '../../src/index.js';
 import { addMonths, DAY_MS, instantOf, ISO_RULE, MINUTE_MS, parseIso } from './iso-date.js';
+import { TimeTool } from './time-tool.js';
 
 const Input = z.object({
   from: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
@@ -42,15 +32,6 @@ interface TimeBetween {
   description:
     'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.COMPUTE,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
-  reads: [],
-  sends: 'nowhere',
-  category: 'time',
   keywords: [
     'days between',
     'difference',
@@ -63,20 +44,14 @@ interface TimeBetween {
     'countdown',
   ],
   mandatoryKeywords: ['days between', 'date difference'],
-  stages: [Stage.PLANNING, Stage.ANALYSIS],
-  taskTypes: ['analysis'],
   examples: [
     'How many days are between 2024-01-15 and 2024-12-24?',
     'How old is someone born on 1990-06-01 on 2024-05-31?',
     'How many hours passed between these two timestamps?',
   ],
   progressParams: ['from', 'to'],
-  timeoutMs: 5_000,
-  allowParallel: true,
-  conflictKeys: () => ({ reads: [] }),
-  version: '1.0.0',
 })
-export class DateDifference {
+export class DateDifference extends TimeTool {
   execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {
     const [first, second] = [parseIso(from), parseIso(to)];
     if (first === undefined || second === undefined)

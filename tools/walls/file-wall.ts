@@ -56,6 +56,11 @@ export function fileInput<In extends object>(this: BehindFileWall, input: In): I
   return this.files.keys.inputBelow(input);
 }
 
+/** The keys of a tool that reads a path and everything below it. */
+export function readsBelow(this: BehindFileWall, { path }: { readonly path: string }) {
+  return { reads: this.files.keys.below(path) };
+}
+
 export interface FileStat {
   /** The real path, relative to the root. */
   readonly path: string;

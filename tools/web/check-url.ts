@@ -1,19 +1,8 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { UrlWall } from '../walls/url-wall.js';
-import { reached, urlInput, urlKey } from './web-answer.js';
+import { reached, urlInput } from './web-answer.js';
+import { WebTool } from './web-tool.js';
 
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
@@ -38,15 +27,6 @@ interface UrlState {
   description:
     'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.LOW,
-  executionCategory: ExecutionCategory.NETWORK,
-  costTier: CostTier.MEDIUM,
-  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
-  reads: ['untrusted'],
-  sends: 'outside',
-  category: 'web',
   keywords: [
     'check url',
     'link',
@@ -60,7 +40,6 @@ interface UrlState {
   ],
   mandatoryKeywords: ['check url', 'broken link', 'dead link'],
   stages: [Stage.READING, Stage.VERIFICATION],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Is https://example.com still online?',
     'Does this link work?',
@@ -68,14 +47,8 @@ interface UrlState {
     'Where does this short link lead?',
   ],
   progressParams: ['url'],
-  timeoutMs: 20_000,
-  allowParallel: true,
-  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
-  version: '1.0.0',
 })
-export class CheckUrl {
-  constructor(private readonly wall: UrlWall = new UrlWall()) {}
-
+export class CheckUrl extends WebTool {
   async execute(
     { url }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,21 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { UrlWall } from '../walls/url-wall.js';
 import { linksOf, type PageLink } from './html-text.js';
-import { isHtml, reached, textOf, urlInput, urlKey } from './web-answer.js';
+import { isHtml, reached, textOf, urlInput } from './web-answer.js';
+import { WebTool } from './web-tool.js';
 
 /** Links that are returned unless asked otherwise, and at most. */
 const USUAL_LINKS = 100;
@@ -48,15 +36,6 @@ interface PageLinks {
   description:
     'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in the order of the page. Links to mail addresses, scripts and places on the page are left out. At most 1000 links.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.LOW,
-  executionCategory: ExecutionCategory.NETWORK,
-  costTier: CostTier.MEDIUM,
-  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
-  reads: ['untrusted'],
-  sends: 'outside',
-  category: 'web',
   keywords: [
     'links',
     'hyperlinks',
@@ -68,7 +47,6 @@ interface PageLinks {
     'sitemap',
   ],
   mandatoryKeywords: ['extract links', 'list links'],
-  stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['search', 'analysis'],
   examples: [
     'List all links on https://example.com',
@@ -76,14 +54,8 @@ interface PageLinks {
     'Find the download link on this page',
   ],
   progressParams: ['url', 'sameOrigin', 'limit'],
-  timeoutMs: 20_000,
-  allowParallel: true,
-  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
-  version: '1.0.0',
 })
-export class ExtractLinks {
-  constructor(private readonly wall: UrlWall = new UrlWall()) {}
-
+export class ExtractLinks extends WebTool {
   async execute(
     { url, sameOrigin = false, limit = USUAL_LINKS }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,23 +1,10 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  ok,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, ok, Priority, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { mediaContent } from '../walls/media-content.js';
-import { UrlWall } from '../walls/url-wall.js';
 import { readablePage } from './html-text.js';
-import { isHtml, isJson, pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
+import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer.js';
+import { WebTool } from './web-tool.js';
 
 /** Characters: about 5 000 tokens, enough for an article and small beside a model's window. */
 const USUAL_CHARS = 20_000;
@@ -62,14 +49,6 @@ interface FetchedPage {
     'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.LOW,
-  executionCategory: ExecutionCategory.NETWORK,
-  costTier: CostTier.MEDIUM,
-  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
-  reads: ['untrusted'],
-  sends: 'outside',
-  category: 'web',
   keywords: [
     'fetch',
     'url',
@@ -83,8 +62,6 @@ interface FetchedPage {
     'link',
   ],
   mandatoryKeywords: ['fetch url', 'https://'],
-  stages: [Stage.READING, Stage.ANALYSIS],
-  taskTypes: ['analysis', 'search'],
   examples: [
     'Summarize https://example.com/article',
     'What does the documentation at this link say about retries?',
@@ -92,14 +69,8 @@ interface FetchedPage {
     'Fetch this web page for me',
   ],
   progressParams: ['url', 'offset'],
-  timeoutMs: 20_000,
-  allowParallel: true,
-  conflictKeys: ({ url }) => ({ reads: [urlKey(url)] }),
-  version: '1.0.0',
 })
-export class FetchUrl {
-  constructor(private readonly wall: UrlWall = new UrlWall()) {}
-
+export class FetchUrl extends WebTool {
   async execute(
     { url, offset = 0, maxChars = USUAL_CHARS }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import {
   AccessMode,
-  CostTier,
   DangerLevel,
   ExecutionCategory,
   fail,
-  Priority,
   SideEffect,
   Stage,
   tool,
@@ -13,8 +11,8 @@ import {
   type ToolResult,
 } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { UrlWall } from '../walls/url-wall.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
+import { WebTool } from './web-tool.js';
 
 /** Characters: a model does not write more into one call. */
 const MAX_BODY_CHARS = 1_000_000;
@@ -60,15 +58,11 @@ interface HttpAnswer {
   description:
     'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
   inputSchema: Input,
-  priority: Priority.MEDIUM,
   accessMode: AccessMode.MIXED,
   dangerLevel: DangerLevel.MEDIUM,
   executionCategory: ExecutionCategory.MIXED,
-  costTier: CostTier.MEDIUM,
   sideEffects: [SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.WRITE],
   reads: ['private', 'untrusted'],
-  sends: 'outside',
-  category: 'web',
   keywords: [
     'http request',
     'api call',
@@ -91,9 +85,7 @@ interface HttpAnswer {
     'Which methods does this endpoint allow?',
   ],
   progressParams: ['url', 'method', 'headers', 'body'],
-  timeoutMs: 20_000,
   allowParallel: false,
-  version: '1.0.0',
   preview: ({ url, method, body }) => ({
     summary: `${method} ${url}${body === undefined ? '' : ` with ${Buffer.byteLength(body)} bytes`}`,
     recipients: [new URL(url).hostname],
@@ -105,9 +97,7 @@ interface HttpAnswer {
     return { reads: keys, writes: READING.has(method) ? [] : keys };
   },
 })
-export class HttpRequest {
-  constructor(private readonly wall: UrlWall = new UrlWall()) {}
-
+export class HttpRequest extends WebTool {
   async execute(
     { url, method, headers, body }: z.input<typeof Input>,
     { signal }: ToolContext,

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { AccessMode, CostTier, ExecutionCategory, toolkit } from '../../src/index.js';
+import { programInput, ProgramWall } from '../walls/program-wall.js';
+
+/** Milliseconds a caller may ask for: a long build. */
+const MAX_TIMEOUT_MS = 600_000;
+
+/** The inputs of all tools that run programs. */
+export const RUN_INPUT = {
+  cwd: z.string().max(4_096).default('.').describe('The folder to run it in, relative to the root'),
+  timeoutMs: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_TIMEOUT_MS)
+    .optional()
+    .describe('Milliseconds after which it is stopped'),
+};
+
+/** The defaults of all tools that run programs. */
+@toolkit({
+  version: '1.0.0',
+  accessMode: AccessMode.EXECUTE,
+  executionCategory: ExecutionCategory.EXECUTE,
+  costTier: CostTier.LOW,
+  reads: ['private', 'untrusted'],
+  sends: 'outside',
+  category: 'shell',
+  taskTypes: ['action'],
+  timeoutMs: MAX_TIMEOUT_MS,
+  allowParallel: false,
+  canonicalInput: programInput,
+  invalidates: ['files', 'git'],
+})
+export class ShellTool {
+  constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
+}

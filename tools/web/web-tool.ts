@@ -1,0 +1,32 @@
+import {
+  CostTier,
+  DangerLevel,
+  ExecutionCategory,
+  Priority,
+  SideEffect,
+  Stage,
+  toolkit,
+} from '../../src/index.js';
+import { READING } from '../shared-options.js';
+import { UrlWall } from '../walls/url-wall.js';
+import { urlKey } from './web-answer.js';
+
+/** The defaults of all tools for the web. */
+@toolkit({
+  ...READING,
+  priority: Priority.MEDIUM,
+  dangerLevel: DangerLevel.LOW,
+  executionCategory: ExecutionCategory.NETWORK,
+  costTier: CostTier.MEDIUM,
+  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
+  reads: ['untrusted'],
+  sends: 'outside',
+  category: 'web',
+  stages: [Stage.READING, Stage.ANALYSIS],
+  taskTypes: ['analysis', 'search'],
+  timeoutMs: 20_000,
+  conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),
+})
+export class WebTool {
+  constructor(protected readonly wall: UrlWall = new UrlWall()) {}
+}
