@@ -7,20 +7,17 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
-import { AnchoredDirectory } from '../../tools/walls/anchored-directory.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 
 const SECRET = 'the secret outside';
@@ -473,29 +470,4 @@ describe('FileWall', () => {
       await expect(wall.walk('.', AbortSignal.abort())).rejects.toThrow('aborted');
     });
   });
-});
-
-describe('AnchoredDirectory', () => {
-  it('notices when the folder it holds is moved out of the root', async () => {
-    const directory = await AnchoredDirectory.enter(root, ['src']);
-    const file = await open(directory.at('b.ts'));
-    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([true, true]);
-    renameSync(join(root, 'src'), join(outside, 'src'));
-    expect([await directory.isInside(), await directory.holds('b.ts', file)]).toEqual([
-      false,
-      false,
-    ]);
-    await file.close();
-    await directory.close();
-  });
-
-  it.each(['link-dir', 'link-inside', 'a.txt', 'pipe'])(
-    'enters no link and no file: %s',
-    async (name) => {
-      await expect(AnchoredDirectory.enter(root, [name])).rejects.toThrow('ENOTDIR');
-      await expect(AnchoredDirectory.enter(root, [name], { create: true })).rejects.toThrow(
-        'ENOTDIR',
-      );
-    },
-  );
 });

@@ -1,5 +1,5 @@
 import { CostTier, Stage, toolkit } from '../../src/index.js';
-import { READING } from '../shared-options.js';
+import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
 /** The defaults of all tools for source code. */

@@ -5,7 +5,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { FileTool } from './file-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
 const MAX_PASSAGE_LENGTH = 102_400;

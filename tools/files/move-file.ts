@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { FileTool } from './file-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 const Input = z.object({
   from: pathInput().describe('File or folder to move, relative to the root'),

@@ -5,7 +5,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { FileTool } from './file-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
 const MAX_CONTENT_LENGTH = 1_048_576;

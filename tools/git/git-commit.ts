@@ -3,10 +3,10 @@ import { fail, Stage, tool, type ToolContext, type ToolResult } from '../../src/
 import { isSecret } from '../walls/path-rules.js';
 import { relativePaths } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import type { GitRepository} from './git-repository.js';
+import type { GitRepository } from './git-repository.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
 import { GitTool } from './git-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;

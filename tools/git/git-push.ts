@@ -13,7 +13,7 @@ import {
 import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
 import { GitTool } from './git-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Milliseconds for a push over a slow line. */
 const PUSH_TIMEOUT_MS = 120_000;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
 import { GitTool } from './git-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 const Input = z.object({
   branch: z.string().max(200).describe('The branch to change to'),

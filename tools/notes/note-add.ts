@@ -3,7 +3,7 @@ import { Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { NoteTool } from './note-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;

@@ -3,7 +3,7 @@ import { DangerLevel, fail, Priority, tool, type ToolContext } from '../../src/i
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { NoteTool } from './note-tool.js';
-import { WRITING } from '../shared-options.js';
+import { WRITING } from '../options/shared-options.js';
 
 /** Characters of an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;

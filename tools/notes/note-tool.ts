@@ -1,5 +1,5 @@
 import { Priority, toolkit } from '../../src/index.js';
-import { READING } from '../shared-options.js';
+import { READING } from '../options/shared-options.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** The defaults of all tools for notes. */

@@ -1,5 +1,5 @@
 import { Priority, Stage, toolkit } from '../../src/index.js';
-import { READING } from '../shared-options.js';
+import { READING } from '../options/shared-options.js';
 
 /** The defaults of all tools for the machine. */
 @toolkit({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
-import { READING } from '../shared-options.js';
+import { READING } from '../options/shared-options.js';
 
 /** Paths of one answer. */
 const MAX_TESTS = 2_000;

@@ -1,5 +1,5 @@
 import { Priority, Stage, toolkit } from '../../src/index.js';
-import { COMPUTING } from '../shared-options.js';
+import { COMPUTING } from '../options/shared-options.js';
 
 /** The defaults of all tools for dates. */
 @toolkit({

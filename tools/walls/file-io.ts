@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { lstat, open, opendir, rename, unlink, type FileHandle } from 'node:fs/promises';
-import { NO_FOLLOW, type AnchoredDirectory } from './anchored-directory.js';
+import { constants, lstatSync, opendirSync, realpathSync, renameSync, type Stats } from 'node:fs';
+import { lstat, open, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { CHANGED, limitExceeded, obstacle } from './file-errors.js';
 import { forbiddenPath } from './path-rules.js';
 
+/** Missing on Windows, where the bitwise or below takes it for 0. */
+const NO_FOLLOW = constants.O_NOFOLLOW;
 /** Bytes of one read call. */
 const CHUNK_BYTES = 65_536;
 /** New files: read by all, written by the owner; nothing here is secret, secrets are refused. */
@@ -42,22 +44,27 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
   });
 }
 
-/** The content of one regular file of a directory. */
-export async function readFileBytes(
-  directory: AnchoredDirectory,
-  name: string,
-  path: string,
-  maxBytes: number,
-): Promise<Buffer> {
-  requireFile(path, await lstat(directory.at(name)));
+/**
+ * Refuses a real path that leads elsewhere by now, as a folder on its way was swapped for a link; with `opened`, also
+ * when another file was opened than is there.
+ *
+ * Synchronous, so that as little as possible can happen between the check and what it is for.
+ */
+export function requireUnchanged(path: string, real: string, opened?: Stats): void {
+  const there = realpathSync.native(real) === real && lstatSync(real);
+  if (!there || (opened && (there.ino !== opened.ino || there.dev !== opened.dev)))
+    throw forbiddenPath(path, CHANGED);
+}
+
+/** The content of the regular file at a real path; `path` is what the caller asked for, here and below. */
+export async function readFileBytes(path: string, real: string, maxBytes: number): Promise<Buffer> {
+  requireFile(path, await lstat(real));
   // Without O_NONBLOCK a FIFO that was swapped in would wait for a writer forever.
-  const file = await open(
-    directory.at(name),
-    constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW,
-  );
+  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
   try {
-    requireFile(path, await file.stat());
-    if (!(await directory.holds(name, file))) throw forbiddenPath(path, CHANGED);
+    const opened = await file.stat();
+    requireFile(path, opened);
+    requireUnchanged(path, real, opened);
     return await readBounded(path, file, maxBytes);
   } finally {
     await file.close();
@@ -81,19 +88,15 @@ async function readBounded(path: string, file: FileHandle, maxBytes: number): Pr
   }
 }
 
-/** Replaces one file of a directory by a finished new one, or makes it; says whether it was made. */
+/** Replaces the file at a real path by a finished new one, or makes it; says whether it was made. */
 export async function replaceFile(
-  directory: AnchoredDirectory,
-  name: string,
   path: string,
+  real: string,
   text: string,
   overwrite: boolean,
 ): Promise<boolean> {
-  const before = await lstatOrNothing(directory.at(name));
-  if (before !== undefined) requireFile(path, before);
-  if (before !== undefined && !overwrite)
-    throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
-  const temporary = directory.at(`.tooldex-${randomUUID()}.tmp`);
+  const before = await requireReplaceable(path, real, overwrite);
+  const temporary = join(dirname(real), `.tooldex-${randomUUID()}.tmp`);
   const file = await open(
     temporary,
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW,
@@ -101,13 +104,15 @@ export async function replaceFile(
   );
   try {
     try {
+      requireUnchanged(path, temporary, await file.stat());
       await file.writeFile(text);
       if (before !== undefined) await file.chmod(before.mode & 0o777);
       await file.sync(); // Otherwise a crash could leave the new name on an empty file.
     } finally {
       await file.close();
     }
-    await rename(temporary, directory.at(name));
+    requireUnchanged(path, temporary);
+    renameSync(temporary, real);
   } catch (error) {
     await unlink(temporary).catch(() => undefined);
     throw error;
@@ -115,17 +120,34 @@ export async function replaceFile(
   return before === undefined;
 }
 
-/** The entries of a directory in the order of their names. */
-export async function entriesOf(
-  directory: AnchoredDirectory,
+/** Returns what is at a real path, which is nothing, or a file that may be overwritten. */
+export async function requireReplaceable(
   path: string,
-  maxEntries: number,
-): Promise<Entry[]> {
+  real: string,
+  overwrite: boolean,
+  { link = false } = {},
+): Promise<Stats | undefined> {
+  const before = await lstatOrNothing(real);
+  if (before === undefined) return undefined;
+  if (!link || !before.isSymbolicLink()) requireFile(path, before);
+  if (overwrite) return before;
+  throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
+}
+
+/** The entries of the folder at a real path in the order of their names. */
+export async function entriesOf(path: string, real: string, maxEntries: number): Promise<Entry[]> {
   const entries: Entry[] = [];
-  for await (const entry of await opendir(directory.at('.'))) {
-    if (entries.length >= maxEntries)
-      throw limitExceeded(path, `a folder of at most ${maxEntries} entries`, entries.length + 1);
-    entries.push({ name: entry.name, kind: kindOf(entry) });
+  requireUnchanged(path, real);
+  const folder = opendirSync(real);
+  try {
+    requireUnchanged(path, real);
+    for (let entry = await folder.read(); entry !== null; entry = await folder.read()) {
+      if (entries.length >= maxEntries)
+        throw limitExceeded(path, `a folder of at most ${maxEntries} entries`, entries.length + 1);
+      entries.push({ name: entry.name, kind: kindOf(entry) });
+    }
+  } finally {
+    await folder.close();
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

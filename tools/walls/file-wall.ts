@@ -1,8 +1,8 @@
-import { lstat, realpath, rename, unlink } from 'node:fs/promises';
+import { existsSync, mkdirSync, renameSync, unlinkSync } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
-import { AnchoredDirectory } from './anchored-directory.js';
-import { CHANGED, explainSystemError, isMissing, limitExceeded, obstacle } from './file-errors.js';
+import { explainSystemError, isMissing, limitExceeded, obstacle } from './file-errors.js';
 import {
   entriesOf,
   kindOf,
@@ -10,6 +10,8 @@ import {
   readFileBytes,
   replaceFile,
   requireFile,
+  requireReplaceable,
+  requireUnchanged,
   type Entry,
   type EntryKind,
 } from './file-io.js';
@@ -70,17 +72,29 @@ export interface FileStat {
   readonly modified: string;
 }
 
+/** The place to which a path really leads. */
 interface Place {
   readonly root: string;
   readonly segments: readonly string[];
+  /** The real absolute path. */
+  readonly real: string;
+  /** The real path, relative to the root. */
+  readonly shown: string;
+}
+
+/** The reading of a path: `write` refuses the root itself, `keepLink` takes a link at its end for what it is. */
+interface Way {
+  readonly write?: boolean;
+  readonly keepLink?: boolean;
 }
 
 /**
  * Lets file operations through only below one root folder, judged by real paths.
  *
- * Symlinks are followed while they stay inside. On Linux what is checked is what is opened: every folder on the way is
- * entered without following links, so a swap between check and use ends in a refusal; `AnchoredDirectory` says what
- * holds elsewhere. A hard link to a file outside is that file, under this root, and not told apart.
+ * Symlinks are followed while they stay inside. The real path is checked before an entry is opened and again after, or
+ * right before it is renamed or removed, so a link that is swapped in between ends in a refusal. Someone who can swap
+ * folders below the root, and hits the right instant twice, can still lead a call elsewhere. A hard link to a file
+ * outside is that file, under this root, and not told apart.
  *
  * Every method throws `FORBIDDEN_PATH` for a path it refuses, `LIMIT_EXCEEDED` beyond a bound, and
  * `EXECUTION_FAILED` with `details.reason` when the file system does not allow it; `orFail` makes that last one a result.
@@ -119,26 +133,22 @@ export class FileWall {
 
   /** The real absolute path, which need not exist. */
   async resolve(path: string): Promise<string> {
-    const { root, segments } = await this.#locate(path, { write: false });
-    return join(root, ...segments);
+    return (await this.#locate(path)).real;
   }
 
   /** Returns what is there, following links; nothing when there is nothing. */
   async stat(path: string): Promise<FileStat | undefined> {
     try {
-      return await this.#use(
-        path,
-        await this.#locate(path, { write: false }),
-        async (directory, name, shown) => {
-          const stats = await lstat(directory.at(name));
-          return {
-            path: shown,
-            kind: kindOf(stats),
-            bytes: stats.size,
-            modified: stats.mtime.toISOString(),
-          };
-        },
-      );
+      return await this.#use(path, {}, async ({ real, shown }) => {
+        const stats = await lstat(real);
+        requireUnchanged(path, real, stats);
+        return {
+          path: shown,
+          kind: kindOf(stats),
+          bytes: stats.size,
+          modified: stats.mtime.toISOString(),
+        };
+      });
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -146,10 +156,7 @@ export class FileWall {
   }
 
   async readBytes(path: string): Promise<Uint8Array> {
-    const place = await this.#locate(path, { write: false });
-    return this.#use(path, place, (directory, name) =>
-      readFileBytes(directory, name, path, this.#limits.maxReadBytes),
-    );
+    return this.#use(path, {}, ({ real }) => readFileBytes(path, real, this.#limits.maxReadBytes));
   }
 
   /** The file's text as it is, byte order mark and line ends included; refuses what is not UTF-8. */
@@ -176,31 +183,25 @@ export class FileWall {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.#limits.maxWriteBytes)
       throw limitExceeded(path, `at most ${this.#limits.maxWriteBytes} bytes to write`, bytes);
-    const place = await this.#locate(path, { write: true });
-    return this.#use(
-      path,
-      place,
-      async (directory, name, shown) => ({
-        path: shown,
-        bytes,
-        created: await replaceFile(directory, name, path, text, overwrite),
-      }),
-      { create: true },
-    );
+    return this.#use(path, { write: true }, async (place) => {
+      makeFolders(path, place);
+      const created = await replaceFile(path, place.real, text, overwrite);
+      return { path: place.shown, bytes, created };
+    });
   }
 
   /** The entries of a folder by name, with the sizes of files. */
   async list(
     path: string,
   ): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
-    const place = await this.#locate(path, { write: false });
-    return this.#hold(path, place.root, place.segments, async (directory) => {
-      const all = await entriesOf(directory, path, this.#limits.maxWalkEntries);
+    return this.#use(path, {}, async ({ real }) => {
+      const all = await entriesOf(path, real, this.#limits.maxWalkEntries);
       const entries: Entry[] = [];
       for (const { name, kind } of all.slice(0, this.#limits.maxEntries)) {
-        const stats = kind === 'file' ? await lstatOrNothing(directory.at(name)) : undefined;
+        const stats = kind === 'file' ? await lstatOrNothing(join(real, name)) : undefined;
         entries.push(stats === undefined ? { name, kind } : { name, kind, bytes: stats.size });
       }
+      requireUnchanged(path, real);
       return { entries, truncated: all.length > entries.length };
     });
   }
@@ -215,14 +216,15 @@ export class FileWall {
     path: string,
     signal?: AbortSignal,
   ): Promise<{ readonly files: readonly string[]; readonly truncated: boolean }> {
-    const start = await this.#locate(path, { write: false });
+    const start = await this.#locate(path);
     const files: string[] = [];
     let left = this.#limits.maxWalkEntries;
     let truncated = false;
     const visit = async (segments: readonly string[], depth: number): Promise<void> => {
       signal?.throwIfAborted();
-      const entries = await this.#hold(path, start.root, segments, (directory) =>
-        entriesOf(directory, path, this.#limits.maxWalkEntries),
+      const folder = join(start.root, ...segments);
+      const entries = await explained(path, () =>
+        entriesOf(path, folder, this.#limits.maxWalkEntries),
       );
       for (const { name, kind } of entries) {
         if (left <= 0) truncated = true;
@@ -245,16 +247,13 @@ export class FileWall {
 
   /** Removes one file or one link; never what a link leads to, never a folder. */
   async remove(path: string): Promise<{ readonly path: string; readonly bytes: number }> {
-    return this.#use(
-      path,
-      await this.#locate(path, { write: true, keepLink: true }),
-      async (directory, name, shown) => {
-        const stats = await lstat(directory.at(name));
-        if (!stats.isSymbolicLink()) requireFile(path, stats);
-        await unlink(directory.at(name));
-        return { path: shown, bytes: stats.size };
-      },
-    );
+    return this.#use(path, { write: true, keepLink: true }, async ({ real, shown }) => {
+      const stats = await lstat(real);
+      if (!stats.isSymbolicLink()) requireFile(path, stats);
+      requireUnchanged(path, dirname(real));
+      unlinkSync(real);
+      return { path: shown, bytes: stats.size };
+    });
   }
 
   /** Moves a file, link or folder; replaces only files, and only with `overwrite`. */
@@ -263,47 +262,33 @@ export class FileWall {
     to: string,
     { overwrite = false } = {},
   ): Promise<{ readonly from: string; readonly to: string; readonly overwritten: boolean }> {
-    const source = await this.#locate(from, { write: true, keepLink: true });
-    const target = await this.#locate(to, { write: true, keepLink: true });
-    if (isTellingFolder(source.segments) && !this.#limits.allowSecrets)
-      throw forbiddenPath(from, 'under another name its secrets would not be known');
-    if (source.segments.every((segment, index) => segment === target.segments[index]))
-      throw obstacle(
-        to,
-        'same_place',
-        'another place than what is moved',
-        'the same or one inside it',
-      );
-    return this.#use(from, source, async (sourceDirectory, sourceName, shownFrom) => {
-      await lstat(sourceDirectory.at(sourceName));
-      return this.#use(
-        to,
-        target,
-        async (targetDirectory, targetName, shownTo) => {
-          const before = await lstatOrNothing(targetDirectory.at(targetName));
-          if (before !== undefined && !before.isSymbolicLink()) requireFile(to, before);
-          if (before !== undefined && !overwrite)
-            throw obstacle(
-              to,
-              'exists',
-              'nothing',
-              'a file. Ask for overwriting if it may be replaced',
-            );
-          await rename(sourceDirectory.at(sourceName), targetDirectory.at(targetName));
-          return { from: shownFrom, to: shownTo, overwritten: before !== undefined };
-        },
-        { create: true },
-      );
-    });
+    const keep = { write: true, keepLink: true };
+    return this.#use(from, keep, (source) =>
+      this.#use(to, keep, async (target) => {
+        if (isTellingFolder(source.segments) && !this.#limits.allowSecrets)
+          throw forbiddenPath(from, 'under another name its secrets would not be known');
+        if (source.segments.every((segment, index) => segment === target.segments[index]))
+          throw obstacle(
+            to,
+            'same_place',
+            'another place than what is moved',
+            'the same or one inside it',
+          );
+        await explained(from, () => lstat(source.real));
+        makeFolders(to, target);
+        const before = await requireReplaceable(to, target.real, overwrite, { link: true });
+        requireUnchanged(from, dirname(source.real));
+        requireUnchanged(to, dirname(target.real));
+        renameSync(source.real, target.real);
+        return { from: source.shown, to: target.shown, overwritten: before !== undefined };
+      }),
+    );
   }
 
   /** Returns the place to which a path really leads, checked as text, by real path and by name. */
-  async #locate(
-    path: unknown,
-    { write, keepLink = false }: { write: boolean; keepLink?: boolean },
-  ): Promise<Place> {
+  async #locate(path: unknown, { write = false, keepLink = false }: Way = {}): Promise<Place> {
     const { allowSecrets } = this.#limits;
-    try {
+    return explained(path, async () => {
       const root = await realpath(this.#root);
       const asked = segmentsOf(path, [this.#root, root]);
       refuseNames(path, asked, { allowSecrets });
@@ -317,46 +302,35 @@ export class FileWall {
       refuseNames(path, segments, { allowSecrets });
       if (write && segments.length === 0)
         throw forbiddenPath(path, 'the root itself is not replaced');
-      return { root, segments };
-    } catch (error) {
-      throw explainSystemError(path, error);
-    }
+      const shown = segments.join('/') || '.';
+      return { root, segments, real: join(root, ...segments), shown };
+    });
   }
 
-  async #use<T>(
-    path: string,
-    { root, segments }: Place,
-    work: (directory: AnchoredDirectory, name: string, shown: string) => Promise<T>,
-    options?: { create: boolean },
-  ): Promise<T> {
-    return this.#hold(
-      path,
-      root,
-      segments.slice(0, -1),
-      (directory) => work(directory, segments.at(-1) ?? '.', segments.join('/') || '.'),
-      options,
-    );
+  async #use<T>(path: string, way: Way, work: (place: Place) => Promise<T>): Promise<T> {
+    const place = await this.#locate(path, way);
+    return explained(path, () => work(place));
   }
+}
 
-  async #hold<T>(
-    path: string,
-    root: string,
-    segments: readonly string[],
-    work: (directory: AnchoredDirectory) => Promise<T>,
-    options?: { create: boolean },
-  ): Promise<T> {
-    try {
-      const directory = await AnchoredDirectory.enter(root, segments, options);
-      try {
-        if (!(await directory.isInside())) throw forbiddenPath(path, CHANGED);
-        return await work(directory);
-      } finally {
-        await directory.close();
-      }
-    } catch (error) {
-      throw explainSystemError(path, error);
-    }
+/** Does work on a path; errors of the system come in the wall's words. */
+async function explained<T>(path: unknown, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explainSystemError(path, error);
   }
+}
+
+/** Makes the folders above a place that are missing. */
+function makeFolders(path: string, { root, segments }: Place): void {
+  let folder = root;
+  for (const segment of segments.slice(0, -1)) {
+    requireUnchanged(path, folder);
+    folder = join(folder, segment);
+    if (!existsSync(folder)) mkdirSync(folder);
+  }
+  requireUnchanged(path, folder);
 }
 
 /** The real path of the deepest part that exists, and the rest as it is. */

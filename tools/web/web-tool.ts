@@ -7,7 +7,7 @@ import {
   Stage,
   toolkit,
 } from '../../src/index.js';
-import { READING } from '../shared-options.js';
+import { READING } from '../options/shared-options.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { urlKey } from './web-answer.js';
 

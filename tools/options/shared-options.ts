@@ -5,7 +5,7 @@ import {
   ExecutionCategory,
   SideEffect,
   Stage,
-} from '../src/index.js';
+} from '../../src/index.js';
 
 /** The options of a tool that only reads on this machine. */
 export const READING = {
