@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 import { createShellTools, RunProgram, RunShell } from '../../tools/shell/index.js';
@@ -66,6 +67,25 @@ describe('run_program', () => {
 });
 
 describe('run_shell', () => {
+  it('asks every time, and no grant covers it', async () => {
+    const registry = new ToolMetadataRegistry();
+    registry.register(new RunShell(wall));
+    const executor = new ToolExecutor({ registry });
+    const call = { id: '1', name: 'run_shell', input: { command: 'echo once' } };
+    const held = await executor.execute(call);
+    if (held.status !== 'approval_required') throw new Error(held.status);
+    expect(executor.grantChoices(held.pending)).toEqual([]);
+    await expect(executor.grant(held.pending, { uses: 5 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    const approval = await executor.approve(held.pending);
+    expect(await executor.execute(call, { approval })).toMatchObject({ status: 'ok' });
+    expect(await executor.execute({ ...call, id: '2' })).toMatchObject({
+      status: 'approval_required',
+    });
+    await executor.close();
+  });
+
   it('runs pipes, variables and redirections below the root', async () => {
     expect(
       await shell('X=b; printf "a\\n$X\\n" > out.txt; cat out.txt | wc -l; exit 3'),
