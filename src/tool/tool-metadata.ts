@@ -7,7 +7,6 @@ import type { SideEffect } from '../core/enums.js';
 import { contradictionsIn, inferAxes, type Axes } from './infer-metadata.js';
 import { compileJsonSchema, isForeign } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
-import { once } from '../core/options.js';
 import { metadataSchema, type DeclaredMetadata } from './metadata-schema.js';
 import type { JsonSchema, ToolSchema } from './tool-schema.js';
 import {
@@ -120,9 +119,6 @@ const OWN = [
 /** The options that all tools of a toolkit may share. */
 export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
 
-/** The schema of a toolkit's defaults; kept, as zod compiles every new schema at its first use. */
-const defaultsSchema = once(() => metadataSchema().partial());
-
 /** Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue. */
 export function checkDefaults(options: unknown): Partial<ToolOptions> {
   const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
@@ -136,7 +132,7 @@ export function checkDefaults(options: unknown): Partial<ToolOptions> {
           'Declare it in @tool.',
         ),
       });
-  const parsed = defaultsSchema().safeParse(plain);
+  const parsed = metadataSchema().partial().safeParse(plain);
   if (!parsed.success) issues.push(...issuesOfData(parsed.error, plain));
   else
     issues.push(
@@ -254,12 +250,6 @@ function keysOf(options: object, issues: Issue[]): string[] {
   }
 }
 
-/** The schemas that were converted: a tool is resolved again with the defaults of its toolkit. */
-const CONVERTED = {
-  inputSchema: new WeakMap<object, JsonSchema>(),
-  outputSchema: new WeakMap<object, JsonSchema>(),
-};
-
 /** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */
 function convertSchema(
   option: OptionOfKind<'input' | 'output'>,
@@ -268,13 +258,8 @@ function convertSchema(
 ): JsonSchema | undefined {
   try {
     const schema = references[option] as ToolSchema;
-    const known = CONVERTED[option].get(schema);
-    if (known !== undefined) return known;
     const json = jsonSchemaOf(schema, option === 'inputSchema' ? 'input' : 'output');
-    if ('~standard' in schema) {
-      CONVERTED[option].set(schema, json);
-      return json;
-    }
+    if ('~standard' in schema) return json;
     compileJsonSchema(json);
     return (references[option] = json);
   } catch (error) {

@@ -1,9 +1,9 @@
-import { CostTier, Stage, toolkit } from '../../src/index.js';
+import { CostTier, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
 /** The defaults of all tools for source code. */
-@toolkit({
+export const CODE_TOOL = {
   ...READING,
   costTier: CostTier.LOW,
   reads: ['private', 'untrusted'],
@@ -12,7 +12,9 @@ import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
   timeoutMs: 60_000,
   canonicalInput: fileInput,
   conflictKeys: readsBelow,
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class CodeTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

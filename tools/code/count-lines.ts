@@ -5,7 +5,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
-import { CodeTool } from './code-tool.js';
+import { CODE_TOOL, CodeTool } from './code-tool.js';
 
 const Input = z.object({
   path: pathInput().default('.').describe('Folder or file to count, relative to the root'),
@@ -26,6 +26,7 @@ interface Count {
 
 /** Counts the lines of text files by extension. */
 @tool({
+  ...CODE_TOOL,
   name: 'count_lines',
   description:
     'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',

@@ -6,7 +6,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
-import { CodeTool } from './code-tool.js';
+import { CODE_TOOL, CodeTool } from './code-tool.js';
 
 /** Declarations of one answer: more is a generated file. */
 const MAX_ENTRIES = 500;
@@ -17,6 +17,7 @@ const Input = z.object({
 
 /** Lists the declarations of a source file with their line numbers. */
 @tool({
+  ...CODE_TOOL,
   name: 'outline_file',
   description:
     'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',

@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
-import { CodeTool } from './code-tool.js';
+import { CODE_TOOL, CodeTool } from './code-tool.js';
 
 /** Characters of a query: one line is searched at a time. */
 const MAX_QUERY_LENGTH = 500;
@@ -50,6 +50,7 @@ interface Match {
 
 /** Finds the lines of text files that contain a text. */
 @tool({
+  ...CODE_TOOL,
   name: 'search_text',
   description:
     'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',

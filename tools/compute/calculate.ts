@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
-import { ComputeTool } from './compute-tool.js';
+import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Characters: longer calculations are better done in parts. */
 const MAX_LENGTH = 1_000;
@@ -16,6 +16,7 @@ const Input = z.object({
 
 /** Computes arithmetic; it understands arithmetic only and runs no code. */
 @tool({
+  ...COMPUTE_TOOL,
   name: 'calculate',
   description:
     'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Computes with double precision (about 15 digits); % keeps the sign of its left side.',
@@ -46,7 +47,7 @@ const Input = z.object({
   ],
   progressParams: ['expression'],
 })
-export class Calculate extends ComputeTool {
+export class Calculate {
   execute({ expression }: z.input<typeof Input>): { readonly result: number } | ToolResult<never> {
     try {
       return { result: evaluate(expression) };

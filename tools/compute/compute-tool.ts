@@ -1,11 +1,10 @@
-import { Priority, toolkit } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
 /** The defaults of all tools that compute. */
-@toolkit({
+export const COMPUTE_TOOL = {
   ...COMPUTING,
   priority: Priority.LOW,
   category: 'compute',
   timeoutMs: 5_000,
-})
-export class ComputeTool {}
+} as const;

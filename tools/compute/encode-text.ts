@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
-import { ComputeTool } from './compute-tool.js';
+import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Characters: 5 million are worked through in well under a second. */
 const MAX_TEXT = 5_000_000;
@@ -16,6 +16,7 @@ const Input = z.object({
 
 /** Encodes text and decodes it again without loss; what cannot come back whole is refused. */
 @tool({
+  ...COMPUTE_TOOL,
   name: 'encode_text',
   description:
     'Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails when the input is not in the format or what it encodes is not UTF-8 text. At most 5 million characters.',
@@ -41,7 +42,7 @@ const Input = z.object({
   ],
   progressParams: ['text', 'format', 'direction'],
 })
-export class EncodeText extends ComputeTool {
+export class EncodeText {
   execute({
     text,
     format,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
-import { ComputeTool } from './compute-tool.js';
+import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Characters: hashed in well under a second. */
 const MAX_TEXT = 5_000_000;
@@ -24,6 +24,7 @@ interface TextHash {
 
 /** Computes the checksum of a text. */
 @tool({
+  ...COMPUTE_TOOL,
   name: 'hash_text',
   description:
     'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) in hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
@@ -39,7 +40,7 @@ interface TextHash {
   ],
   progressParams: ['text', 'algorithm'],
 })
-export class HashText extends ComputeTool {
+export class HashText {
   execute({ text, algorithm = 'sha256' }: z.input<typeof Input>): TextHash {
     const bytes = Buffer.from(text);
     return {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
-import { ComputeTool } from './compute-tool.js';
+import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Identifiers of one call: more are made by a program. */
 const MAX_IDS = 100;
@@ -12,6 +12,7 @@ const Input = z.object({
 
 /** Makes identifiers that nobody can guess and that are never given twice. */
 @tool({
+  ...COMPUTE_TOOL,
   name: 'random_id',
   description:
     'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns others.',
@@ -30,10 +31,8 @@ const Input = z.object({
   cacheTtlMs: 0,
   idempotencyKey: false,
 })
-export class RandomId extends ComputeTool {
-  constructor(private readonly makeId: () => string = randomUUID) {
-    super();
-  }
+export class RandomId {
+  constructor(private readonly makeId: () => string = randomUUID) {}
 
   execute({ count = 1 }: z.input<typeof Input>): { readonly ids: readonly string[] } {
     return { ids: Array.from({ length: count }, () => this.makeId()) };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
@@ -31,6 +31,7 @@ interface CsvRows {
 
 /** Picks columns and rows out of CSV. */
 @tool({
+  ...DATA_TOOL,
   name: 'csv_query',
   description:
     'Reads CSV text with a header line (RFC 4180, quoted fields included) and returns chosen columns of the rows whose fields equal given values. Fields are text and compared exactly. At most 5 million characters; 100 rows at a time unless limit says otherwise.',
@@ -56,7 +57,7 @@ interface CsvRows {
   ],
   progressParams: ['csv', 'select', 'where', 'limit', 'offset', 'delimiter'],
 })
-export class CsvQuery extends DataTool {
+export class CsvQuery {
   execute({
     csv,
     select,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 /** Numbers as JSON writes them; a leading zero marks a code such as a postal code, which is no number. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
@@ -28,6 +28,7 @@ interface CsvRecords {
 
 /** Turns CSV into one object per row. */
 @tool({
+  ...DATA_TOOL,
   name: 'csv_to_json',
   description:
     'Converts CSV text with a header line (RFC 4180) into a list of objects, one per row, with the columns as keys. Fields stay text unless convert is set. At most 10000 records and 5 million characters.',
@@ -44,7 +45,7 @@ interface CsvRecords {
   ],
   progressParams: ['csv', 'convert', 'limit', 'delimiter'],
 })
-export class CsvToJson extends DataTool {
+export class CsvToJson {
   execute({
     csv,
     convert = false,

@@ -1,11 +1,10 @@
-import { Priority, toolkit } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
 /** The defaults of all tools for data. */
-@toolkit({
+export const DATA_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,
   category: 'data',
   timeoutMs: 10_000,
-})
-export class DataTool {}
+} as const;

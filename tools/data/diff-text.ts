@@ -1,7 +1,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff';
 import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 /** Characters of each text. */
 const MAX_SIDE = 1_000_000;
@@ -34,6 +34,7 @@ interface TextDiff {
 
 /** Compares two texts line by line. */
 @tool({
+  ...DATA_TOOL,
   name: 'diff_text',
   description:
     'Compares two texts line by line and returns a unified diff with the numbers of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
@@ -57,7 +58,7 @@ interface TextDiff {
   ],
   progressParams: ['before', 'after', 'context'],
 })
-export class DiffText extends DataTool {
+export class DiffText {
   execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
     const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, {
       context,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 /** Characters: indenting makes a deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
@@ -25,6 +25,7 @@ const Input = z.object({
 
 /** Checks JSON and lays it out again; numbers keep their spelling and no entry is lost. */
 @tool({
+  ...DATA_TOOL,
   name: 'json_format',
   description:
     'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
@@ -51,7 +52,7 @@ const Input = z.object({
   ],
   progressParams: ['json', 'style', 'indent', 'sortKeys'],
 })
-export class JsonFormat extends DataTool {
+export class JsonFormat {
   execute({
     json,
     style = 'pretty',

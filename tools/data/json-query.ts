@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 /** Characters of a path. */
 const MAX_PATH = 500;
@@ -33,6 +33,7 @@ interface QueryResult {
 
 /** Picks values out of JSON by a simple path. */
 @tool({
+  ...DATA_TOOL,
   name: 'json_query',
   description:
     'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
@@ -58,7 +59,7 @@ interface QueryResult {
   ],
   progressParams: ['json', 'path', 'limit'],
 })
-export class JsonQuery extends DataTool {
+export class JsonQuery {
   execute({
     json,
     path,

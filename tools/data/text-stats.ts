@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Priority, Stage, tool } from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
-import { DataTool } from './data-tool.js';
+import { DATA_TOOL } from './data-tool.js';
 
 /** Letters and digits, joined by an apostrophe or a hyphen between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
@@ -38,6 +38,7 @@ interface TextCounts {
 
 /** Counts characters, words and lines. */
 @tool({
+  ...DATA_TOOL,
   name: 'text_stats',
   description:
     'Counts characters, bytes, words and lines of a text and names its most frequent words in lower case. At most 5 million characters.',
@@ -63,7 +64,7 @@ interface TextCounts {
   ],
   progressParams: ['text', 'topWords', 'minWordLength'],
 })
-export class TextStats extends DataTool {
+export class TextStats {
   execute({ text, topWords = 10, minWordLength = 1 }: z.input<typeof Input>): TextCounts {
     const counts = new Map<string, number>();
     let words = 0;

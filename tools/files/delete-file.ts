@@ -3,7 +3,7 @@ import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.j
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 const Input = z.object({
@@ -12,6 +12,7 @@ const Input = z.object({
 
 /** Deletes one file for good; never a folder, and of a link only the link. */
 @tool({
+  ...FILE_TOOL,
   ...WRITING,
   name: 'delete_file',
   description:

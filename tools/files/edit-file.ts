@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
@@ -44,6 +44,7 @@ function edited(
 
 /** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
 @tool({
+  ...FILE_TOOL,
   ...WRITING,
   name: 'edit_file',
   description:

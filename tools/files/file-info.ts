@@ -3,7 +3,7 @@ import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type FileStat } from '../walls/file-wall.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 
 const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
@@ -11,6 +11,7 @@ const Input = z.object({
 
 /** Tells what a path is, how large, and when it was last changed. */
 @tool({
+  ...FILE_TOOL,
   name: 'file_info',
   description:
     'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',

@@ -1,9 +1,9 @@
-import { Priority, Stage, toolkit } from '../../src/index.js';
+import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
 /** The defaults of all tools for files. */
-@toolkit({
+export const FILE_TOOL = {
   ...READING,
   priority: Priority.HIGH,
   reads: ['private', 'untrusted'],
@@ -13,7 +13,9 @@ import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
   timeoutMs: 10_000,
   canonicalInput: fileInput,
   conflictKeys: readsBelow,
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class FileTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

@@ -3,7 +3,7 @@ import { CostTier, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 
 /** Paths of one answer: more is better asked with a narrower pattern. */
 const MAX_RESULTS = 1_000;
@@ -31,6 +31,7 @@ const Input = z.object({
 
 /** Finds files by a pattern of their paths. */
 @tool({
+  ...FILE_TOOL,
   name: 'find_files',
   description:
     'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 
 const Input = z.object({
   path: pathInput()
@@ -12,6 +12,7 @@ const Input = z.object({
 
 /** Lists one folder: names, kinds and sizes, in the order of names. */
 @tool({
+  ...FILE_TOOL,
   name: 'list_directory',
   description:
     'Lists the entries of one folder, not of those inside it: name, kind (file, directory, symlink, other) and the size of files in bytes. At most 1000 entries; "truncated" says when there are more.',

@@ -3,7 +3,7 @@ import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.j
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 const Input = z.object({
@@ -14,6 +14,7 @@ const Input = z.object({
 
 /** Moves or renames a file or folder; replaces a file only when that is asked for, a folder never. */
 @tool({
+  ...FILE_TOOL,
   ...WRITING,
   name: 'move_file',
   description:

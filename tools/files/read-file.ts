@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { mediaContent } from '../walls/media-content.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 
 /** Lines of one answer: what a model can take in; more is read with `offset`. */
 const MAX_LINES = 2_000;
@@ -19,6 +19,7 @@ const Input = z.object({
 
 /** Reads a text file, whole or some of its lines, or an image or PDF. */
 @tool({
+  ...FILE_TOOL,
   name: 'read_file',
   description:
     'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',

@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
-import { FileTool } from './file-tool.js';
+import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Characters: 1 MiB of plain letters, what the wall lets through at most. */
@@ -18,6 +18,7 @@ const Input = z.object({
 
 /** Makes a text file; replaces one only when that is asked for. */
 @tool({
+  ...FILE_TOOL,
   ...WRITING,
   name: 'write_file',
   description:

@@ -10,7 +10,7 @@ import {
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 /** Lines of one answer: a long function. */
 const MAX_LINES = 500;
@@ -40,6 +40,7 @@ interface BlamedLine {
 
 /** Tells for each line of a committed file which commit wrote it. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_blame',
   description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
   inputSchema: Input,

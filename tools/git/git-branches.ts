@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 /** Branches of one answer. */
 const MAX_BRANCHES = 500;
@@ -23,6 +23,7 @@ interface Branch {
 
 /** Lists branches, the most recently changed first. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_branches',
   description: `Lists the branches of the repository, the most recently changed first, and says which one is current. At most ${MAX_BRANCHES}. Changes nothing; to create or change branches use git_switch.`,
   inputSchema: Input,

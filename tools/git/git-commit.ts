@@ -5,7 +5,7 @@ import { relativePaths } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import type { GitRepository } from './git-repository.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a commit message: several pages. */
@@ -36,6 +36,7 @@ interface GitCommitAnswer {
 
 /** Records changed files as a new commit. */
 @tool({
+  ...GIT_TOOL,
   ...WRITING,
   name: 'git_commit',
   description:

@@ -3,7 +3,7 @@ import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 const Input = z.object({
   staged: z
@@ -30,6 +30,7 @@ interface GitDiffAnswer {
 
 /** Shows how files differ, as a unified diff. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_diff',
   description:
     'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',

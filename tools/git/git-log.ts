@@ -3,7 +3,7 @@ import { tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 /** Commits of one answer: more say little to a model. */
 const MAX_COMMITS = 200;
@@ -46,6 +46,7 @@ interface LoggedCommit {
 
 /** Lists commits, newest first. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_log',
   description: `Lists commits, newest first, with hash, parents, author, date and subject; optionally of a range or of some paths. At most ${MAX_COMMITS} a call. Changes nothing.`,
   inputSchema: Input,

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Milliseconds for a push over a slow line. */
@@ -45,6 +45,7 @@ interface GitPushAnswer {
 
 /** Sends a branch to a configured remote. */
 @tool({
+  ...GIT_TOOL,
   ...WRITING,
   name: 'git_push',
   description:

@@ -3,7 +3,7 @@ import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.j
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 const Input = z.object({
   revision: z
@@ -29,6 +29,7 @@ interface GitShowAnswer {
 
 /** Shows one commit: who, when, why, and what it changed. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_show',
   description:
     'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 
 const Input = z.object({
   untracked: z.boolean().default(true).describe('Whether files that git does not know are listed'),
@@ -28,6 +28,7 @@ interface GitStatusAnswer {
 
 /** Tells which files of the repository changed, and where its branch stands. */
 @tool({
+  ...GIT_TOOL,
   name: 'git_status',
   description:
     'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',

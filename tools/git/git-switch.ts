@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
-import { GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 const Input = z.object({
@@ -19,6 +19,7 @@ const Input = z.object({
 
 /** Changes to another branch, which may be a new one. */
 @tool({
+  ...GIT_TOOL,
   ...WRITING,
   name: 'git_switch',
   description:

@@ -1,9 +1,9 @@
-import { Priority, Stage, toolkit } from '../../src/index.js';
+import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { GitRepository } from './git-repository.js';
 
 /** The defaults of all tools for git. */
-@toolkit({
+export const GIT_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
   reads: ['private', 'untrusted'],
@@ -11,7 +11,9 @@ import { GitRepository } from './git-repository.js';
   stages: [Stage.READING, Stage.ANALYSIS],
   taskTypes: ['analysis', 'search'],
   timeoutMs: 30_000,
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class GitTool {
   constructor(protected readonly repository: GitRepository = new GitRepository()) {}
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Stage, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
-import { NoteTool } from './note-tool.js';
+import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
@@ -25,6 +25,7 @@ const Input = z.object({
 
 /** Keeps a note with the project. */
 @tool({
+  ...NOTE_TOOL,
   ...WRITING,
   name: 'note_add',
   description:

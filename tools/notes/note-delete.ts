@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DangerLevel, fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
-import { NoteTool } from './note-tool.js';
+import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
 /** Characters of an id: "note-" and a number. */
@@ -14,6 +14,7 @@ const Input = z.object({
 
 /** Deletes one of the project's notes for good. */
 @tool({
+  ...NOTE_TOOL,
   ...WRITING,
   name: 'note_delete',
   description:

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteTool } from './note-tool.js';
+import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
 /** Notes of one answer: what a model can take in. */
 const MAX_RESULTS = 200;
@@ -20,6 +20,7 @@ const Input = z.object({
 
 /** Lists the project's notes, the newest first. */
 @tool({
+  ...NOTE_TOOL,
   name: 'note_list',
   description:
     'Lists the notes kept with the project, the newest first, with id, text, tags and time. "total" counts all that fit; "truncated" says when not all are shown.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { NoteTool } from './note-tool.js';
+import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
 /** Characters of a query. */
 const MAX_QUERY_LENGTH = 200;
@@ -26,6 +26,7 @@ const Input = z.object({
 
 /** Finds the project's notes that contain all of some words, the newest first. */
 @tool({
+  ...NOTE_TOOL,
   name: 'note_search',
   description:
     'Finds the notes kept with the project whose text or tags contain every word of the query, whatever their case, the newest first. "total" counts all that fit; "truncated" says when not all are shown.',

@@ -1,9 +1,9 @@
-import { Priority, toolkit } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** The defaults of all tools for notes. */
-@toolkit({
+export const NOTE_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
   reads: ['private', 'untrusted'],
@@ -12,7 +12,9 @@ import { NoteStore, type OnNotes } from './note-store.js';
   conflictKeys(this: OnNotes) {
     return { reads: this.notes.keys };
   },
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class NoteTool {
   constructor(protected readonly notes: NoteStore = new NoteStore()) {}
 }

@@ -8,7 +8,7 @@ import {
   type ToolContext,
 } from '../../src/index.js';
 import type { ProgramResult } from '../walls/program-wall.js';
-import { RUN_INPUT, ShellTool } from './shell-tool.js';
+import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
 const Input = z.object({
   program: z.string().min(1).max(100).describe('The bare name of an allowed program, such as node'),
@@ -23,6 +23,7 @@ const Input = z.object({
 
 /** Runs one allowed program with exactly the given arguments; no shell reads them. */
 @tool({
+  ...SHELL_TOOL,
   name: 'run_program',
   description:
     'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. Stops it when the time is up, with what it started in its process group.',

@@ -8,7 +8,7 @@ import {
   type ToolContext,
 } from '../../src/index.js';
 import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
-import { RUN_INPUT, ShellTool } from './shell-tool.js';
+import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
 /** Characters of a command line that a person can still read before saying yes. */
 const MAX_COMMAND_LENGTH = 8_192;
@@ -24,6 +24,7 @@ const Input = z.object({
 
 /** Runs a shell command line, which can do everything the user can; so a person is asked every time. */
 @tool({
+  ...SHELL_TOOL,
   name: 'run_shell',
   description:
     'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. Background processes are stopped when it ends, unless they start a session of their own. Prefer run_program and the specific tools.',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, ExecutionCategory, toolkit } from '../../src/index.js';
+import { AccessMode, CostTier, ExecutionCategory } from '../../src/index.js';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
 /** Milliseconds a caller may ask for: a long build. */
@@ -18,7 +18,7 @@ export const RUN_INPUT = {
 };
 
 /** The defaults of all tools that run programs. */
-@toolkit({
+export const SHELL_TOOL = {
   version: '1.0.0',
   accessMode: AccessMode.EXECUTE,
   executionCategory: ExecutionCategory.EXECUTE,
@@ -31,7 +31,9 @@ export const RUN_INPUT = {
   allowParallel: false,
   canonicalInput: programInput,
   invalidates: ['files', 'git'],
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class ShellTool {
   constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
 }

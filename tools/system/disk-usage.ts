@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
 import { fail, tool, type ToolResult } from '../../src/index.js';
-import { SystemTool } from './system-tool.js';
+import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
@@ -15,6 +15,7 @@ interface DiskUsageAnswer {
 
 /** Tells how full the file system of the root is. */
 @tool({
+  ...SYSTEM_TOOL,
   name: 'disk_usage',
   description:
     'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
@@ -24,10 +25,8 @@ interface DiskUsageAnswer {
   examples: ['How much disk space is left?', 'Is the disk full?', 'Show the disk usage'],
   conflictKeys: () => ({ reads: ['system:disk'] }),
 })
-export class DiskUsage extends SystemTool {
-  constructor(private readonly root: string = process.cwd()) {
-    super();
-  }
+export class DiskUsage {
+  constructor(private readonly root: string = process.cwd()) {}
 
   async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);

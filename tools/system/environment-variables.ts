@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DangerLevel, tool } from '../../src/index.js';
-import { SystemTool } from './system-tool.js';
+import { SYSTEM_TOOL } from './system-tool.js';
 
 /** Names of one answer: far more than processes have. */
 const MAX_NAMES = 1_000;
@@ -15,6 +15,7 @@ const Input = z.object({
 
 /** Tells which environment variables are set; their values are never shown. */
 @tool({
+  ...SYSTEM_TOOL,
   name: 'environment_variables',
   description: `Lists the names of the environment variables that are set, sorted, at most ${MAX_NAMES}. Never shows a value: values hold passwords and keys.`,
   inputSchema: Input,
@@ -30,7 +31,7 @@ const Input = z.object({
   progressParams: ['contains'],
   conflictKeys: () => ({ reads: ['system:environment'] }),
 })
-export class EnvironmentVariables extends SystemTool {
+export class EnvironmentVariables {
   execute({ contains = '' }: z.input<typeof Input>): { names: string[]; truncated: boolean } {
     const wanted = contains.toLowerCase();
     const names = Object.keys(process.env)

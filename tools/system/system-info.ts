@@ -1,7 +1,7 @@
 import { arch, cpus, freemem, platform, release, totalmem } from 'node:os';
 import { z } from 'zod';
 import { tool } from '../../src/index.js';
-import { SystemTool } from './system-tool.js';
+import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
@@ -18,6 +18,7 @@ interface SystemInfoAnswer {
 
 /** Describes the machine without naming it or its user. */
 @tool({
+  ...SYSTEM_TOOL,
   name: 'system_info',
   description:
     'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
@@ -40,7 +41,7 @@ interface SystemInfoAnswer {
   ],
   conflictKeys: () => ({ reads: ['system:machine'] }),
 })
-export class SystemInfo extends SystemTool {
+export class SystemInfo {
   execute(): SystemInfoAnswer {
     const processors = cpus();
     return {

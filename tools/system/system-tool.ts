@@ -1,8 +1,8 @@
-import { Priority, Stage, toolkit } from '../../src/index.js';
+import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 
 /** The defaults of all tools for the machine. */
-@toolkit({
+export const SYSTEM_TOOL = {
   ...READING,
   priority: Priority.LOW,
   reads: ['private'],
@@ -10,5 +10,4 @@ import { READING } from '../options/shared-options.js';
   stages: [Stage.INITIAL, Stage.READING],
   taskTypes: ['analysis'],
   timeoutMs: 5_000,
-})
-export class SystemTool {}
+} as const;

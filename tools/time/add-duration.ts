@@ -9,7 +9,7 @@ import {
   MINUTE_MS,
   parseIso,
 } from './iso-date.js';
-import { TimeTool } from './time-tool.js';
+import { TIME_TOOL } from './time-tool.js';
 
 /** The maximum amount of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
 const MAX_AMOUNT = 400_000_000_000;
@@ -35,6 +35,7 @@ const Input = z.object({
 
 /** Adds to a date, or goes back from it. */
 @tool({
+  ...TIME_TOOL,
   name: 'add_duration',
   description:
     'Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new one with its weekday. Negative amounts go back. Years and months come first; a day that the month does not have becomes its last day. The offset from UTC stays as written. Years 1 to 9999.',
@@ -58,7 +59,7 @@ const Input = z.object({
   ],
   progressParams: ['date', 'years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'],
 })
-export class AddDuration extends TimeTool {
+export class AddDuration {
   execute({
     date,
     years = 0,

@@ -8,7 +8,7 @@ import {
   type ToolResult,
 } from '../../src/index.js';
 import { dayMs, formatIso, MINUTE_MS } from './iso-date.js';
-import { TimeTool } from './time-tool.js';
+import { TIME_TOOL } from './time-tool.js';
 
 const Input = z.object({
   timeZone: z
@@ -31,6 +31,7 @@ interface CurrentMoment {
 
 /** Tells what time it is. */
 @tool({
+  ...TIME_TOOL,
   name: 'current_time',
   description:
     'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
@@ -61,10 +62,8 @@ interface CurrentMoment {
   // An answer is out of date as soon as it is given.
   cacheTtlMs: 0,
 })
-export class CurrentTime extends TimeTool {
-  constructor(private readonly now: () => number = Date.now) {
-    super();
-  }
+export class CurrentTime {
+  constructor(private readonly now: () => number = Date.now) {}
 
   execute({ timeZone = 'UTC' }: z.input<typeof Input>): CurrentMoment | ToolResult<never> {
     const formatter = formatterFor(timeZone);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, tool, type ToolResult } from '../../src/index.js';
 import { addMonths, DAY_MS, instantOf, ISO_RULE, MINUTE_MS, parseIso } from './iso-date.js';
-import { TimeTool } from './time-tool.js';
+import { TIME_TOOL } from './time-tool.js';
 
 const Input = z.object({
   from: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
@@ -28,6 +28,7 @@ interface TimeBetween {
 
 /** Tells how much time lies between two dates. */
 @tool({
+  ...TIME_TOOL,
   name: 'date_difference',
   description:
     'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
@@ -51,7 +52,7 @@ interface TimeBetween {
   ],
   progressParams: ['from', 'to'],
 })
-export class DateDifference extends TimeTool {
+export class DateDifference {
   execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {
     const [first, second] = [parseIso(from), parseIso(to)];
     if (first === undefined || second === undefined)

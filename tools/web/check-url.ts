@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { reached, urlInput } from './web-answer.js';
-import { WebTool } from './web-tool.js';
+import { WEB_TOOL, WebTool } from './web-tool.js';
 
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
@@ -23,6 +23,7 @@ interface UrlState {
 
 /** Tells whether an address answers, and with what, without reading it. */
 @tool({
+  ...WEB_TOOL,
   name: 'check_url',
   description:
     'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',

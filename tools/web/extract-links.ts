@@ -3,7 +3,7 @@ import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.j
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { linksOf, type PageLink } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
-import { WebTool } from './web-tool.js';
+import { WEB_TOOL, WebTool } from './web-tool.js';
 
 /** Links that are returned unless asked otherwise, and at most. */
 const USUAL_LINKS = 100;
@@ -32,6 +32,7 @@ interface PageLinks {
 
 /** Lists where a page leads. */
 @tool({
+  ...WEB_TOOL,
   name: 'extract_links',
   description:
     'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in the order of the page. Links to mail addresses, scripts and places on the page are left out. At most 1000 links.',

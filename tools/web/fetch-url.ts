@@ -4,7 +4,7 @@ import { guardedFetch } from '../walls/guarded-fetch.js';
 import { mediaContent } from '../walls/media-content.js';
 import { readablePage } from './html-text.js';
 import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer.js';
-import { WebTool } from './web-tool.js';
+import { WEB_TOOL, WebTool } from './web-tool.js';
 
 /** Characters: about 5 000 tokens, enough for an article and small beside a model's window. */
 const USUAL_CHARS = 20_000;
@@ -44,6 +44,7 @@ interface FetchedPage {
 
 /** Reads a web page and changes nothing there. */
 @tool({
+  ...WEB_TOOL,
   name: 'fetch_url',
   description:
     'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
-import { WebTool } from './web-tool.js';
+import { WEB_TOOL, WebTool } from './web-tool.js';
 
 /** Characters: a model does not write more into one call. */
 const MAX_BODY_CHARS = 1_000_000;
@@ -54,6 +54,7 @@ interface HttpAnswer {
 
 /** Sends any request to a web service. What it does there is the service's affair, so it counts as able to change things. */
 @tool({
+  ...WEB_TOOL,
   name: 'http_request',
   description:
     'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',

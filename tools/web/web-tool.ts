@@ -5,14 +5,13 @@ import {
   Priority,
   SideEffect,
   Stage,
-  toolkit,
 } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { urlKey } from './web-answer.js';
 
 /** The defaults of all tools for the web. */
-@toolkit({
+export const WEB_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
   dangerLevel: DangerLevel.LOW,
@@ -26,7 +25,9 @@ import { urlKey } from './web-answer.js';
   taskTypes: ['analysis', 'search'],
   timeoutMs: 20_000,
   conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),
-})
+} as const;
+
+/** A tool behind the wall of its folder. */
 export class WebTool {
   constructor(protected readonly wall: UrlWall = new UrlWall()) {}
 }
