@@ -122,7 +122,7 @@ const TAKERS: readonly (readonly [
   ],
   ['toOpenAITools', (options) => toOpenAITools(noTools, options), {}, 'level', 'half'],
   ['toAnthropicTools', (options) => toAnthropicTools(noTools, options), {}, 'level', 'half'],
-  ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'schema', 'xml'],
+  ['toGeminiTools', (options) => toGeminiTools(noTools, options), {}, 'level', 'half'],
   ['toMcpTools', (options) => toMcpTools(noTools, options), {}, 'level', 'half'],
   ['toAISDKTools', (options) => toAISDKTools(noTools, options), {}, 'executor', {}],
   [

@@ -44,7 +44,7 @@ export interface ToolWire extends ItemWire {
       Record<
         string,
         {
-          readonly metrics: MetricsWire;
+          readonly metrics: Omit<JobWire['health']['job'], 'abandoned'>;
           /** The counts since counting began, and the state of the provider. */
           readonly router: {
             readonly successes: number;

@@ -102,7 +102,9 @@ function addMember(target: Record<string, unknown>, key: string, value: unknown)
 
 /** Counts the bytes of a text in JSON, quotes included. A text that is too long anyway isn't written first. */
 function jsonBytesOf(text: string, most: number): number {
-  return text.length + 2 > most ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
+  return text.length + 2 > most
+    ? text.length + 2
+    : new TextEncoder().encode(JSON.stringify(text)).length;
 }
 
 function tooLarge(maxBytes: number): ToolError {

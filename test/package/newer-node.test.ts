@@ -112,7 +112,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
     'shows the overview of npm start as on Node 20 (skipped without npm ci --prefix test/node22)',
     async () => {
       const shown = withoutTimes(await run(node, cli, '--json'));
-      expect(shown).toContain('"outcomes"');
+      expect(shown).toContain('"calls"');
       expect(shown).toBe(withoutTimes(await runHere(cli, '--json')));
       expect(await run(node, cli)).toContain('search_text');
     },

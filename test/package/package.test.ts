@@ -146,9 +146,11 @@ describe('what importing costs', () => {
       'entities',
       'fdir',
       'hono',
+      'htm',
       'htmlparser2',
       'jsonc-parser',
       'picomatch',
+      'preact',
       'semver',
       'tinyglobby',
     ]);
