@@ -315,7 +315,7 @@ describe('the context of a call', () => {
         __pregel_send: () => undefined,
       },
     };
-    expect([await count!.invoke({}, config), await count!.invoke({}, config)]).toEqual([1, 1]);
+    expect([await count.invoke({}, config), await count.invoke({}, config)]).toEqual([1, 1]);
   });
 
   it('reaches tools of the AI SDK and LangChain that were imported', async () => {
