@@ -194,7 +194,7 @@ function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
   return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn });
 }
 
-/** Returns the state of a chat that was given up with the progress of its calls as their results: without a session nothing else remembers it. */
+/** Returns the state of a chat that ended in a turn, with the progress of the calls as their results: without a session nothing else remembers it. */
 function withoutHalfDone(state: ChatState): ChatState {
   const { openTurn } = state;
   if (openTurn === undefined || state.end === undefined) return state;
@@ -203,8 +203,8 @@ function withoutHalfDone(state: ChatState): ChatState {
     if (progress === 'waiting' || progress === 'settled') return call;
     const output = errorOutput(
       progress === 'started'
-        ? 'The call was given up while it ran; whether it had its effect is not known'
-        : 'Not run: the chat was given up before',
+        ? 'The chat ended while the call ran; whether it had its effect is not known'
+        : 'Not run: the chat ended before',
     );
     return { ...call, progress: { state: 'settled', output } };
   });

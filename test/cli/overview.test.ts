@@ -76,6 +76,13 @@ describe('the overview', () => {
     expect(selection.tools.length).toBeLessThanOrEqual(5);
   });
 
+  it('runs a read of the current folder, and shows what it answered', async () => {
+    const { out } = await overview({});
+    expect(out).toMatch(
+      /\nRun {2}ToolExecutor[^]*\nlist_directory {2}ok[^]*\n\d+ entries, among them /,
+    );
+  });
+
   it('plans calls and shows which needs approval, but asks nobody and runs none of them', async () => {
     const { out, asked } = await overview({ answers: ['y', 'y'] });
     expect(asked).toEqual([]);
@@ -93,6 +100,7 @@ describe('the overview', () => {
       {
         summary: { tools: 48 },
         calls: { batches: [[0, 1], [2]] },
+        run: { toolName: 'list_directory', status: 'ok' },
         matches: [{ toolName: 'run_tests' }, {}, {}],
       },
     ]);

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { ToolExecutor } from '../../execution/tool-executor.js';
-import type { ToolCall } from '../../safety/calls.js';
+import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { callLines } from '../execute/shown-call.js';
-import { planToJson, showPlan } from '../execute/show-calls.js';
+import { factsText, planToJson, showPlan, statusText } from '../execute/show-calls.js';
 import type { LoadedRegistry } from '../load/load-registry.js';
 import type { CommandHost } from '../load/options.js';
 import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
@@ -27,6 +28,9 @@ const CALLS = [
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ] as const satisfies readonly ToolCall[];
 
+/** A read of the current folder, which runs. */
+const READ = { id: 'call-3', name: 'list_directory', input: {} } as const satisfies ToolCall;
+
 const NEXT: readonly (readonly [command: string, about: string])[] = [
   ['list, stats', 'all tools; how many have which value of every axis'],
   ['search, select', 'your own request: select "which files mention the parser"'],
@@ -36,7 +40,7 @@ const NEXT: readonly (readonly [command: string, about: string])[] = [
   ['--help', 'all commands; README.md and docs/ say more'],
 ];
 
-/** Makes the program show the overview, which only looks: it runs no tool, so a slow machine or a large folder can't fail it. */
+/** Makes the program show the overview. It runs one read of the current folder, and whatever that read answers, the overview is no failure. */
 export function defineOverview(program: Command, { terminal, onTools }: CommandHost): void {
   onTools(
     program,
@@ -67,11 +71,15 @@ async function overview(
     plan: await executor.plan(calls),
     dryRuns: await executor.dryRun(calls),
   };
+  const outcome = isBundled ? await executor.execute(READ) : undefined;
   await executor.close();
   const summary = registry.summary();
   if (json) {
     const all = { summary, text, matches, selection: selectionToJson(selection) };
-    return given.out(plainJson({ ...all, ...(isBundled && { calls: planToJson(planned) }) }, 2));
+    const run = outcome && { toolName: outcome.toolName, status: outcome.status };
+    return given.out(
+      plainJson({ ...all, ...(isBundled && { calls: planToJson(planned), run }) }, 2),
+    );
   }
 
   const columns = Number.isFinite(given.columns) ? given.columns : USUAL_COLUMNS;
@@ -111,6 +119,9 @@ async function overview(
   if (isBundled) {
     heading('Plan', "ToolExecutor.plan and dryRun: the calls of a model's answer, before they run");
     showPlan(terminal, planned);
+    heading('Run', 'ToolExecutor.execute: a read of this folder, which needs no approval');
+    out(`${READ.name}  ${statusText(terminal, outcome!)}  ${factsText(outcome!)}`);
+    for (const line of ranLines(outcome!, columns)) out(line);
     heading('Approve', 'SafetyPolicy: what a user sees first');
     const { name: toolName, input } = CALLS[2];
     const { danger, reason } = planned.dryRuns.at(-1)!.decision;
@@ -123,4 +134,17 @@ async function overview(
   heading('Go on', 'in a clone: npm start -- <command>; installed: npx tooldex <command>');
   for (const [command, about] of NEXT)
     out(`${paint(terminal, 'cyan', command.padEnd(16))}${about}`);
+}
+
+/** The names of a folder that are shown. */
+const MOST_NAMES = 8;
+
+function ranLines(outcome: ToolOutcome, columns: number): readonly string[] {
+  const { data, text } = readOutcome(outcome);
+  const { entries } = (data ?? {}) as { readonly entries?: readonly { readonly name: string }[] };
+  const names = entries?.slice(0, MOST_NAMES).map(({ name }) => name);
+  const said = names
+    ? `${entries!.length} entries${names.length > 0 ? `, among them ${names.join(', ')}` : ''}`
+    : text;
+  return wrapWords(plainLine(said), columns);
 }
