@@ -1,15 +1,21 @@
-import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
-import { EXIT } from './terminal/exit-codes.js';
+import { suggestNames } from '../core/issues.js';
 import type { ImportOptions } from '../load/import-modules.js';
-import type { CommandFamily, CommandHost, CommandOptions } from './load/options.js';
-import { amountOf } from './terminal/table.js';
-import { paint, placeText, plainLine, type Dialog, type Terminal } from './terminal/terminal.js';
+import type { Command } from './command.js';
+import { flag, TOOL_OPTIONS, type Option } from './options.js';
+import {
+  checkWords,
+  COMMON_OPTIONS,
+  describeOption,
+  parseCommandLine,
+} from './parse-command-line.js';
+import { EXIT } from './terminal/exit-codes.js';
+import { LONGEST_LINE, wrapWords } from './terminal/table.js';
+import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
 import { wrongUsage } from './terminal/wrong-usage.js';
 
-/** The codes of errors about what was given on the command line. */
+/** The codes of errors about the command line itself. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
   'TOOL_NOT_FOUND',
   'INVALID_ARGUMENT',
@@ -18,227 +24,254 @@ const WRONG_USAGE: ReadonlySet<string> = new Set([
   'ALREADY_RESOLVED',
 ]);
 
-const catalogue = async (): Promise<CommandFamily> =>
-  (await import('./commands/catalogue.js')).CATALOGUE_COMMANDS;
-const find = async (): Promise<CommandFamily> => (await import('./commands/find.js')).FIND_COMMANDS;
-const check = async (): Promise<CommandFamily> =>
-  (await import('./commands/check.js')).CHECK_COMMANDS;
-const run = async (): Promise<CommandFamily> => (await import('./commands/run.js')).RUN_COMMANDS;
+/** A command in the list of all commands. Its file is imported when the command line names it. */
+type Listed = readonly [operands: string, summary: string, load: () => Promise<Command>];
 
-/** All commands, and the family that defines each. A family is imported when the command line names one of its commands. */
-const COMMANDS: readonly (readonly [
-  usage: string,
-  about: string,
-  family: () => Promise<CommandFamily>,
-])[] = [
-  ['list', 'one line a tool, with every axis', catalogue],
-  ['show <tool>', 'everything known of one tool', catalogue],
-  ['stats', 'how many tools have which value of every axis', catalogue],
-  ['search <request...>', 'the tools that fit a request, with reasons', find],
-  [
-    'select <request...>',
-    'the tools a model would see for a request, why, and what they cost',
-    find,
+const catalogue = () => import('./commands/catalogue.js');
+const find = () => import('./commands/find.js');
+const run = () => import('./commands/run.js');
+const login = () => import('./commands/mcp-login.js');
+const pins = () => import('./commands/mcp-pins.js');
+const grants = () => import('./commands/grants.js');
+
+const COMMANDS: Readonly<Record<string, Listed>> = {
+  list: ['', 'List the tools, one per line', async () => (await catalogue()).list],
+  show: ['<tool>', 'Show everything about a tool', async () => (await catalogue()).show],
+  stats: [
+    '',
+    'Count the tools by access, danger, category …',
+    async () => (await catalogue()).stats,
   ],
-  ['export', 'the tools as JSON for a model API or for MCP', find],
-  [
-    'init',
-    'writes a first tool, its test and a configuration into a project; asks before it overwrites',
-    async () => (await import('./commands/init.js')).INIT_COMMANDS,
+  search: [
+    '<request...>',
+    'Find the tools that fit a request, and say why they fit',
+    async () => (await find()).search,
   ],
-  ['lint', 'what to fix in the metadata; exits with 1 when there is something', check],
-  [
-    'audit',
-    'what tools do beside what they say, read from their code; with --mcp <package, command or settings file> those of a server; exits with 1 when one does more',
-    async () => (await import('./commands/audit.js')).AUDIT_COMMANDS,
+  select: [
+    '<request...>',
+    'Show which tools a model would get for a request, why, and what they cost',
+    async () => (await find()).select,
   ],
-  [
-    'validate <files...>',
-    'everything that is wrong in manifest files, or in folders of them; exits with 1 when there is an error',
-    check,
+  export: [
+    '',
+    'Print the tools as JSON for a model API or MCP',
+    async () => (await find()).exportTools,
   ],
-  ['run <tool>', 'runs one tool, and asks before it changes something', run],
-  [
-    'plan <file>',
-    'which calls of a JSON list [{"name", "input"}] run together, which need approval, and why some wait; - reads standard input',
-    run,
+  run: [
+    '<tool>',
+    'Run a tool. Asks before a call that changes something',
+    async () => (await run()).run,
   ],
-  [
-    'chat [prompt...]',
-    'lets a model use the tools, and asks before they change something; without --model a scripted one',
-    async () => (await import('./chat/chat.js')).CHAT_COMMANDS,
+  plan: [
+    '<file>',
+    'Show which calls of a JSON list run together, wait, or need approval (- reads standard input)',
+    async () => (await run()).plan,
   ],
-  [
-    'serve',
-    'shows the tools over HTTP: JSON for programs, a page for users; manifests are watched',
-    async () => (await import('./commands/serve.js')).SERVE_COMMANDS,
+  chat: [
+    '[prompt...]',
+    'Let a model use the tools. Without --model, a scripted demo needs no key',
+    async () => (await import('./chat/chat.js')).chat,
   ],
-  [
-    'grants',
-    'what users approved in advance: lists and revokes it',
-    async () => (await import('./commands/grants.js')).GRANTS_COMMANDS,
+  lint: [
+    '',
+    'Check the metadata of tools. Exits with 1 if there is something to fix',
+    async () => (await import('./commands/lint.js')).lint,
   ],
-  [
-    'mcp',
-    'MCP: serves the tools, looks at other servers, and pins what they offer',
-    async () => (await import('./commands/mcp.js')).MCP_COMMANDS,
+  validate: [
+    '<files...>',
+    'Check manifest files, or folders of them. Exits with 1 if there is an error',
+    async () => (await import('./commands/validate.js')).validate,
   ],
+  audit: [
+    '',
+    'Compare what tools declare with what their code does. Exits with 1 if a tool does more',
+    async () => (await import('./commands/audit.js')).audit,
+  ],
+  serve: [
+    '',
+    'Serve the tools over HTTP: JSON for programs and a page for people',
+    async () => (await import('./commands/serve.js')).serve,
+  ],
+  'mcp serve': [
+    '',
+    'Serve the tools to an MCP client, on standard input and output or over HTTP',
+    async () => (await import('./commands/mcp-serve.js')).mcpServe,
+  ],
+  'mcp list': [
+    '',
+    'List MCP servers, their tools, and suggested settings',
+    async () => (await import('./commands/mcp-list.js')).mcpList,
+  ],
+  'mcp login': [
+    '<server>',
+    'Log in to an MCP server in a browser',
+    async () => (await login()).mcpLogin,
+  ],
+  'mcp logout': [
+    '<server>',
+    'Delete the login to an MCP server',
+    async () => (await login()).mcpLogout,
+  ],
+  'mcp pins verify': [
+    '',
+    'List what is new, changed or gone since it was approved. Made for CI',
+    async () => (await pins()).verify,
+  ],
+  'mcp pins diff': ['[tools...]', 'Show every difference in full', async () => (await pins()).diff],
+  'mcp pins approve': [
+    '[tools...]',
+    'Show every difference, and pin it once you approve',
+    async () => (await pins()).approve,
+  ],
+  'grants list': ['', 'List the grants that are in force', async () => (await grants()).listGrants],
+  'grants revoke': [
+    '[ids...]',
+    'End grants, so that calls need approval again',
+    async () => (await grants()).revokeGrants,
+  ],
+  init: [
+    '',
+    'Add a first tool, its test and a configuration to a project',
+    async () => (await import('./commands/init.js')).init,
+  ],
+};
+
+const OVERVIEW: Listed = [
+  '[command]',
+  'Look at the tools of an agent: what they may do, what they cost, and which fit a request. Run them safely. Without a command, tooldex shows an overview.',
+  async () => (await import('./commands/overview.js')).overview,
 ];
+const VERSION = { version: flag('show the version') };
 
-/** Runs one command line and returns its exit code. */
+/** Runs a command line, and returns its exit code. */
 export async function runCli(
   args: readonly string[],
   terminal: Dialog,
   cwd: string,
-  importOptions: ImportOptions = {},
+  imports: ImportOptions = {},
 ): Promise<number> {
-  let exitCode: number = EXIT.ok;
-  const program = addGlobalOptions(new Command('tooldex'))
-    .description(
-      'Looks at the tools of an agent: what they may do, what they cost, which fit a request; and runs them safely.\nWithout a command: an overview.',
-    )
-    .version(packageJson.version)
-    .showHelpAfterError('(tooldex --help shows the commands and options)')
-    .configureHelp({ showGlobalOptions: true })
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.err(text.trimEnd()),
-    });
-
-  const withExamples = (command: Command, examples: readonly string[]) =>
-    command.addHelpText(
-      'after',
-      `\nExamples:\n${examples.map((each) => `  $ tooldex ${each}`).join('\n')}`,
-    );
-  const host: CommandHost = {
-    terminal,
-    cwd,
-    importOptions,
-    onTools: (
-      command,
-      examples,
-      run,
-      { showsProblems = false, exitsByResult = showsProblems, looks = false, relays = false } = {},
-    ) =>
-      withExamples(command, examples).action(async () => {
-        const given = command.optsWithGlobals<CommandOptions>();
-        const options =
-          typeof given.context === 'string'
-            ? { ...given, context: await loadContext(given.context, cwd, importOptions) }
-            : given;
-        const { existingFolder, loadRegistry } = await import('./load/load-registry.js');
-        const { tools: patterns, manifests, mcp: settings, persona, trustAutoApprove } = options;
-        const mcp =
-          settings === undefined
-            ? undefined
-            : async () =>
-                (await import('./load/load-mcp-tools.js')).loadMcpTools(
-                  settings,
-                  terminal,
-                  cwd,
-                  trustAutoApprove,
-                  relays,
-                );
-        const loaded = await loadRegistry(
-          { patterns, manifests, mcp, persona, everyone: looks },
-          rootOf(options, cwd, existingFolder),
-          importOptions,
-        );
-        try {
-          const problems = loaded.problems.map((each) => `${placeText(each)}: ${each.reason}`);
-          if (!showsProblems)
-            for (const problem of problems)
-              terminal.err(`${paint(terminal, 'red', 'not loaded')} ${problem}`);
-          if (!showsProblems && loaded.registry.size === 0) {
-            exitCode = EXIT.findings;
-            reportError(
-              terminal,
-              args,
-              'NOT_A_TOOL',
-              `${expectedGot('tools to work on', 'none')}${wantsJson(args) ? ` ${problems.join('. ')}` : ''}`,
-            );
-            return;
-          }
-          const { tools: left = 0, personas = [] } = loaded.leftOut ?? {};
-          if (left > 0)
-            terminal.err(
-              paint(
-                terminal,
-                'dim',
-                `left out: ${amountOf(left, 'tool')} of ${plainLine(personas.join(', ')) || 'no persona'} (--persona names one)`,
-              ),
-            );
-          const code = (await run(loaded, options, command.args)) ?? EXIT.ok;
-          exitCode =
-            code === EXIT.ok && problems.length > 0 && !exitsByResult ? EXIT.findings : code;
-        } finally {
-          await loaded.close?.();
-        }
-      }),
-    alone: (command, examples, run) =>
-      withExamples(command, examples).action(async () => {
-        exitCode = await run(command.optsWithGlobals<CommandOptions>(), command.args);
-      }),
-  };
-
-  const words = operandsOf(args);
-  const named = words[0] === 'help' ? words[1] : words[0];
-  // Only without a command: with an action of its own, the program would take a misspelt command for an argument.
-  if (words.length === 0 && !args.some((each) => each === '--version' || each === '-V'))
-    (await import('./commands/overview.js')).defineOverview(program, host);
-  for (const [usage, about, family] of COMMANDS) {
-    const command = program.command(usage).description(about);
-    const name = command.name();
-    if (name === named) (await family())[name]!(command, host);
-  }
-
   try {
-    await program.parseAsync(args, { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return EXIT.ok;
-      const isExcess = error.code === 'commander.excessArguments';
-      if (named === 'run' && (isExcess || error.code === 'commander.unknownOption'))
-        terminal.err(
-          `(--input takes the arguments of a tool as JSON: --input '{"name": "value"}')`,
-        );
-      else if (isExcess && program.getOptionValue('tools') !== undefined)
-        terminal.err('(--tools takes one value: repeat it, or quote a glob)');
-      else if (isExcess && ['list', 'stats', 'lint', 'export'].includes(named ?? ''))
-        terminal.err('(--tools names the files, folders and globs of tools)');
-      if (wantsJson(args))
-        printJsonError(terminal, 'INVALID_ARGUMENT', error.message.replace(/^error: /, ''));
-      return EXIT.usage;
+    const known = { ...COMMON_OPTIONS, ...TOOL_OPTIONS, ...VERSION };
+    const line = parseCommandLine(args, known, { lenient: true });
+    const { version } = line.options;
+    const wantsHelp = line.options['help'] === true || line.words[0] === 'help';
+    const named = line.words[0] === 'help' ? line.words.slice(1) : line.words;
+    if (version === true && named.length === 0) {
+      terminal.out(packageJson.version);
+      return EXIT.ok;
     }
+    const name = nameOf(named);
+    const group = Object.keys(COMMANDS).filter(
+      (each) => name === '' || each.startsWith(`${name} `),
+    );
+    if (group.length > 0 && (wantsHelp || name !== '')) {
+      terminal[wantsHelp ? 'out' : 'err'](await helpOf(terminal, name, group));
+      return wantsHelp ? EXIT.ok : EXIT.usage;
+    }
+    const [operands, , load] = COMMANDS[name] ?? OVERVIEW;
+    if (wantsHelp) {
+      terminal.out(await helpOf(terminal, name, []));
+      return EXIT.ok;
+    }
+    const command = await load();
+    const { words, options } = parseLine(args, name, operands, command);
+    return (
+      (await command.run({
+        terminal,
+        cwd,
+        imports,
+        words,
+        options: options as { readonly json: boolean },
+      })) ?? EXIT.ok
+    );
+  } catch (error) {
     if (!isToolError(error)) throw error;
     reportError(terminal, args, error.code, error.message);
     return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
   }
 }
 
-async function loadContext(file: string, cwd: string, options: ImportOptions): Promise<unknown> {
-  return (await import('./load/import-default.js')).importContext(file, cwd, options);
+/** Returns the name of the command, or of the group of commands, that a command line begins with. */
+function nameOf(words: readonly string[]): string {
+  const names = Object.keys(COMMANDS);
+  const begins = (name: string) => names.some((each) => `${each} `.startsWith(`${name} `));
+  let name = '';
+  for (const word of words) {
+    const longer = `${name} ${word}`.trim();
+    if (!begins(longer)) break;
+    name = longer;
+  }
+  if (words.length === 0 || name in COMMANDS) return name;
+  const asked = words.slice(0, name === '' ? 1 : name.split(' ').length + 1).join(' ');
+  if (asked === name) return name;
+  const [meant] = suggestNames(asked, names);
+  throw wrongUsage(
+    `Unknown command: ${asked}. ${meant === undefined ? '' : `Did you mean ${meant}? `}Run tooldex --help to see all commands.`,
+  );
 }
 
-/** Returns the folder of the bundled tools. @throws ToolError `INVALID_ARGUMENT`: tools of files know no root, and may reach whatever they like. */
-function rootOf(
-  { root, tools, manifests, mcp }: CommandOptions,
-  cwd: string,
-  existingFolder: (option: string, name: string, cwd: string) => string,
-): string {
-  if (root === undefined) return cwd;
-  if (tools !== undefined || manifests !== undefined || mcp !== undefined)
-    throw wrongUsage(
-      '--root, or --tools, --manifests or --mcp',
-      'both',
-      'Only the bundled tools keep to a root.',
+/** Reads the command line of a command. Every message about wrong usage ends with its help. */
+function parseLine(args: readonly string[], name: string, operands: string, command: Command) {
+  try {
+    const { advice } = command;
+    const table = { ...command.options, ...COMMON_OPTIONS };
+    const parsed = parseCommandLine(
+      args,
+      table,
+      advice === undefined ? {} : { advice: ` ${advice}` },
     );
-  return existingFolder('--root', root, cwd);
+    const words = parsed.words.slice(name === '' ? 0 : name.split(' ').length);
+    checkWords(name === '' ? '' : operands, words, command, parsed.options);
+    return { ...parsed, words };
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    throw wrongUsage(`${error.message} Run tooldex ${`${name} --help`.trim()} to see its options.`);
+  }
 }
 
-/** Reports why a command ended without a result; programs that asked for JSON get it where the result would have been. */
+/** Returns the help of a command or of a group of commands. */
+async function helpOf(terminal: Terminal, name: string, group: readonly string[]): Promise<string> {
+  const width = Math.min(terminal.columns, LONGEST_LINE);
+  const isGroup = group.length > 0 && name !== '';
+  const [operands, summary, load] = isGroup
+    ? ['<command>', `The ${name} commands`, undefined]
+    : (COMMANDS[name] ?? OVERVIEW);
+  const { options = {}, examples = [], notes = '' } = (await load?.()) ?? {};
+  const all = { ...options, ...COMMON_OPTIONS, ...(name === '' && VERSION) };
+  const block = (title: string, rows: readonly (readonly [string, string])[]) => {
+    const margin = Math.min(30, Math.max(...rows.map(([left]) => left.length)) + 4);
+    const lines = rows.flatMap(([left, right]) => {
+      const wrapped = wrapWords(right, width - margin);
+      const first = `  ${left}`.padEnd(margin);
+      const head = left.length + 4 > margin ? [first] : [first + wrapped.shift()!];
+      return [...head, ...wrapped.map((line) => ' '.repeat(margin) + line)];
+    });
+    return rows.length === 0 ? [] : [`\n${paint(terminal, 'bold', title)}`, ...lines];
+  };
+  return [
+    `Usage: tooldex ${[name, operands, '[options]'].filter((part) => part !== '').join(' ')}`,
+    '',
+    ...wrapWords(`${summary}${summary.endsWith('.') ? '' : '.'}`, width),
+    ...block(
+      'Commands:',
+      group.map((each) => [`${each} ${COMMANDS[each]![0]}`.trim(), COMMANDS[each]![1]]),
+    ),
+    ...block(
+      'Options:',
+      Object.entries(all).map(([each, option]) => describeOption(each, option as Option)),
+    ),
+    ...(examples.length === 0 ? [] : [`\n${paint(terminal, 'bold', 'Examples:')}`]),
+    ...examples.map((example) => `  $ tooldex ${example}`.trimEnd()),
+    ...(notes === '' ? [] : [notes]),
+    ...(group.length === 0
+      ? []
+      : [
+          `\nRun tooldex ${`${name} `.trimStart()}<command> --help to see the options of a command.`,
+        ]),
+  ].join('\n');
+}
+
+/** Reports why a command ended without a result. Programs that asked for JSON get the error in place of the result. */
 export function reportError(
   terminal: Terminal,
   args: readonly string[],
@@ -246,60 +279,11 @@ export function reportError(
   message: string,
 ): void {
   terminal.err(`${paint(terminal, 'red', 'error')} ${message}`);
-  if (wantsJson(args)) printJsonError(terminal, code, message);
+  if (wantsJson(args)) terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
 }
 
-function printJsonError(terminal: Terminal, code: string, message: string): void {
-  terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
-}
-
-/** Returns whether JSON is asked for, before the command line is understood: that may be what fails. */
+/** Returns true if the command line asks for JSON. The command line may be what's wrong, so it isn't parsed. */
 function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf('--');
-  const options = end === -1 ? args : args.slice(0, end);
-  return options.some(
-    (each, index) =>
-      each === '--json' ||
-      each === '--format=json' ||
-      (each === '--format' && options[index + 1] === 'json'),
-  );
-}
-
-/** Returns the words of a command line beside the options of all commands; the first names the command. */
-function operandsOf(args: readonly string[]): readonly string[] {
-  try {
-    return addGlobalOptions(new Command())
-      .allowUnknownOption()
-      .exitOverride()
-      .configureOutput({ outputError: () => {} })
-      .parseOptions([...args]).operands;
-  } catch {
-    return []; // Wrong usage, which the program itself reports.
-  }
-}
-
-function addGlobalOptions(command: Command): Command {
-  return command
-    .option(
-      '--tools <path>',
-      'a file, folder or quoted glob that exports tools; may be repeated (default: the bundled tools)',
-      (path: string, before: readonly string[] = []) => [...before, path],
-    )
-    .option(
-      '--manifests <folder>',
-      'the tools of the manifests in a folder, instead of the bundled ones',
-    )
-    .option(
-      '--mcp <file>',
-      'the tools of the MCP servers that a settings file names, instead of the bundled ones; with tooldex-pins.json beside it only those that were approved',
-    )
-    .option(
-      '--trust-auto-approve',
-      'with --mcp: the tools that the settings of another program approve run without approval',
-    )
-    .option(
-      '--persona <name>',
-      'calls are made as this persona; with --manifests: its tools, as it sees them',
-    )
-    .option('--json', 'print JSON');
+  const [words] = ` ${args.join(' ')} `.split(' -- ');
+  return / --(?:json|format[ =]json) /.test(`${words!} `);
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { AskOptions, Dialog } from '../../src/cli/terminal/terminal.js';
 
 type Answer = string | (() => string | undefined | Promise<string>);
@@ -8,7 +9,7 @@ export interface FakeTerminalOptions {
   /** What the user types, question after question; afterwards nobody answers. Without it nobody is there. */
   readonly answers?: readonly Answer[];
   /** Standard input. */
-  readonly input?: string;
+  readonly input?: string | Readable;
 }
 
 /** A terminal that remembers what was written to it. */
@@ -21,7 +22,7 @@ export class FakeTerminal implements Dialog {
   readonly columns: number;
   readonly interactive: boolean;
   readonly #answers: Answer[];
-  readonly #input: string;
+  readonly input: Readable;
   #isOpen = false;
   readonly #listeners = new Set<() => void>();
 
@@ -30,7 +31,7 @@ export class FakeTerminal implements Dialog {
     this.color = color;
     this.interactive = answers !== undefined;
     this.#answers = [...(answers ?? [])];
-    this.#input = input;
+    this.input = typeof input === 'string' ? Readable.from([Buffer.from(input)]) : input;
   }
 
   /** Who still waits for an interrupt. */
@@ -39,6 +40,8 @@ export class FakeTerminal implements Dialog {
   }
 
   out = (text: string): void => void (this.printed += `${text}\n`);
+
+  write = (text: string): void => void (this.printed += text);
 
   err = (text: string): void => void (this.told += `${text}\n`);
 
@@ -59,10 +62,6 @@ export class FakeTerminal implements Dialog {
     this.#isOpen = false;
     this.told += `${text ?? ''}\n`;
     return text;
-  }
-
-  async readInput(): Promise<string> {
-    return this.#input;
   }
 
   onInterrupt(listener: () => void): () => void {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { doingOf } from '../../audit/effect.js';
 import { auditMcpServer } from '../../audit/judge/audit-mcp-server.js';
 import { auditTools, wayOf, type AuditReport } from '../../audit/judge/audit-tools.js';
 import {
@@ -9,220 +10,177 @@ import {
   newLies,
   readBaseline,
   writeBaseline,
-  type KnownLie,
 } from '../../audit/judge/baseline.js';
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
-import { doingOf } from '../../audit/effect.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
-import {
-  formatOf,
-  formatted,
-  repeated,
-  type CommandFamily,
-  type CommandHost,
-  type CommandOptions,
-} from '../load/options.js';
+import { command, print, type Context } from '../command.js';
+import { loadRegistry, reportProblems } from '../load/load-registry.js';
 import { parseJsonc, readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
+import {
+  flag,
+  FORMAT_OPTIONS,
+  formatOf,
+  given,
+  repeated,
+  text,
+  TOOL_OPTIONS,
+  type Options,
+  type Values,
+} from '../options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, table, wrapWords } from '../terminal/table.js';
 import {
   annotation,
   paint,
   placeText,
-  plainJson,
   plainLine,
   plainText,
   type Style,
   type Terminal,
 } from '../terminal/terminal.js';
-import { requireTogether, wrongUsage } from '../terminal/wrong-usage.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
-interface AuditCommandOptions extends CommandOptions {
-  readonly listing?: string;
-  readonly install?: boolean;
-  readonly tool?: readonly string[];
-  readonly baseline?: string;
-  readonly updateBaseline?: boolean;
-  readonly fix?: boolean;
-  readonly verbose?: boolean;
-  readonly run?: boolean;
-  readonly generate?: boolean;
-  readonly allowUnsafe?: boolean;
-}
+const { trustAutoApprove: _trust, ...PLACES } = TOOL_OPTIONS;
+const needsRun = { needs: ['run'] };
+const OPTIONS = {
+  ...PLACES,
+  mcp: text(
+    '<server>',
+    'audit an MCP server: a package, a command, or a settings file with :name',
+    {
+      excludes: ['tools', 'manifests'],
+    },
+  ),
+  ...FORMAT_OPTIONS,
+  listing: text('<file>', "the server's answer to tools/list, instead of starting it", {
+    needs: ['mcp'],
+  }),
+  install: flag("install the server's package into a folder of its own", { needs: ['mcp'] }),
+  tool: repeated('<name>', 'only this tool; repeat for more'),
+  baseline: text('<file>', 'the known lies, which do not count'),
+  updateBaseline: flag('write the lies that are found now into the file', { needs: ['baseline'] }),
+  fix: flag('print the metadata that would be true'),
+  run: flag('also call the tools that need no approval, in scratch copies of the folder', {
+    needs: ['tools', 'mcp'],
+  }),
+  generate: flag('call tools without examples with a minimal input', needsRun),
+  allowUnsafe: flag('also call tools that need approval', needsRun),
+  verbose: flag('show every tool, with all its effects and how the code gets there'),
+} satisfies Options;
+type AuditContext = Context<Values<typeof OPTIONS>>;
 
-const AUDIT_EXIT_HELP = `
-A tool lies when it does more than it says. Its code is read, and run only with --run; --mcp starts a server to ask for its
-tools, without the variables of this process (--listing <file> starts none).
+const NOTES = `
+A tool lies if it does more than it declares. tooldex reads its code, and only runs it with --run. --mcp starts the server to ask
+for its tools, without the environment variables of this process; with --listing it doesn't.
 
---run calls each tool in a scratch copy of the folder, on the examples of its input schema: twice, and twice at the same time. The
-network is stood in for, programs are recorded and not started, and nothing outside of the copy is written.
+--run calls each tool in a scratch copy of the folder, with the examples of its input schema: twice, and twice at the same time.
+Network requests get a stand-in, programs are recorded instead of started, and nothing outside the copy is written.
 
 Exit codes:
-  0    no tool lies, or the baseline knows it
-  1    a tool lies, or a file of tools did not load
-  2    wrong usage, or a server whose code or tools cannot be read`;
+  0    no tool lies, or the baseline has the lies
+  1    a tool lies, or a file of tools didn't load
+  2    wrong usage, or a server whose code or tools can't be read`;
 
-/** Compares what tools say with what their code does. */
-export const AUDIT_COMMANDS: CommandFamily = {
-  audit: (command, host) =>
-    host.alone(
-      formatted(command, 'findings')
-        .option(
-          '--listing <file>',
-          'with --mcp: what tools/list answers, instead of starting the server',
-        )
-        .option(
-          '--install',
-          'with --mcp: install a package that is not there, into a folder of its own',
-        )
-        .option('--tool <name>', 'only this tool; may be repeated', repeated)
-        .option('--baseline <file>', 'the lies that are known, which do not count')
-        .option('--update-baseline', 'with --baseline: write what is found now into it')
-        .option('--fix', 'print the metadata that would be true')
-        .option(
-          '--run',
-          'also call the tools that run without approval, in scratch copies of the folder',
-        )
-        .option('--generate', 'with --run: call tools without examples on a minimal input')
-        .option('--allow-unsafe', 'with --run: call tools that need approval, too')
-        .option('--verbose', 'every tool, with all effects and the way to each')
-        .addHelpText('after', AUDIT_EXIT_HELP),
-      [
-        'audit --tools ./tools',
-        'audit --mcp .mcp.json:files',
-        'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose',
-        'audit --tools ./tools --baseline audit.json --format github',
-      ],
-      (options) => audit(host, options),
-    ),
-};
-
-async function audit(host: CommandHost, options: AuditCommandOptions): Promise<number> {
-  const { terminal, cwd } = host;
-  const { baseline, updateBaseline = false, mcp, tools: patterns, manifests } = options;
-  const format = formatOf(options);
-  requireTogether(options, {
-    baseline: ['update-baseline'],
-    run: ['generate', 'allow-unsafe'],
-    mcp: ['listing', 'install'],
-  });
-  if (mcp !== undefined && (patterns ?? manifests) !== undefined)
-    throw wrongUsage('--mcp, or --tools or --manifests', 'both');
-  if (options.run === true && (mcp ?? patterns) === undefined)
-    throw wrongUsage(
-      '--run together with --tools or --mcp',
-      'neither',
-      'Name the files that export the tools.',
-    );
-  const file = baseline === undefined ? undefined : resolve(cwd, baseline);
-  // Also read before it is replaced: another file that is named by mistake stays as it is.
-  const known =
-    file === undefined || (updateBaseline && !existsSync(file))
-      ? []
-      : readBaseline(await readJsonFile(baseline!, terminal, cwd));
-  const { report, isWhole = true }: Audited =
-    mcp === undefined
-      ? await auditOwn(host, options)
-      : { report: await auditServer(host, options, mcp) };
-  const chosen = chosenOf(report.tools, options.tool);
-  const text = updateBaseline ? writeBaseline(report.tools) : undefined;
-  if (file !== undefined && text !== undefined) {
-    await (existsSync(file) ? replaceFile(file, text) : writeFile(file, text));
-    terminal.err(`${paint(terminal, 'green', 'written')} ${plainLine(baseline!)}`);
-  }
-  const { tools, gone } = applyBaseline(
-    chosen,
-    text === undefined ? known : readBaseline(JSON.parse(text)),
-  );
-  const tellGone = ({ tool, axis, call }: KnownLie) =>
-    terminal.err(
-      `${paint(terminal, 'yellow', 'no longer found')} ${plainLine(`${tool} ${axis} ${call}`)}: take it out of the baseline with --update-baseline`,
-    );
-  if (options.tool === undefined) gone.forEach(tellGone);
-
-  if (format === 'json') {
-    const withFix = (tool: ToolAudit) =>
-      options.fix === true ? { ...tool, fix: correctionOf(tool)?.after } : tool;
-    terminal.out(plainJson({ ...report, tools: tools.map(withFix) }, 2));
-  } else if (format === 'github') {
-    const from = mcp === undefined ? process.cwd() : cwd;
-    printAnnotations(terminal, tools, relative(cwd, resolve(from, report.subject.folder)));
-  } else print(terminal, { ...report, tools }, options);
-  return newLies(tools).length === 0 && isWhole ? EXIT.ok : EXIT.findings;
-}
-
-interface Audited {
-  readonly report: AuditReport;
-  /** False where a file of tools did not load. */
-  readonly isWhole?: boolean;
-}
+export const audit = command({
+  options: OPTIONS,
+  notes: NOTES,
+  examples: [
+    'audit --tools ./tools',
+    'audit --mcp .mcp.json:files',
+    'audit --mcp "npx -y @modelcontextprotocol/server-memory" --verbose',
+    'audit --tools ./tools --baseline audit.json --format github',
+  ],
+  run: async (context) => {
+    const { terminal, cwd, options } = context;
+    const { baseline, updateBaseline, mcp, tool: names } = options;
+    const format = formatOf(options);
+    const file = baseline === undefined ? undefined : resolve(cwd, baseline);
+    // Read even if it's replaced: a file that was named by mistake stays as it is.
+    const known =
+      file === undefined || (updateBaseline && !existsSync(file))
+        ? []
+        : readBaseline(await readJsonFile(baseline!, terminal, cwd));
+    const { report, isWhole = true } =
+      mcp === undefined ? await auditOwn(context) : { report: await auditServer(context, mcp) };
+    const written = updateBaseline ? writeBaseline(report.tools) : undefined;
+    if (file !== undefined && written !== undefined) {
+      await (existsSync(file) ? replaceFile(file, written) : writeFile(file, written));
+      terminal.err(`${paint(terminal, 'green', 'written')} ${plainLine(baseline!)}`);
+    }
+    const counted = written === undefined ? known : readBaseline(JSON.parse(written));
+    const { tools, gone } = applyBaseline(chosenOf(report.tools, names), counted);
+    for (const { tool, axis, call } of names === undefined ? gone : [])
+      terminal.err(
+        `${paint(terminal, 'yellow', 'no longer found')} ${plainLine(`${tool} ${axis} ${call}`)}: remove it from the baseline with --update-baseline`,
+      );
+    if (format === 'github') {
+      const from = mcp === undefined ? process.cwd() : cwd;
+      const folder = relative(cwd, resolve(from, report.subject.folder));
+      for (const line of tools.flatMap((each) => annotationsOf(each, folder))) terminal.out(line);
+    } else {
+      const withFix = (each: ToolAudit) =>
+        options.fix ? { ...each, fix: correctionOf(each)?.after } : each;
+      const data = { ...report, tools: tools.map(withFix) };
+      print({ terminal, options: { json: format === 'json' } }, data, () =>
+        reportLines(terminal, { ...report, tools }, options),
+      );
+    }
+    return newLies(tools).length === 0 && isWhole ? EXIT.ok : EXIT.findings;
+  },
+});
 
 const progressOf =
-  ({ terminal }: CommandHost) =>
+  ({ terminal }: AuditContext) =>
   (doing: string) =>
     terminal.err(paint(terminal, 'dim', plainLine(doing)));
 
-const choiceOf = ({ run, generate, allowUnsafe: unsafe }: AuditCommandOptions) =>
-  run === true ? { run: { generate, unsafe } } : {};
+const runChoiceOf = ({ options: { run, generate, allowUnsafe: unsafe } }: AuditContext) =>
+  run ? { generate, unsafe } : undefined;
 
-async function auditOwn(host: CommandHost, options: AuditCommandOptions): Promise<Audited> {
-  const { terminal, cwd, importOptions } = host;
-  const { tools: patterns, manifests, persona } = options;
-  const { run } = choiceOf(options);
-  const { loadRegistry } = await import('../load/load-registry.js');
-  const { registry, problems, fileOf } = await loadRegistry(
-    { patterns, manifests, persona },
-    cwd,
-    importOptions,
-  );
-  for (const problem of problems)
-    terminal.err(
-      `${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainLine(problem.reason)}`,
-    );
+/** Audits tools of code. `isWhole` is false if a file didn't load. */
+async function auditOwn(context: AuditContext) {
+  const { terminal, cwd, options } = context;
+  const { tools: patterns, manifests } = options;
+  const { registry, problems, fileOf } = await loadRegistry(context);
+  reportProblems(terminal, problems);
   if (registry.size === 0)
     throw new ToolError(
       'NOT_A_TOOL',
-      expectedGot(
-        'tools to audit',
-        'none',
-        'Name the files that export them with --tools, or a server with --mcp.',
-      ),
+      'There are no tools to audit. Name the files that export them with --tools, or a server with --mcp.',
     );
   const isBundled = (patterns ?? manifests) === undefined;
   const root = isBundled ? packageFolder() : cwd;
   const built = ['tools/index.ts', 'dist/tools.js'].find((each) => existsSync(join(root, each)));
+  const run = runChoiceOf(context);
   const report = await auditTools(registry, {
     root,
     entries: isBundled ? [built!] : [...new Set(fileOf.values())],
-    ...(run && { run: { ...run, files: patterns } }),
-    ...(terminal.interactive && { onProgress: progressOf(host) }),
+    ...given({
+      run: run && { ...run, files: patterns },
+      onProgress: terminal.interactive ? progressOf(context) : undefined,
+    }),
   });
-  const skipped = problems.map((each) => ({ name: placeText(each), reason: each.reason }));
+  const unloaded = problems.map((each) => ({ name: placeText(each), reason: each.reason }));
   return {
-    report: { ...report, skipped: [...skipped, ...report.skipped] },
+    report: { ...report, skipped: [...unloaded, ...report.skipped] },
     isWhole: problems.length === 0,
   };
 }
 
-/** Returns the folder of this package, where the bundled tools are. */
+/** Returns the folder of this package, which has the bundled tools. */
 function packageFolder(): string {
   let folder = import.meta.dirname;
   while (!existsSync(join(folder, 'package.json'))) folder = resolve(folder, '..');
   return folder;
 }
 
-/** A settings file, and the server of it that is meant. */
+/** A settings file, and the name of the server in it. */
 const SETTINGS = /^(.+\.jsonc?)(?::([^/\\]*))?$/;
 
-async function auditServer(
-  host: CommandHost,
-  options: AuditCommandOptions,
-  server: string,
-): Promise<AuditReport> {
-  const { terminal, cwd } = host;
+async function auditServer(context: AuditContext, server: string): Promise<AuditReport> {
+  const { terminal, cwd, options } = context;
   const { listing, install } = options;
   const [, file, name] = SETTINGS.exec(server) ?? [];
   const settings =
@@ -231,11 +189,13 @@ async function auditServer(
       : undefined;
   return auditMcpServer(settings ?? server, {
     cwd,
-    onProgress: progressOf(host),
-    ...choiceOf(options),
-    ...(settings !== undefined && name !== undefined && { name }),
-    ...(install !== undefined && { install }),
-    ...(listing !== undefined && { listing: await readJsonFile(listing, terminal, cwd) }),
+    install,
+    onProgress: progressOf(context),
+    ...given({
+      run: runChoiceOf(context),
+      name: settings === undefined ? undefined : name,
+      listing: listing === undefined ? undefined : await readJsonFile(listing, terminal, cwd),
+    }),
   });
 }
 
@@ -244,16 +204,12 @@ function chosenOf(
   names: readonly string[] | undefined,
 ): readonly ToolAudit[] {
   const unknown = names?.find((name) => !tools.some((tool) => tool.name === name));
-  if (unknown !== undefined)
-    throw invalidArgument(
-      '--tool as the name of a tool that is audited',
-      unknown,
-      `The tools are ${tools
-        .slice(0, 10)
-        .map(({ name }) => name)
-        .join(', ')}${tools.length > 10 ? ', …' : ''}.`,
-    );
-  return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
+  if (unknown === undefined)
+    return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
+  const first = tools.slice(0, 10).map(({ name }) => name);
+  throw wrongUsage(
+    `--tool names no audited tool: ${JSON.stringify(unknown)}. The tools are ${first.join(', ')}${tools.length > 10 ? ', …' : ''}.`,
+  );
 }
 
 const STYLES: Readonly<Record<Verdict, Style>> = {
@@ -264,93 +220,84 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
   agrees: 'green',
 };
 const VERDICTS = Object.keys(STYLES) as readonly Verdict[];
-/** Lies of one tool that are shown without --verbose. */
-const SHOWN = 3;
+/** The maximum number of lies of a tool that are shown without --verbose. */
+const MAX_LIES = 3;
 
-function print(
+function* reportLines(
   terminal: Terminal,
   { tools, shared, skipped, subject, ran }: AuditReport,
-  { fix, tool: named, verbose = false }: AuditCommandOptions,
-): void {
+  { fix, tool: named, verbose }: Values<typeof OPTIONS>,
+): Generator<string> {
   const all = verbose || named !== undefined;
   const rows = VERDICTS.flatMap((verdict) =>
     tools.filter((tool) => tool.verdict === verdict),
   ).filter(({ verdict }) => all || verdict !== 'agrees');
-  const indented = (text: string, margin: number, style?: Style) => {
-    for (const line of wrapWords(plainLine(text), Math.min(terminal.columns, 110) - margin))
-      terminal.out(
-        ' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)),
-      );
-  };
-  if (rows.length > 0) {
-    terminal.out(
-      table(terminal, rows, [
-        {
-          title: 'VERDICT',
-          value: ({ verdict }) => verdict,
-          style: ({ verdict }) => STYLES[verdict],
-        },
-        { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
-        { title: 'SAYS', value: saysOf },
-        { title: 'DOES', value: doesOf, narrow: 'wrap' },
-      ]),
+  const indented = (words: string, margin: number, style?: Style) =>
+    wrapWords(plainLine(words), Math.min(terminal.columns, 110) - margin).map(
+      (line) => ' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)),
     );
-    terminal.out('');
+  if (rows.length > 0) {
+    yield table(terminal, rows, [
+      {
+        title: 'VERDICT',
+        value: ({ verdict }) => verdict,
+        style: ({ verdict }) => STYLES[verdict],
+      },
+      { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
+      { title: 'SAYS', value: saysOf },
+      { title: 'DOES', value: doesOf, narrow: 'wrap' },
+    ]);
+    yield '';
   }
-  for (const { name, findings, found, unknowns } of rows) {
-    const told = all ? findings : liesIn(findings);
-    if (told.length === 0 && !all) continue;
-    terminal.out(paint(terminal, 'bold', plainLine(name)));
-    for (const finding of all ? told : told.slice(0, SHOWN)) {
-      indented(
-        `${finding.known === true ? 'known: ' : ''}${finding.message}`,
-        2,
-        finding.kind === 'lies' && finding.known !== true ? 'red' : undefined,
-      );
-      if (finding.effect !== undefined) indented(wayOf(finding), 4, 'dim');
+  const explained = rows.filter(({ findings }) => all || liesIn(findings).length > 0);
+  for (const { name, findings, found, unknowns } of explained) {
+    const shown = all ? findings : liesIn(findings).slice(0, MAX_LIES);
+    yield paint(terminal, 'bold', plainLine(name));
+    for (const finding of shown) {
+      const { kind, known = false, message, effect } = finding;
+      const style = kind === 'lies' && !known ? 'red' : undefined;
+      yield* indented(`${known ? 'known: ' : ''}${message}`, 2, style);
+      if (effect !== undefined) yield* indented(wayOf(finding), 4, 'dim');
     }
-    if (told.length > SHOWN && !all)
-      indented(`and ${told.length - SHOWN} more (--tool ${name} shows them)`, 2);
+    const more = liesIn(findings).length - MAX_LIES;
+    if (!all && more > 0) yield* indented(`and ${more} more (--tool ${name} shows them)`, 2);
     if (!all) continue;
-    for (const effect of found.effects.filter(
-      (each) => !told.some((finding) => finding.effect === each),
-    )) {
-      indented(doingOf(effect), 2);
-      indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
+    for (const effect of found.effects) {
+      if (shown.some((finding) => finding.effect === effect)) continue;
+      yield* indented(doingOf(effect), 2);
+      yield* indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
     }
-    for (const reason of unknowns) indented(`not followed: ${reason}`, 2, 'yellow');
+    for (const reason of unknowns) yield* indented(`not followed: ${reason}`, 2, 'yellow');
   }
-  if (rows.some(({ findings }) => all || liesIn(findings).length > 0)) terminal.out('');
+  if (explained.length > 0) yield '';
   for (const effect of shared)
-    indented(
-      `shared by all tools, and counted for none: ${doingOf(effect)} ${effect.at}`,
+    yield* indented(
+      `all tools do this, so it counts for none: ${doingOf(effect)} ${effect.at}`,
       0,
       'dim',
     );
   for (const reason of new Set(skipped.map((each) => each.reason))) {
     const names = skipped.filter((each) => each.reason === reason).map(({ name }) => name);
-    for (const name of names.slice(0, SHOWN)) indented(`skipped ${name}: ${reason}`, 0, 'yellow');
-    if (names.length > SHOWN)
-      indented(`skipped ${names.length - SHOWN} more: ${reason}`, 0, 'yellow');
+    const more = names.length - MAX_LIES;
+    const shown = [...names.slice(0, MAX_LIES), ...(more > 0 ? [`${more} more`] : [])];
+    for (const name of shown) yield* indented(`skipped ${name}: ${reason}`, 0, 'yellow');
   }
-  if (ran !== undefined) printRuns(terminal, ran, all, indented);
-  if (fix === true) for (const tool of tools) printFix(terminal, tool);
-  printSummary(terminal, tools, subject);
+  if (ran !== undefined) yield* runLines(terminal, ran, all, indented);
+  for (const tool of fix ? tools : []) yield* fixLines(terminal, tool);
+  yield summaryOf(terminal, tools, subject);
 }
 
-/** Prints what was seen of the tools that were run, and what held them. */
-function printRuns(
+/** Returns what the tools did when they ran, and what confined them. */
+function* runLines(
   terminal: Terminal,
   { tools, skipped, held }: NonNullable<AuditReport['ran']>,
   all: boolean,
-  indented: (text: string, margin: number, style?: Style) => void,
-): void {
-  terminal.out(
-    paint(
-      terminal,
-      'bold',
-      `run: ${amountOf(tools.length, 'tool')}, held by ${held.by.join(' and ')}; programs were recorded and not started`,
-    ),
+  indented: (words: string, margin: number, style?: Style) => readonly string[],
+): Generator<string> {
+  yield paint(
+    terminal,
+    'bold',
+    `run: ${amountOf(tools.length, 'tool')}, confined by ${held.by.join(' and ')}; programs were recorded, not started`,
   );
   for (const { name, status, message, ms, files, programs, hosts, env, secondChanged } of tools) {
     const seen = [
@@ -358,56 +305,54 @@ function printRuns(
         ({ path, change, where }) => `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
       ),
       ...programs.map((program) => `ran ${program}`),
-      ...hosts.map(
-        ({ host, methods }) =>
-          `asked ${host}${methods.length === 0 ? '' : ` (${methods.join(', ')})`}`,
-      ),
+      ...hosts.map(({ host, methods }) => `asked ${[host, ...methods].join(' ')}`),
       ...(env.length === 0 ? [] : [`read the environment: ${env.join(', ')}`]),
-      ...(secondChanged === true ? ['the same call again changed more'] : []),
+      ...(secondChanged === true ? ['the same call changed more the second time'] : []),
     ];
     if (seen.length === 0 && status === 'ok' && !all) continue;
-    indented(
-      `${name}: ${status}${message === undefined ? '' : ` (${message})`}, ${ms} ms`,
+    const why = message === undefined ? '' : ` (${message})`;
+    yield* indented(
+      `${name}: ${status}${why}, ${ms} ms`,
       2,
       status === 'ok' ? undefined : 'yellow',
     );
-    for (const each of seen) indented(each, 4, 'dim');
+    for (const each of seen) yield* indented(each, 4, 'dim');
   }
-  for (const { name, reason } of skipped) indented(`not run: ${name}: ${reason}`, 2, 'yellow');
-  for (const gap of held.gaps) indented(`not held: ${gap}`, 2, 'dim');
+  for (const { name, reason } of skipped)
+    yield* indented(`not run: ${name}: ${reason}`, 2, 'yellow');
+  for (const gap of held.gaps) yield* indented(`not confined: ${gap}`, 2, 'dim');
 }
 
 /** The colours of a diff, by the first character of a line. */
 const DIFF_STYLES: Readonly<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' };
 
-function printFix(terminal: Terminal, tool: ToolAudit): void {
+function* fixLines(terminal: Terminal, tool: ToolAudit): Generator<string> {
   const correction = correctionOf(tool);
   if (correction === undefined) return;
   for (const line of correctionText(correction, tool.handler).split('\n'))
-    terminal.out(paint(terminal, DIFF_STYLES[line[0]!] ?? 'dim', plainText(line)));
-  terminal.out('');
+    yield paint(terminal, DIFF_STYLES[line[0]!] ?? 'dim', plainText(line));
+  yield '';
 }
 
-function printSummary(
+function summaryOf(
   terminal: Terminal,
   tools: readonly ToolAudit[],
-  { name, version }: AuditReport['subject'],
-): void {
+  { name, version = '' }: AuditReport['subject'],
+): string {
   const count = (wanted: Verdict) => tools.filter(({ verdict }) => verdict === wanted).length;
   const known = count('lies') - newLies(tools).length;
-  const [style, mark] =
+  const mark =
     newLies(tools).length > 0
-      ? (['red', '✗'] as const)
+      ? paint(terminal, 'red', '✗')
       : count('unknown') + count('undeclared') > 0
-        ? (['yellow', '?'] as const)
-        : (['green', '✓'] as const);
-  const words = VERDICTS.filter((verdict) => count(verdict) > 0).map((verdict) => {
-    const plural = count(verdict) > 1 ? { lies: 'lie', agrees: 'agree' } : {};
-    return `${count(verdict)} ${(plural as Partial<Record<Verdict, string>>)[verdict] ?? verdict}`;
-  });
-  terminal.out(
-    `${paint(terminal, style, mark)} ${plainLine(name)}${version === undefined ? '' : ` ${plainLine(version)}`}: ${amountOf(tools.length, 'tool')}, ${words.join(', ')}${known > 0 ? ` (${known} known)` : ''}`,
+        ? paint(terminal, 'yellow', '?')
+        : paint(terminal, 'green', '✓');
+  const verdicts = VERDICTS.filter((verdict) => count(verdict) > 0).map((verdict) =>
+    count(verdict) > 1
+      ? `${count(verdict)} ${verdict.replace(/^(lie|agree)s$/, '$1')}`
+      : `1 ${verdict}`,
   );
+  return `${mark} ${plainLine(`${name} ${version}`)}: ${amountOf(tools.length, 'tool')}, ${verdicts.join(', ')}${known > 0 ? ` (${known} known)` : ''}`;
 }
 
 function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): string {
@@ -417,36 +362,30 @@ function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): strin
   return destructive == null ? 'writes' : destructive ? 'destroys' : 'adds';
 }
 
-/** Returns what was found of a tool in few words: the effect that decides, or what is not known. */
+/** Returns what a tool does in few words: the effect that decides, or what isn't known. */
 function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
-  const deciding =
-    findings.find(({ effect, kind }) => effect !== undefined && kind === 'lies') ??
-    findings.find(({ effect }) => effect !== undefined);
-  if (deciding?.effect !== undefined) return doingOf(deciding.effect);
-  if (handler === undefined) return 'its code is not found';
-  const [effect] = [...found.effects].filter(({ access }) => access !== 'read');
+  const deciding = findings.filter(({ effect }) => effect !== undefined);
+  const { effect } = deciding.find(({ kind }) => kind === 'lies') ?? deciding[0] ?? {};
   if (effect !== undefined) return doingOf(effect);
+  if (handler === undefined) return 'its code is not found';
+  const change = found.effects.find(({ access }) => access !== 'read');
+  if (change !== undefined) return doingOf(change);
   if (verdict === 'unknown' || found.readOnly === null)
     return unknowns[0] === undefined ? 'its code does not show it' : `not followed: ${unknowns[0]}`;
   return found.effects.length === 0 ? 'computes' : 'reads';
 }
 
-/** Prints annotations beside the code that decides: of lies errors, of the rest warnings. */
-function printAnnotations(terminal: Terminal, tools: readonly ToolAudit[], folder: string): void {
-  for (const { name, findings, handler } of tools) {
-    for (const finding of findings.filter(({ kind, known }) => kind !== 'note' && known !== true)) {
-      const [, file, line] = /^(.*?):(\d+)/.exec(finding.effect?.at ?? handler ?? '') ?? [];
-      const way = finding.effect === undefined ? '' : `\n${plainLine(wayOf(finding))}`;
-      terminal.out(
-        annotation(
-          finding.kind === 'lies' ? 'error' : 'warning',
-          'audit',
-          `${plainLine(`${name} ${finding.message}`)}${way}`,
-          file === undefined
-            ? {}
-            : { file: plainLine(join(folder, file)), line: Number(line), column: null },
-        ),
-      );
-    }
-  }
+/** Returns annotations next to the code that decides: lies are errors, the rest are warnings. */
+function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
+  return findings
+    .filter(({ kind, known }) => kind !== 'note' && known !== true)
+    .map((finding) => {
+      const { kind, message, effect } = finding;
+      const [, file, line] = /^(.*?):(\d+)/.exec(effect?.at ?? handler ?? '') ?? [];
+      const way = effect === undefined ? '' : `\n${plainLine(wayOf(finding))}`;
+      const place =
+        file === undefined ? {} : { file: plainLine(join(folder, file)), line: Number(line) };
+      const words = plainLine(`${name} ${message}`) + way;
+      return annotation(kind === 'lies' ? 'error' : 'warning', 'audit', words, place);
+    });
 }

@@ -1,35 +1,61 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isPlainObject } from '../../core/plain-data.js';
-import type { CommandFamily } from '../load/options.js';
+import { command, print } from '../command.js';
+import { flag } from '../options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { plainJson, type Dialog } from '../terminal/terminal.js';
+import { agrees } from '../terminal/terminal.js';
 
-/** Begins a project's tools. */
-export const INIT_COMMANDS: CommandFamily = {
-  init: (command, { terminal, cwd, alone }) =>
-    alone(
-      command
-        .option('--yes', 'overwrite files that exist, without asking')
-        .option('--dry-run', 'show what would be written, and write nothing'),
-      ['init', 'init --dry-run'],
-      (options) => init(terminal, cwd, options),
-    ),
-};
+export const init = command({
+  options: {
+    yes: flag('overwrite existing files without asking'),
+    dryRun: flag('show the files without writing them'),
+  },
+  examples: ['init', 'init --dry-run'],
+  run: async (context) => {
+    const { terminal, cwd, options } = context;
+    const project = await projectAt(cwd);
+    const written: NewFile[] = [];
+    const kept: string[] = [];
+    for (const file of filesFor(project)) {
+      const path = join(cwd, file.path);
+      const exists = (await textAt(path)) !== undefined;
+      const asks = exists && !options.dryRun && !options.yes;
+      if (asks && !(await agrees(terminal, `${file.path} exists. Overwrite it?`))) {
+        kept.push(file.path);
+        continue;
+      }
+      written.push(file);
+      if (options.dryRun) continue;
+      await mkdir(dirname(path), { recursive: true });
+      // A file that appeared since the question isn't overwritten.
+      await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
+    }
+    const next = nextSteps(project);
+    const paths = written.map(({ path }) => path);
+    const data = { project, written: paths, kept, dry_run: options.dryRun, next };
+    print(context, data, function* () {
+      for (const { path, text } of written)
+        yield options.dryRun ? `${path}\n\n${text}` : `wrote ${path}`;
+      for (const path of kept)
+        terminal.err(`kept ${path}, which exists. To overwrite it, use --yes.`);
+      yield `\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`;
+    });
+    return kept.length > 0 ? EXIT.unconfirmed : EXIT.ok;
+  },
+});
 
-/** The facts of a project that decide what its first tool looks like. */
+/** The facts about a project that decide what its first tool looks like. */
 interface Project {
-  /** Says that there is a package.json. */
+  /** True if there is a package.json. */
   readonly exists: boolean;
   readonly typescript: boolean;
-  /** Says that its `.js` and `.ts` files are ES modules. */
+  /** True if its `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
-  /** Says that nothing there translates TypeScript for Jest, which reads none by itself. */
-  readonly jestIsBare: boolean;
-  /** Says that vitest translates TypeScript with vite 8, which leaves decorators of the standard as they are; `config` is the file that should say so. */
+  /** Set if vitest translates TypeScript with vite 8, which leaves standard decorators in the code. `config` is the existing configuration. */
   readonly vitest8?: { readonly config: string | undefined };
-  /** The packages that the files need and package.json does not name. */
+  /** The packages that the files need and package.json doesn't name. */
   readonly missing: readonly string[];
   /** The packages that only tests and commands need. */
   readonly missingDev: readonly string[];
@@ -40,158 +66,78 @@ interface NewFile {
   readonly text: string;
 }
 
-/** Writes a tool, its test and a configuration for the project at `cwd`; returns 4 when a file exists and nobody agreed to replace it. */
-async function init(
-  terminal: Dialog,
-  cwd: string,
-  { dryRun, json, ...options }: Readonly<Record<string, unknown>>,
-): Promise<number> {
-  const project = await projectAt(cwd);
-  const files = filesFor(project);
-  const existing = new Set<string>();
-  for (const { path } of files)
-    if ((await textAt(join(cwd, path))) !== undefined) existing.add(path);
-  const kept: string[] = [];
-  if (dryRun !== true && options['yes'] !== true) {
-    for (const path of existing) {
-      const answer = await terminal.ask(`${path} exists. Overwrite it? [y/N] `);
-      if (!/^y(?:es)?$/i.test(answer?.trim() ?? '')) kept.push(path);
-    }
-  }
-  const written = files.filter(({ path }) => !kept.includes(path));
-  if (dryRun !== true)
-    for (const { path, text } of written) await write(join(cwd, path), text, existing.has(path));
-  const next = nextSteps(project);
-  if (json === true)
-    terminal.out(
-      plainJson({
-        project,
-        written: written.map(({ path }) => path),
-        kept,
-        dry_run: dryRun === true,
-        next,
-      }),
-    );
-  else {
-    for (const { path, text } of written)
-      terminal.out(dryRun === true ? `${path}\n\n${text}` : `wrote ${path}`);
-    for (const path of kept) terminal.err(`kept ${path}: it exists. Use --yes to overwrite it.`);
-    terminal.out(`\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`);
-  }
-  return kept.length > 0 ? EXIT.unconfirmed : EXIT.ok;
-}
-
 async function projectAt(cwd: string): Promise<Project> {
   const text = await textAt(join(cwd, 'package.json'));
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(text ?? '{}');
-  } catch {
-    // A damaged package.json says nothing of the project.
-  }
-  const { type, dependencies, devDependencies, jest } = isPlainObject(manifest) ? manifest : {};
+  const manifest = objectIn(text);
+  const { type } = manifest;
   const packages = new Set(
-    [dependencies, devDependencies].flatMap((each) =>
+    [manifest['dependencies'], manifest['devDependencies']].flatMap((each) =>
       isPlainObject(each) ? Object.keys(each) : [],
     ),
   );
-  const typescript =
-    packages.has('typescript') || (await textAt(join(cwd, 'tsconfig.json'))) !== undefined;
+  const files = await readdir(cwd);
+  const typescript = packages.has('typescript') || files.includes('tsconfig.json');
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
-  const hasConfig =
-    jest !== undefined ||
-    TRANSLATORS.some((name) => packages.has(name)) ||
-    (await readdir(cwd)).some((name) => /^jest\.config\.[cm]?[jt]s$/.test(name));
-  const jestIsBare = typescript && runner === 'jest' && !hasConfig;
-  const lacking = (...names: readonly string[]) => names.filter((name) => !packages.has(name));
+  const tsconfig = await textAt(join(cwd, 'tsconfig.json'));
+  const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(tsconfig ?? '');
+  const vite =
+    objectIn(await textAt(join(cwd, 'node_modules/vite/package.json')))['version'] ?? '8';
+  const needsLine =
+    typescript && runner === 'vitest' && !isLegacy && parseInt(String(vite), 10) >= 8;
+  const config = files.find((name) => /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name));
   const missingDev = [
     ...(typescript ? ['tsx'] : []),
     ...(typescript && runner === 'jest' ? ['@jest/globals'] : []),
-    ...(jestIsBare ? ['@swc/core', '@swc/jest'] : []),
   ];
   return {
     exists: text !== undefined,
     typescript,
     modules: type === 'module',
     runner,
-    ...(typescript && runner === 'vitest' && (await vitest8At(cwd))),
-    jestIsBare,
-    missing: lacking('tooldex', 'zod'),
-    missingDev: lacking(...missingDev),
+    ...(needsLine && { vitest8: { config } }),
+    missing: ['tooldex', 'zod'].filter((name) => !packages.has(name)),
+    missingDev: missingDev.filter((name) => !packages.has(name)),
   };
 }
 
-/** Returns whether tests need the line for vite 8: unless an older vite is installed, or decorators are those of TypeScript anyway. */
-async function vitest8At(cwd: string): Promise<Pick<Project, 'vitest8'>> {
-  const vite = JSON.parse((await textAt(join(cwd, 'node_modules/vite/package.json'))) ?? '{}') as {
-    readonly version?: string;
-  };
-  const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(
-    (await textAt(join(cwd, 'tsconfig.json'))) ?? '',
-  );
-  if (isLegacy || Number.parseInt(vite.version ?? '8', 10) < 8) return {};
-  const config = (await readdir(cwd)).find((name) =>
-    /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name),
-  );
-  return { vitest8: { config } };
+/** Returns the object in a JSON text. A missing or broken file says nothing about the project. */
+function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text ?? '{}');
+    return isPlainObject(value) ? value : {};
+  } catch {
+    return {};
+  }
 }
 
-/** The option of vitest's configuration with which vite 8 translates decorators. */
+/** The option that makes vite 8 translate decorators. */
 const DECORATORS = 'oxc: { decorator: { legacy: true } }';
 
-/** The packages with which Jest reads TypeScript. */
-const TRANSLATORS = ['ts-jest', '@swc/jest', '@babel/preset-typescript', 'esbuild-jest'];
-
-/** Marks JavaScript that is loaded with `require`; TypeScript is written with `import` everywhere. */
-const isCommonJs = ({ typescript, modules }: Project) => !typescript && !modules;
-
 function filesFor(project: Project): readonly NewFile[] {
-  const extension = project.typescript ? 'ts' : 'js';
-  return [
-    { path: `tools/word-count.${extension}`, text: toolFor(project) },
-    { path: `tools/word-count.test.${extension}`, text: testFor(project) },
+  const { typescript, modules, vitest8 } = project;
+  const extension = typescript ? 'ts' : 'js';
+  // TypeScript is written with import everywhere.
+  const code = (text: string) => (typescript || modules ? text : asCommonJs(text));
+  const files = [
+    { path: `tools/word-count.${extension}`, text: code(TOOL) },
+    { path: `tools/word-count.test.${extension}`, text: code(testFor(project)) },
     {
       path: 'tooldex.config.json',
       text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
     },
-    ...(project.vitest8 !== undefined && project.vitest8.config === undefined
-      ? [
-          {
-            path: 'vitest.config.ts',
-            text: `import { defineConfig } from 'vitest/config';\n\n// Without it, vite 8 leaves decorators in the code, and a test that imports a class with one is a SyntaxError.\nexport default defineConfig({ ${DECORATORS} });\n`,
-          },
-        ]
-      : []),
-    ...(project.jestIsBare ? [{ path: 'jest.config.json', text: jestConfigFor(project) }] : []),
   ];
+  if (vitest8 !== undefined && vitest8.config === undefined)
+    files.push({
+      path: 'vitest.config.ts',
+      text: `import { defineConfig } from 'vitest/config';\n\n// Without this line, vite 8 leaves decorators in the code, and importing a class with a decorator is a SyntaxError.\nexport default defineConfig({ ${DECORATORS} });\n`,
+    });
+  return files;
 }
 
-/** Returns a configuration with which Jest reads TypeScript, with decorators too. */
-function jestConfigFor({ modules }: Project): string {
-  const swc = {
-    jsc: {
-      parser: { syntax: 'typescript', decorators: true },
-      transform: { decoratorVersion: '2022-03' },
-      target: 'es2022',
-    },
-  };
-  const ofModules = {
-    extensionsToTreatAsEsm: ['.ts'],
-    moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  };
-  return `${JSON.stringify({ transform: { '^.+\\.ts$': ['@swc/jest', swc] }, ...(modules && ofModules) }, null, 2)}\n`;
-}
+const TOOL = `import { AccessMode, defineTool, ExecutionCategory } from 'tooldex';
+import { z } from 'zod';
 
-const importOf = (project: Project, names: string, from: string) =>
-  isCommonJs(project)
-    ? `const { ${names} } = require('${from}');`
-    : `import { ${names} } from '${from}';`;
-
-function toolFor(project: Project): string {
-  return `${importOf(project, 'AccessMode, defineTool, ExecutionCategory', 'tooldex')}
-${importOf(project, 'z', 'zod')}
-
-${isCommonJs(project) ? 'exports.wordCount =' : 'export const wordCount ='} defineTool({
+export const wordCount = defineTool({
   name: 'word_count',
   description: 'Counts the words of a text',
   inputSchema: z.object({ text: z.string().describe('The text whose words are counted') }),
@@ -202,26 +148,21 @@ ${isCommonJs(project) ? 'exports.wordCount =' : 'export const wordCount ='} defi
   execute: ({ text }) => ({ words: text.split(/\\s+/).filter((word) => word !== '').length }),
 });
 `;
-}
 
-function testFor(project: Project): string {
-  const { runner, typescript, modules } = project;
-  // Jest finds TypeScript under its own name, unless its configuration maps the one that ES modules have to name.
-  const tool = importOf(
-    project,
-    'wordCount',
-    `./word-count${typescript && runner === 'jest' && !modules ? '' : '.js'}`,
-  );
+function testFor({ runner, typescript, modules }: Project): string {
   const frame = {
-    vitest: importOf(project, 'expect, test', 'vitest'),
-    jest: typescript ? importOf(project, 'expect, test', '@jest/globals') : undefined,
-    'node:test': `${importOf(project, 'test', 'node:test')}\n${isCommonJs(project) ? "const assert = require('node:assert/strict');" : "import assert from 'node:assert/strict';"}`,
+    vitest: `import { expect, test } from 'vitest';\n`,
+    jest: typescript ? `import { expect, test } from '@jest/globals';\n` : '',
+    'node:test': `import { test } from 'node:test';\nimport assert from 'node:assert/strict';\n`,
   }[runner];
   const check =
     runner === 'node:test'
       ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
       : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
-  return `${[frame, importOf(project, 'runTool', 'tooldex/testing'), tool].filter((line) => line !== undefined).join('\n')}
+  // Jest finds TypeScript by its own name, unless a configuration for ES modules maps names.
+  const extension = typescript && runner === 'jest' && !modules ? '' : '.js';
+  return `${frame}import { runTool } from 'tooldex/testing';
+import { wordCount } from './word-count${extension}';
 
 test('counts the words of a text', async () => {
   const { outcome } = await runTool(wordCount, { text: 'one two  three' });
@@ -230,39 +171,32 @@ test('counts the words of a text', async () => {
 `;
 }
 
-function nextSteps({
-  exists,
-  typescript,
-  modules,
-  runner,
-  vitest8,
-  missing,
-  missingDev,
-}: Project): readonly string[] {
+function asCommonJs(text: string): string {
+  return text
+    .replace(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')
+    .replace(/^export const (\w+)/gm, 'exports.$1');
+}
+
+function nextSteps(project: Project): readonly string[] {
+  const { exists, typescript, modules, runner, vitest8, missing, missingDev } = project;
   const extension = typescript ? 'ts' : 'js';
-  const test = `tools/word-count.test.${extension}`;
   const jest = modules
     ? 'node --experimental-vm-modules node_modules/jest/bin/jest.js'
     : 'npx jest';
   const run = {
-    vitest: `npx vitest run ${test}`,
-    jest: `${jest} ${test}`,
-    'node:test': `node ${typescript ? '--import tsx ' : ''}--test ${test}`,
+    vitest: 'npx vitest run',
+    jest,
+    'node:test': `node ${typescript ? '--import tsx ' : ''}--test`,
   }[runner];
-  const installed = [
-    ...(missing.length > 0 ? [`npm install ${missing.join(' ')}`] : []),
-    ...(missingDev.length > 0 ? [`npm install --save-dev ${missingDev.join(' ')}`] : []),
+  const steps = [
+    !exists && 'npm init -y',
+    missing.length > 0 && `npm install ${missing.join(' ')}`,
+    missingDev.length > 0 && `npm install --save-dev ${missingDev.join(' ')}`,
+    vitest8?.config !== undefined && `add ${DECORATORS} to ${vitest8.config}, for decorators`,
+    `${run} tools/word-count.test.${extension}`,
+    ...['list', 'lint'].map((name) => `npx tooldex ${name} --tools tools/word-count.${extension}`),
   ];
-  return [
-    ...(exists ? [] : ['npm init -y']),
-    ...installed,
-    ...(vitest8?.config === undefined
-      ? []
-      : [`add ${DECORATORS} to ${vitest8.config}, for decorators`]),
-    run,
-    `npx tooldex list --tools tools/word-count.${extension}`,
-    `npx tooldex lint --tools tools/word-count.${extension}`,
-  ];
+  return steps.filter((step) => step !== false);
 }
 
 async function textAt(path: string): Promise<string | undefined> {
@@ -270,10 +204,4 @@ async function textAt(path: string): Promise<string | undefined> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-}
-
-/** Writes a file; one that did not exist when the user was asked is not overwritten if it exists now. */
-async function write(path: string, text: string, overwrite: boolean): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text, { flag: overwrite ? 'w' : 'wx' });
 }

@@ -1,164 +1,129 @@
-import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-
-import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { onAbort } from '../../core/listeners.js';
 import { poisonedTexts } from '../../core/poisoned-text.js';
-import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
-import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
-import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
-import type { PinnedDefinition } from '../../mcp/pins/pin.js';
-import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
+import {
+  DefinitionPins,
+  McpDiscovery,
+  type McpSettings,
+  type PinFinding,
+  type PinnedDefinition,
+  type ServerListing,
+} from '../../mcp.js';
+import { command, print, type Context } from '../command.js';
 import { shownArguments } from '../execute/shown-call.js';
+import { CONFIG_OPTIONS, readMcpConfig } from '../load/load-mcp-tools.js';
+import { flag, text, type Options, type Values } from '../options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import type { CommandHost } from '../load/options.js';
-import { readMcpConfig } from '../load/load-mcp-tools.js';
 import { amountOf } from '../terminal/table.js';
 import {
+  agrees,
+  interruptible,
+  paint,
   plainJson,
   plainLine,
   seenText,
-  paint,
-  type Dialog,
   type Style,
   type Terminal,
 } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-export type PinsAction = 'verify' | 'diff' | 'approve';
+const OPTIONS = {
+  ...CONFIG_OPTIONS,
+  lock: text('<file>', 'the lock file (default: tooldex-pins.json next to the settings)'),
+} satisfies Options;
 
-export interface PinsOptions {
-  /** The settings of MCP. @default .mcp.json or mcp.json in the working directory */
-  readonly config?: string;
-  /** The same, as the option of all commands. */
-  readonly mcp?: string;
-  /** The lock file. @default tooldex-pins.json beside the settings */
-  readonly lock?: string;
-  readonly json?: boolean;
-  /** Approves everything that differs. */
-  readonly all?: boolean;
-  /** Approves without a question. */
-  readonly yes?: boolean;
-}
+const APPROVE_OPTIONS = {
+  ...OPTIONS,
+  all: flag('approve everything that differs'),
+  yes: flag('approve without asking'),
+} satisfies Options;
 
-/** The option of the commands that read settings. */
-export const CONFIG_OPTION = [
-  '--config <file>',
-  'the settings of MCP servers (default: .mcp.json or mcp.json)',
-] as const;
+/** CI relies on these. */
+const notes = `
+Exit codes:
+  0    nothing differs, or you approved all of it
+  1    something differs: a tool is new, changed, removed or can't be pinned
+  2    wrong usage, or a lock file that is missing or refused
+  3    a server doesn't answer, and nothing else differs
+  4    approval is needed, and nobody gave it
+  130  interrupted`;
+const EXIT_UNREACHABLE = 3;
 
-/** Returns the settings file that a command reads: that of `--config`, or else that of `--mcp`. */
-export function configOf({ config, mcp }: { readonly config?: string; readonly mcp?: string }) {
-  return config ?? mcp;
-}
+export const verify = command({
+  options: OPTIONS,
+  notes,
+  examples: ['mcp pins verify'],
+  run: (context) => comparePins(context, 'verify'),
+});
 
-/** Adds `tooldex mcp pins` and the commands below it. */
-export function definePins(mcp: Command, { terminal, cwd, alone }: CommandHost): void {
-  const pins = mcp
-    .command('pins')
-    .description('compares what servers offer with what was approved');
-  const approve = pins
-    .command('approve [tools...]')
-    .description('shows how it differs, and pins it after approval')
-    .option('--all', 'all that differ')
-    .option('--yes', 'without a question');
-  for (const [action, command, examples] of [
-    [
-      'verify',
-      pins.command('verify').description('what is new, changed or gone; for CI'),
-      ['mcp pins verify'],
-    ],
-    [
-      'diff',
-      pins.command('diff [tools...]').description('how it differs, leaf by leaf'),
-      ['mcp pins diff', 'mcp pins diff memory.read_graph'],
-    ],
-    ['approve', approve, ['mcp pins approve --all', 'mcp pins approve memory.read_graph --yes']],
-  ] as const) {
-    command
-      .option(...CONFIG_OPTION)
-      .option(
-        '--lock <file>',
-        'the file with what was approved (default: tooldex-pins.json beside the settings)',
-      )
-      .addHelpText('after', PINS_EXIT_HELP);
-    alone(command, examples, (options, tools) =>
-      mcpPins(terminal, action, tools, options as unknown as PinsOptions, cwd),
-    );
-  }
-}
+export const diff = command({
+  options: OPTIONS,
+  notes,
+  examples: ['mcp pins diff', 'mcp pins diff mcp.memory.read_graph'],
+  run: (context) => comparePins(context, 'diff'),
+});
+
+export const approve = command({
+  options: APPROVE_OPTIONS,
+  notes,
+  examples: ['mcp pins approve --all', 'mcp pins approve mcp.memory.read_graph --yes'],
+  run: (context) => {
+    if (context.words.length > 0 === context.options.all)
+      throw wrongUsage('Name the tools to approve, or use --all.');
+    return comparePins(context, 'approve');
+  },
+});
 
 /** Asks servers what they list now. */
 type ListServers = (
   settings: McpSettings,
-  options: { readonly signal: AbortSignal },
+  signal: AbortSignal,
 ) => Promise<readonly ServerListing[]>;
 
-/** The exit code when a server could not be asked, and nothing else differs. Findings count more: a server that is down must not hide them. */
-const EXIT_UNREACHABLE = 3;
-
-/** The codes of `tooldex mcp pins`, for its help: CI goes by them. */
-const PINS_EXIT_HELP = `
-Exit codes:
-  0    nothing differs, or all of it was approved
-  1    something differs: a tool is new, changed, removed or cannot be pinned
-  2    wrong usage, or a lock file that is missing or refused
-  3    a server could not be asked, and the others differ in nothing
-  4    approval is needed and was not given
-  130  interrupted`;
-
-/** The most columns of what is shown for approval. */
-const MOST_COLUMNS = 100;
-const STYLES: Readonly<Record<PinFinding['kind'], Style>> = {
-  new: 'yellow',
-  changed: 'red',
-  removed: 'yellow',
-  invalid: 'red',
-  unreachable: 'red',
-};
+type PinsContext = Context<Values<typeof OPTIONS> & { readonly yes?: boolean }>;
 
 /**
- * Compares what MCP servers list now with the lock file: says what differs, shows how, or pins it.
+ * Compares what MCP servers list now with the lock file: lists what differs, shows how, or pins it.
  *
- * @param tools those that diff and approve look at: `<tool>`, `<server>.<tool>` or `mcp.<server>.<tool>`; all when empty.
+ * The operands of diff and approve are names of tools, as verify prints them: `mcp.<server>.<tool>`.
+ *
  * @throws ToolError `INVALID_ARGUMENT` for a lock file that is missing (only verify needs one) or refused, and for tools that
- * are unknown or could be several.
+ * are unknown or ambiguous.
  */
-export async function mcpPins(
-  terminal: Dialog,
-  action: PinsAction,
-  tools: readonly string[],
-  options: PinsOptions,
-  cwd: string,
+export async function comparePins(
+  context: PinsContext,
+  action: 'verify' | 'diff' | 'approve',
   list: ListServers = listServers,
 ): Promise<number> {
-  if (action === 'approve' && tools.length > 0 === (options.all === true))
-    throw wrongUsage('the tools to approve, or --all', tools.length > 0 ? 'both' : 'neither');
-  const { settings, lock } = await readMcpConfig(configOf(options), terminal, cwd);
+  const { terminal, cwd, words, options } = context;
+  const { settings, lock } = await readMcpConfig(context);
   const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
-  // Before servers are started: a refused file needs none. Without one everything is new; for CI that is an error.
+  // Read before any server starts. Without a lock file everything is new, which for CI is an error.
   const pins =
     action !== 'verify' && !existsSync(file)
       ? new DefinitionPins()
       : await DefinitionPins.load(file);
-  const interrupt = new AbortController();
-  const stopListening = terminal.onInterrupt(() => interrupt.abort());
-  try {
-    const listings = await list(settings, { signal: interrupt.signal });
-    if (interrupt.signal.aborted) return EXIT.interrupted;
-    const all = pins.verify(listings);
-    const differing = chosen(all, tools, listings, pins);
-    if (action !== 'approve') return tell(terminal, action, differing, pins, options.json === true);
-    return await approve(terminal, pins, differing, file, options, interrupt.signal);
-  } finally {
-    stopListening();
-  }
+  return interruptible(terminal, async (signal) => {
+    const listings = await list(settings, signal);
+    if (signal.aborted) return EXIT.interrupted;
+    const findings = chosen(pins.verify(listings), words);
+    if (action === 'approve') return approveFindings(context, pins, findings, file, signal);
+    print(context, { pinned: pins.size, findings }, function* () {
+      for (const finding of findings)
+        if (action === 'diff') yield* wholeLines(terminal, finding);
+        else yield shortLine(terminal, finding);
+      const isSame = findings.length === 0;
+      const mark = isSame ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗');
+      yield `${mark} ${amountOf(pins.size, 'tool')} pinned, ${isSame ? 'nothing differs' : countsOf(findings)}`;
+    });
+    return exitCodeOf(findings);
+  });
 }
 
 async function listServers(
   settings: McpSettings,
-  { signal }: { readonly signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<readonly ServerListing[]> {
   const discovery = new McpDiscovery(settings);
   const stopListening = onAbort(signal, () => void discovery.close());
@@ -171,50 +136,34 @@ async function listServers(
   }
 }
 
-function tell(
-  terminal: Terminal,
-  action: PinsAction,
-  differing: readonly PinFinding[],
+/** Shows all findings, asks, and pins them. */
+async function approveFindings(
+  { terminal, options }: PinsContext,
   pins: DefinitionPins,
-  json: boolean,
-): number {
-  if (json) terminal.out(plainJson({ pinned: pins.size, findings: differing }, 2));
-  else {
-    for (const finding of differing)
-      for (const line of action === 'diff'
-        ? shownWhole(terminal, finding)
-        : [shortLine(terminal, finding)])
-        terminal.out(line);
-    terminal.out(
-      `${paint(terminal, differing.length === 0 ? 'green' : 'red', differing.length === 0 ? '✓' : '✗')} ${summary(differing, pins.size)}`,
-    );
-  }
-  return exitCodeOf(differing);
-}
-
-async function approve(
-  terminal: Dialog,
-  pins: DefinitionPins,
-  differing: readonly PinFinding[],
+  findings: readonly PinFinding[],
   file: string,
-  { json = false, yes = false }: PinsOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const approvable = differing.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
-  for (const finding of differing)
-    for (const line of shownWhole(terminal, finding)) terminal.err(line);
-  if (approvable.length > 0 && !yes && !(await isApproved(terminal, approvable.length, signal))) {
+  const approvable = findings.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
+  for (const finding of findings)
+    for (const line of wholeLines(terminal, finding)) terminal.err(line);
+  const report = (approved: readonly PinFinding[], rest: readonly PinFinding[]) => {
+    const data = { approved: approved.map(nameOf), pinned: pins.size, findings: rest };
+    if (options.json) terminal.out(plainJson(data, 2));
+  };
+  const what = approvable.length === 1 ? 'this' : `these ${approvable.length}`;
+  if (
+    approvable.length > 0 &&
+    options.yes !== true &&
+    !(await agrees(terminal, `Approve ${what}?`, signal))
+  ) {
     if (signal.aborted) return EXIT.interrupted;
     terminal.err(
       terminal.interactive
-        ? 'nothing is approved'
-        : expectedGot(
-            'a terminal at which a user approves',
-            'none',
-            'Look at it (tooldex mcp pins diff) and repeat it with --yes.',
-          ),
+        ? 'Nothing is approved.'
+        : 'Nothing is approved, because nobody can be asked. Review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
     );
-    if (json) terminal.out(plainJson({ approved: [], pinned: pins.size, findings: differing }, 2));
+    report([], findings);
     return EXIT.unconfirmed;
   }
   for (const finding of approvable) {
@@ -222,139 +171,90 @@ async function approve(
     else if (finding.kind === 'new' || finding.kind === 'changed')
       pins.approve(finding.server, finding.definition);
   }
-  // Also when there is nothing: no tools is a state that can be pinned.
+  // Saved even if nothing was approved: a server without tools can be pinned, too.
   await pins.save(file);
-  const rest = differing.filter((finding) => !approvable.includes(finding));
-  const names = approvable.map((finding) => nameOf(finding));
-  if (json) terminal.out(plainJson({ approved: names, pinned: pins.size, findings: rest }, 2));
-  else
+  const rest = findings.filter((finding) => !approvable.includes(finding));
+  report(approvable, rest);
+  if (!options.json)
     terminal.out(
-      `${paint(terminal, 'green', '✓')} ${names.length} approved, ${amountOf(pins.size, 'tool')} pinned`,
+      `${paint(terminal, 'green', '✓')} ${approvable.length} approved, ${amountOf(pins.size, 'tool')} pinned`,
     );
   return exitCodeOf(rest);
 }
 
-async function isApproved(terminal: Dialog, count: number, signal: AbortSignal): Promise<boolean> {
-  const answer = await terminal.ask(`Approve ${count === 1 ? 'this' : `these ${count}`}? [y/N] `, {
-    signal,
-  });
-  return /^y(es)?$/i.test(answer?.trim() ?? '');
-}
-
-/** Returns the findings of the named tools. A server may choose a name that reads like that of another's tool, so all are looked through. */
-function chosen(
-  differing: readonly PinFinding[],
-  tools: readonly string[],
-  listings: readonly ServerListing[],
-  pins: DefinitionPins,
-): readonly PinFinding[] {
-  if (tools.length === 0) return differing;
-  const known = new Map<string, readonly [server: string, tool: string]>();
-  const add = (server: string, tool: string) =>
-    void known.set(JSON.stringify([server, tool]), [server, tool]);
-  for (const listing of listings) {
-    if ('tools' in listing)
-      for (const tool of listing.tools) if (hasName(tool)) add(listing.server, tool.name);
-  }
-  for (const { server, tool } of pins.pinned()) add(server, tool);
-  const keys = new Set(tools.map((word) => keyOf(word, known)));
-  // What is unknown of a server is also unknown of the named tools.
-  return differing.filter(
-    (finding) =>
-      finding.kind === 'unreachable' || keys.has(JSON.stringify([finding.server, finding.tool])),
-  );
-}
-
-function keyOf(
-  word: string,
-  known: ReadonlyMap<string, readonly [server: string, tool: string]>,
-): string {
-  const meant = [...known].filter(
-    ([, [server, tool]]) =>
-      word === tool || word === `${server}.${tool}` || word === fullName(server, tool),
-  );
-  const [first, second] = meant;
-  if (first === undefined)
-    throw invalidArgument(
-      'a tool that a server lists or that is pinned',
-      word,
-      '`tooldex mcp pins verify` names those that differ.',
+/** Returns the findings about the named tools. A server that doesn't answer says nothing about them, so it stays. */
+function chosen(findings: readonly PinFinding[], names: readonly string[]): readonly PinFinding[] {
+  if (names.length === 0) return findings;
+  const unknown = names.find((name) => !findings.some((finding) => nameOf(finding) === name));
+  if (unknown !== undefined)
+    throw wrongUsage(
+      `Nothing differs for ${JSON.stringify(unknown)}. To see the names of the tools that differ, run tooldex mcp pins verify.`,
     );
-  if (second === undefined) return first[0];
-  const full = meant.filter(([, [server, tool]]) => word === fullName(server, tool));
-  if (full.length === 1) return full[0]![0];
-  throw wrongUsage(
-    'the name of one tool',
-    `${JSON.stringify(word)}, which could be ${meant.map(([, [server, tool]]) => seenText(JSON.stringify(fullName(server, tool)))).join(' or ')}`,
+  return findings.filter(
+    (finding) => finding.kind === 'unreachable' || names.includes(nameOf(finding)),
   );
-}
-
-function hasName(tool: unknown): tool is { readonly name: string } {
-  return (
-    typeof tool === 'object' &&
-    tool !== null &&
-    typeof (tool as { name?: unknown }).name === 'string'
-  );
-}
-
-function fullName(server: string, tool: string): string {
-  return server === '' ? `mcp.${tool}` : `mcp.${server}.${tool}`;
 }
 
 function nameOf(finding: PinFinding): string {
-  return finding.kind === 'unreachable' ? finding.server : fullName(finding.server, finding.tool);
+  const { kind, server } = finding;
+  if (kind === 'unreachable') return server;
+  return server === '' ? `mcp.${finding.tool}` : `mcp.${server}.${finding.tool}`;
+}
+
+const STYLES: Readonly<Record<PinFinding['kind'], Style>> = {
+  new: 'yellow',
+  changed: 'red',
+  removed: 'yellow',
+  invalid: 'red',
+  unreachable: 'red',
+};
+
+function headline(terminal: Terminal, finding: PinFinding): string {
+  return `${paint(terminal, STYLES[finding.kind], finding.kind.padEnd(7))} ${paint(terminal, 'bold', seenText(nameOf(finding)))}`;
 }
 
 function shortLine(terminal: Terminal, finding: PinFinding): string {
   const about =
     finding.kind === 'changed'
       ? finding.changes.map(({ path }) => path).join(', ')
-      : finding.kind === 'invalid' || finding.kind === 'unreachable'
+      : 'reason' in finding
         ? finding.reason
         : '';
-  return `${headline(terminal, finding)}${about === '' ? '' : `  ${plainLine(about)}`}`;
+  return `${headline(terminal, finding)}  ${plainLine(about)}`.trimEnd();
 }
 
-function headline(terminal: Terminal, finding: PinFinding): string {
-  return `${paint(terminal, STYLES[finding.kind], finding.kind.padEnd(7))} ${paint(terminal, 'bold', seenText(nameOf(finding)))}`;
+/** The maximum width of what the user approves. */
+const MAX_COLUMNS = 100;
+
+/** Returns everything that is approved with a finding. Nothing is cut, and hidden characters are written out. */
+function* wholeLines(terminal: Terminal, finding: PinFinding): Generator<string> {
+  if (finding.kind !== 'new' && finding.kind !== 'changed')
+    return yield shortLine(terminal, finding);
+  const width = Math.min(terminal.columns, MAX_COLUMNS) - 4;
+  const shown = (value: PinnedDefinition | object, indent: string) =>
+    shownArguments(value as PinnedDefinition, width).map((line) => indent + line);
+  yield headline(terminal, finding);
+  // What is easily overlooked: hidden characters, and instructions to models.
+  for (const { rule, message } of poisonedTexts({ ...finding.definition }))
+    yield `  ${paint(terminal, 'red', rule)} ${plainLine(message)}`;
+  if (finding.kind === 'new') yield* shown(finding.definition, '  ');
+  else
+    for (const { path, ...sides } of finding.changes) {
+      yield `  ${paint(terminal, 'cyan', seenText(path))}`;
+      yield* shown(sides, '    ');
+    }
 }
 
-/** Returns everything that is approved with a finding: nothing is cut, and what cannot be seen is written out. */
-function shownWhole(terminal: Terminal, finding: PinFinding): readonly string[] {
-  const width = Math.min(terminal.columns, MOST_COLUMNS) - 4;
-  if (finding.kind === 'new')
-    return [
-      headline(terminal, finding),
-      ...oddTexts(terminal, finding.definition),
-      ...shownArguments(finding.definition, width, { whole: true }).map((line) => `  ${line}`),
-    ];
-  if (finding.kind !== 'changed') return [shortLine(terminal, finding)];
-  const changes = finding.changes.flatMap(({ path, ...sides }) => [
-    `  ${paint(terminal, 'cyan', seenText(path))}`,
-    ...shownArguments(sides, width, { whole: true }).map((line) => `    ${line}`),
-  ]);
-  return [headline(terminal, finding), ...oddTexts(terminal, finding.definition), ...changes];
+function countsOf(findings: readonly PinFinding[]): string {
+  return Object.keys(STYLES)
+    .map((kind) => [findings.filter((finding) => finding.kind === kind).length, kind])
+    .filter(([count]) => count !== 0)
+    .map((parts) => parts.join(' '))
+    .join(', ');
 }
 
-/** Returns what is easily overlooked in the texts of a definition: what is hidden, and what steers models. */
-function oddTexts(terminal: Terminal, definition: PinnedDefinition): readonly string[] {
-  return poisonedTexts({ ...definition }).map(
-    ({ rule, message }) => `  ${paint(terminal, 'red', rule)} ${plainLine(message)}`,
-  );
-}
-
-function summary(differing: readonly PinFinding[], pinned: number): string {
-  const counts = (['new', 'changed', 'removed', 'invalid', 'unreachable'] as const)
-    .map((kind) => [kind, differing.filter((finding) => finding.kind === kind).length] as const)
-    .filter(([, count]) => count > 0);
-  const differences =
-    counts.length === 0
-      ? 'nothing differs'
-      : counts.map(([kind, count]) => `${count} ${kind}`).join(', ');
-  return `${amountOf(pinned, 'tool')} pinned, ${differences}`;
-}
-
-function exitCodeOf(differing: readonly PinFinding[]): number {
-  if (differing.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
-  return differing.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;
+/** A finding counts more than a server that is down, which must not hide it. */
+function exitCodeOf(findings: readonly PinFinding[]): number {
+  if (findings.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
+  return findings.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;
 }

@@ -1,187 +1,118 @@
-import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { command, print } from '../command.js';
 import { answerQuestion } from '../execute/ask-user.js';
-import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
 import {
   callLine,
   explanationLines,
-  factsText,
   outcomeToJson,
-  progressLine,
-  statusText,
-  valueText,
+  planCalls,
+  planLines,
   planToJson,
-  showPlan,
-  type ShownPlan,
+  progressLine,
+  statusLine,
+  valueText,
 } from '../execute/show-calls.js';
-import { withExecutor, type Execution } from '../execute/with-executor.js';
-import { EXIT, exitCodeOf } from '../terminal/exit-codes.js';
-import type { LoadedRegistry } from '../load/load-registry.js';
-import {
-  addExecutionOptions,
-  callContextOf,
-  type CommandFamily,
-  type CommandOptions,
-} from '../load/options.js';
-import { plainJson, paint, type Dialog, type Terminal } from '../terminal/terminal.js';
+import { withExecutor } from '../execute/with-executor.js';
+import { withTools } from '../load/load-registry.js';
+import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
+import { flag, RUN_OPTIONS, text } from '../options.js';
+import { EXIT, EXIT_HELP, exitCodeOf } from '../terminal/exit-codes.js';
+import type { ToolOutcome } from '../../safety/calls.js';
+import { paint, type Terminal } from '../terminal/terminal.js';
 
-/** Runs tools. */
-export const RUN_COMMANDS: CommandFamily = {
-  run: (command, { terminal, cwd, onTools }) =>
-    onTools(
-      addExecutionOptions(
-        command
-          .option(
-            '--input <json>',
-            'its arguments as JSON, @file, or - for standard input (default: {})',
-          )
-          .option('--full', 'with --json, also the bytes of images, audio and files, as base64'),
-      ),
-      [
-        'run list_directory',
-        `run write_file --input '{"path": "a.txt", "content": "Hello"}' --yes`,
-        'run git_commit --input @commit.json',
-      ],
-      (loaded, options, [name]) => run(terminal, loaded, name!, options, cwd),
-      { exitsByResult: true },
+export const run = command({
+  options: {
+    input: text(
+      '<json>',
+      "the tool's arguments as JSON, @file, or - for standard input (default: {})",
     ),
-  plan: (command, { terminal, cwd, onTools }) =>
-    onTools(
-      addExecutionOptions(command.option('--run', 'then run them')),
-      ['plan calls.json', 'plan - --run --yes low < calls.json'],
-      (loaded, options, [file]) => plan(terminal, loaded, file!, options, cwd),
-    ),
-};
-
-/**
- * Runs one tool, asking where the policy asks, and prints what it answered.
- *
- * @throws ToolError `TOOL_NOT_FOUND`, or `INVALID_ARGUMENT` for input that is no JSON.
- */
-export async function run(
-  terminal: Dialog,
-  { registry }: LoadedRegistry,
-  name: string,
-  options: CommandOptions,
-  cwd: string,
-): Promise<number> {
-  const call = {
-    id: 'call-0',
-    name: registry.require(name).name,
-    input: await readJsonOption((options['input'] as string | undefined) ?? '{}', terminal, cwd),
-  };
-  // Its grants would end with the process.
-  return withExecutor(
-    terminal,
-    registry,
-    { ...options, grants: false },
-    (event) => progressLine(terminal, event),
-    async ({ executor, signal, turns }) => {
-      const outcome = await answerQuestion(
-        terminal,
-        turns,
-        await executor.execute(call, { signal, ...callContextOf(options) }),
-        signal,
-      );
-      const value = valueText(terminal, outcome);
-      if (options.json === true)
-        terminal.out(plainJson(outcomeToJson(outcome, { full: options['full'] === true }), 2));
-      else if (value !== undefined) terminal.out(value);
-      if (signal.aborted) {
-        terminal.err(paint(terminal, 'yellow', 'interrupted'));
-        return EXIT.interrupted;
-      }
-      for (const line of explanationLines(terminal, outcome)) terminal.err(line);
-      if (outcome.status === 'error' && outcome.code === 'INVALID_INPUT')
-        terminal.err(
-          paint(terminal, 'dim', `tooldex show ${outcome.toolName} shows what it takes`),
+    ...RUN_OPTIONS,
+    full: flag('also print the bytes of images, audio and files, as base64', { needs: ['json'] }),
+  },
+  examples: [
+    'run list_directory',
+    `run write_file --input '{"path": "a.txt", "content": "Hello"}' --yes`,
+    'run git_commit --input @commit.json',
+  ],
+  notes: EXIT_HELP,
+  advice: `Pass the tool's arguments as JSON: --input '{"name": "value"}'.`,
+  run: (context) =>
+    withTools(context, { exitsByResult: true }, async ({ registry }) => {
+      const { terminal, cwd, options, words } = context;
+      const { name } = registry.require(words[0]!);
+      const input = await readJsonOption(options.input ?? '{}', terminal, cwd);
+      const how = { line: progressLine.bind(undefined, terminal) };
+      return withExecutor(context, registry, how, async ({ executor, signal, call }) => {
+        const answered = await executor.execute({ id: 'call-0', name, input }, { ...call, signal });
+        const outcome = await answerQuestion(terminal, answered, signal);
+        const value = valueText(terminal, outcome);
+        print(context, outcomeToJson(outcome, options.full), () =>
+          value === undefined ? [] : [value],
         );
-      terminal.err(
-        `${statusText(terminal, outcome)} ${paint(terminal, 'dim', factsText(outcome))}`,
-      );
-      return exitCodeOf(outcome);
-    },
-  );
+        if (signal.aborted) return interrupted(terminal);
+        for (const line of explanationLines(terminal, outcome)) terminal.err(line);
+        if (outcome.status === 'error' && outcome.code === 'INVALID_INPUT')
+          terminal.err(paint(terminal, 'dim', `tooldex show ${name} shows its input schema`));
+        terminal.err(statusLine(terminal, outcome));
+        return exitCodeOf(outcome);
+      });
+    }),
+});
+
+export const plan = command({
+  options: { run: flag('also run the calls'), ...RUN_OPTIONS },
+  examples: ['plan calls.json', 'plan - --run --yes low < calls.json'],
+  notes: EXIT_HELP,
+  run: (context) =>
+    withTools(context, {}, async ({ registry }) => {
+      const { terminal, cwd, options, words } = context;
+      const calls = readCalls(await readJsonFile(words[0]!, terminal, cwd));
+      const how = { line: callLine.bind(undefined, terminal) };
+      return withExecutor(context, registry, how, async ({ executor, signal, call }) => {
+        const planned = await planCalls(executor, calls, call);
+        if (!options.run) {
+          print(context, planToJson(planned), () => planLines(terminal, planned));
+          return EXIT.ok;
+        }
+        if (!options.json) for (const line of planLines(terminal, planned)) terminal.out(line);
+        const outcomes: ToolOutcome[] = [];
+        for (const outcome of await executor.executeAll(calls, { ...call, signal }))
+          outcomes.push(await answerQuestion(terminal, outcome, signal));
+        const data = {
+          ...planToJson(planned),
+          outcomes: outcomes.map((each) => outcomeToJson(each)),
+        };
+        print(context, data, () =>
+          outcomes.flatMap((each, at) => outcomeLines(terminal, at, each)),
+        );
+        if (signal.aborted) return interrupted(terminal);
+        return Math.max(EXIT.ok, ...outcomes.map(exitCodeOf));
+      });
+    }),
+});
+
+function interrupted(terminal: Terminal): number {
+  terminal.err(paint(terminal, 'yellow', 'interrupted'));
+  return EXIT.interrupted;
 }
 
-/** Lines of one answer on a terminal. */
+/** The maximum number of lines of a result on a terminal. */
 const MOST_LINES = 20;
 
-/**
- * Prints which calls of a list would run together, what the policy would say to each, and why some wait; runs them on demand.
- *
- * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
- */
-async function plan(
-  terminal: Dialog,
-  { registry }: LoadedRegistry,
-  file: string,
-  options: CommandOptions,
-  cwd: string,
-): Promise<number> {
-  const calls = readCalls(await readJsonFile(file, terminal, cwd));
-  const json = options.json === true;
-  return withExecutor(
-    terminal,
-    registry,
-    options,
-    (event) => callLine(terminal, event),
-    async (execution) => {
-      const { executor, signal } = execution;
-      const planned: ShownPlan = {
-        calls,
-        plan: await executor.plan(calls),
-        dryRuns: await executor.dryRun(calls, callContextOf(options)),
-      };
-      if (!json) showPlan(terminal, planned);
-      if (options['run'] !== true) {
-        if (json) terminal.out(plainJson(planToJson(planned), 2));
-        return EXIT.ok;
-      }
-      if (!json) terminal.out('');
-      const outcomes = await outcomesOf(terminal, calls, execution, callContextOf(options));
-      if (json)
-        terminal.out(
-          plainJson(
-            { ...planToJson(planned), outcomes: outcomes.map((outcome) => outcomeToJson(outcome)) },
-            2,
-          ),
-        );
-      else
-        for (const [position, outcome] of outcomes.entries())
-          showOutcome(terminal, position, outcome);
-      if (signal.aborted) terminal.err(paint(terminal, 'yellow', 'interrupted'));
-      return signal.aborted ? EXIT.interrupted : Math.max(EXIT.ok, ...outcomes.map(exitCodeOf));
-    },
-  );
-}
-
-async function outcomesOf(
-  terminal: Dialog,
-  calls: readonly ToolCall[],
-  { executor, signal, turns }: Execution,
-  context: CallContext,
-): Promise<readonly ToolOutcome[]> {
-  const outcomes = await executor.executeAll(calls, { signal, ...context });
-  return Promise.all(outcomes.map((outcome) => answerQuestion(terminal, turns, outcome, signal)));
-}
-
-function showOutcome(terminal: Terminal, position: number, outcome: ToolOutcome): void {
-  terminal.out(
-    `${paint(terminal, 'dim', String(position).padStart(4))}  ${paint(terminal, 'bold', outcome.toolName)}  ${statusText(terminal, outcome)}  ${paint(terminal, 'dim', factsText(outcome))}`,
-  );
-  const value = valueText(terminal, outcome);
+function outcomeLines(
+  terminal: Terminal,
+  position: number,
+  outcome: ToolOutcome,
+): readonly string[] {
+  const head = paint(terminal, 'dim', String(position).padStart(4));
+  const value = valueText(terminal, outcome)?.split('\n') ?? [];
+  const more = terminal.columns === Infinity ? 0 : value.length - MOST_LINES;
+  const note = paint(terminal, 'dim', `… ${more} more lines; --json prints everything`);
   const lines = [
-    ...explanationLines(terminal, outcome),
-    ...(value === undefined ? [] : shortened(terminal, value)),
+    ...explanationLines(terminal, outcome).flatMap((text) => text.split('\n')),
+    ...(more > 0 ? [...value.slice(0, MOST_LINES), note] : value),
   ];
-  for (const line of lines.flatMap((text) => text.split('\n'))) terminal.out(`      ${line}`);
-}
-
-function shortened(terminal: Terminal, text: string): readonly string[] {
-  const lines = text.split('\n');
-  if (terminal.columns === Infinity || lines.length <= MOST_LINES) return lines;
   return [
-    ...lines.slice(0, MOST_LINES),
-    paint(terminal, 'dim', `… ${lines.length - MOST_LINES} more lines; --json prints all`),
+    `${position === 0 ? '\n' : ''}${head}  ${paint(terminal, 'bold', outcome.toolName)}  ${statusLine(terminal, outcome)}`,
+    ...lines.map((line) => `      ${line}`),
   ];
 }

@@ -1,14 +1,13 @@
 import { inspect } from 'node:util';
 import type { Issue } from '../../core/errors.js';
-import type { Json } from '../../core/plain-data.js';
-import type { ToolEvent, Verdict } from '../../core/tool-event.js';
-import type { ExecutionPlan, PlannedCall } from '../../execution/plan-execution.js';
-import type { DryRun } from '../../execution/tool-executor.js';
-import type { ToolCall, ToolOutcome } from '../../safety/calls.js';
-import { readOutcome } from '../../safety/read-outcome.js';
 import { formatIssues } from '../../core/issues.js';
+import type { ToolEvent, Verdict } from '../../core/tool-event.js';
+import type { ExecutionPlan } from '../../execution/plan-execution.js';
+import type { DryRun, ToolExecutor } from '../../execution/tool-executor.js';
+import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
+import { readOutcome } from '../../safety/read-outcome.js';
 import { isDeniedByUser } from '../terminal/exit-codes.js';
-import { amountOf, LONGEST_LINE, wrapWords } from '../terminal/table.js';
+import { amountOf, table } from '../terminal/table.js';
 import {
   paint,
   plainJson,
@@ -21,10 +20,23 @@ import { contentTexts, contentToJson } from './show-content.js';
 import { callLines, choiceLines } from './shown-call.js';
 
 /** Some calls, their order, and what the policy would say to each. */
-export interface ShownPlan {
+interface ShownPlan {
   readonly calls: readonly ToolCall[];
   readonly plan: ExecutionPlan;
   readonly dryRuns: readonly DryRun[];
+}
+
+/** Plans calls without running them. */
+export async function planCalls(
+  executor: ToolExecutor,
+  calls: readonly ToolCall[],
+  context: CallContext = {},
+): Promise<ShownPlan> {
+  return {
+    calls,
+    plan: await executor.plan(calls),
+    dryRuns: await executor.dryRun(calls, context),
+  };
 }
 
 const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
@@ -33,86 +45,64 @@ const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
   deny: 'red',
   refused: 'red',
 };
-const MARGIN = 6;
-const LABEL = 9;
 
-/** Prints a plan, one block a batch, and a line that sums it up. */
-export function showPlan(terminal: Terminal, { calls, plan, dryRuns }: ShownPlan): void {
-  for (const [index, batch] of plan.batches.entries()) {
-    const together = `${amountOf(batch.length, 'call')}${batch.length === 1 ? '' : ' side by side'}`;
-    terminal.out(
-      `${index === 0 ? '' : '\n'}${paint(terminal, 'bold', `Batch ${index + 1}`)}  ${paint(terminal, 'dim', together)}`,
-    );
-    for (const position of batch)
-      for (const line of plannedLines(
-        terminal,
-        plan.calls[position]!,
-        calls[position]!,
-        dryRuns[position]!,
-      ))
-        terminal.out(line);
-  }
-  const counts = (['allow', 'confirm', 'deny', 'refused'] as const).map(
-    (verdict) =>
-      [verdict, dryRuns.filter((dryRun) => verdictOf(dryRun) === verdict).length] as const,
-  );
-  const verdicts = counts
-    .filter(([, count]) => count > 0)
-    .map(([verdict, count]) => `${count} ${verdict}`);
-  terminal.out(
-    paint(
-      terminal,
-      'dim',
-      `\n${[`${amountOf(calls.length, 'call')} in ${amountOf(plan.batches.length, 'batch', 'batches')}`, ...verdicts].join(', ')}`,
-    ),
-  );
-}
-
-function plannedLines(
+/** Returns a plan as a table of its calls, and a summary. Calls of the same batch run side by side. */
+export function* planLines(
   terminal: Terminal,
-  { position, toolName, after }: PlannedCall,
-  call: ToolCall,
-  dryRun: DryRun,
-): string[] {
-  const width = Math.min(terminal.columns, LONGEST_LINE);
-  const head = `${String(position).padStart(4)}  `;
-  const name = plainLine(toolName);
-  const room = width - head.length - name.length - 2;
-  const input = plainLine(JSON.stringify(call.input));
-  const short = input.length > room ? `${input.slice(0, Math.max(0, room - 1))}…` : input;
-  const labelled = (label: string, style: Style, text: string) =>
-    wrapWords(plainLine(text), width - MARGIN - LABEL).map(
-      (line, index) =>
-        ' '.repeat(MARGIN) +
-        (index === 0 ? paint(terminal, style, label.padEnd(LABEL)) : ' '.repeat(LABEL)) +
-        paint(terminal, 'dim', line),
-    );
-  const verdict = verdictOf(dryRun);
-  return [
-    `${paint(terminal, 'dim', head)}${paint(terminal, 'bold', name)}  ${paint(terminal, 'dim', short)}`,
-    ...labelled(verdict, VERDICT_STYLES[verdict], dryRun.refused ?? dryRun.decision.reason),
-    ...(after === undefined ? [] : labelled('waits', 'cyan', after.reason)),
-  ];
+  { calls, plan, dryRuns }: ShownPlan,
+): Generator<string> {
+  const rows = plan.batches.flatMap((batch, index) =>
+    batch.map((position) => ({
+      ...{ batch: index + 1, position, dryRun: dryRuns[position]! },
+      ...plan.calls[position]!,
+    })),
+  );
+  if (rows.length > 0)
+    yield table(terminal, rows, [
+      { title: 'BATCH', value: ({ batch }) => String(batch), align: 'right' },
+      { title: 'CALL', value: ({ position }) => String(position), align: 'right' },
+      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
+      {
+        title: 'VERDICT',
+        value: ({ dryRun }) => verdictOf(dryRun),
+        style: ({ dryRun }) => VERDICT_STYLES[verdictOf(dryRun)],
+      },
+      {
+        title: 'WHY',
+        value: ({ dryRun: { refused, decision }, after }) =>
+          `${refused ?? decision.reason}${after === undefined ? '' : `; waits ${after.reason}`}`,
+        narrow: 'wrap',
+      },
+    ]);
+  const verdicts = Object.keys(VERDICT_STYLES)
+    .map((verdict) => [dryRuns.filter((each) => verdictOf(each) === verdict).length, verdict])
+    .filter(([count]) => count !== 0)
+    .map((parts) => parts.join(' '));
+  const batches = amountOf(plan.batches.length, 'batch', 'batches');
+  const total = `${amountOf(calls.length, 'call')} in ${batches}`;
+  yield paint(terminal, 'dim', `${rows.length > 0 ? '\n' : ''}${[total, ...verdicts].join(', ')}`);
 }
 
-/** A call whose input is refused does not run, whatever the policy says. */
+/** Returns a text on one line of at most `width` characters. */
+export function cut(text: string, width: number): string {
+  const line = plainLine(text);
+  return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
+}
+
+/** A call with invalid input doesn't run, whatever the policy says. */
 function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
   return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
 }
 
-/** Returns a plan as plain JSON. */
+/** Returns a plan as plain data. */
 export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
   return {
     batches: plan.batches,
-    calls: plan.calls.map((planned, position) => {
-      const { decision, refused } = dryRuns[position]!;
-      return {
-        ...planned,
-        input: calls[position]!.input,
-        decision,
-        ...(refused !== undefined && { refused }),
-      };
-    }),
+    calls: plan.calls.map((planned, position) => ({
+      ...planned,
+      input: calls[position]!.input,
+      ...dryRuns[position],
+    })),
   };
 }
 
@@ -126,20 +116,17 @@ export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
   approval_required: 'yellow',
 };
 
-/** Returns the status of an outcome in its colour. */
-export function statusText(terminal: Terminal, { status }: ToolOutcome): string {
-  return paint(terminal, STATUS_STYLES[status], status.replace('_', ' '));
-}
-
-/** Returns the facts of a call in one line: duration, attempts, provider, cache. */
-export function factsText({ durationMs, attempts, cached, provider }: ToolOutcome): string {
+/** Returns the status of an outcome, and facts about the call: duration, attempts, provider, cache. */
+export function statusLine(terminal: Terminal, outcome: ToolOutcome): string {
+  const { status, durationMs, attempts, cached, provider } = outcome;
   const facts = [
     durationText(durationMs),
     attempts === 0 ? 'not started' : amountOf(attempts, 'attempt'),
+    ...(provider === undefined ? [] : [`provider ${plainLine(provider)}`]),
+    ...(cached ? ['cached'] : []),
   ];
-  if (provider !== undefined) facts.push(`provider ${plainLine(provider)}`);
-  if (cached) facts.push('cached');
-  return facts.join(', ');
+  const shown = paint(terminal, STATUS_STYLES[status], status.replace('_', ' '));
+  return `${shown}  ${paint(terminal, 'dim', facts.join(', '))}`;
 }
 
 export function durationText(ms: number): string {
@@ -147,25 +134,18 @@ export function durationText(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Returns what an outcome brought, if anything, as text. Texts are given as they are where no terminal shows them. */
+/** Returns the result of a call as text, if it has one. Programs get texts as they are. */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
   if (!('value' in outcome)) return undefined;
+  const shown = (text: string) => (terminal.columns === Infinity ? text : plainText(text));
   const value = shownValue(outcome);
-  const content = contentTexts(outcome).map((text) =>
-    terminal.columns === Infinity ? text : plainText(text),
-  );
+  const content = contentTexts(outcome).map(shown);
   if (value === null && content.length > 0) return content.join('\n');
-  const shown =
-    typeof value !== 'string'
-      ? plainJson(value, 2)
-      : terminal.columns === Infinity
-        ? value
-        : plainText(value);
-  return [shown, ...content].join('\n');
+  return [typeof value === 'string' ? shown(value) : plainJson(value, 2), ...content].join('\n');
 }
 
-/** Returns what a user should know of an outcome that is no plain answer. An element may take several lines. */
+/** Returns what a user should know about an outcome other than its value. An element may have several lines. */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const line = (style: Style, label: string, text: string) =>
     `${paint(terminal, style, label)} ${plainText(text).split('\n').join('\n  ')}`;
@@ -182,7 +162,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
     case 'denied':
       return [
         isDeniedByUser(outcome)
-          ? line('yellow', 'not run', 'the call was not approved')
+          ? line('yellow', 'not run', 'you did not approve the call')
           : line('red', 'denied', `${outcome.reason} (${outcome.rule})`),
       ];
     case 'manual':
@@ -190,7 +170,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
         line(
           'yellow',
           'manual',
-          `a user or another program answers calls of ${outcome.toolName}; the call is printed`,
+          `a user or another program does the work of ${outcome.toolName}; this is the call`,
         ),
       ];
     case 'ask_user':
@@ -201,13 +181,13 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
         line(
           'yellow',
           'pending',
-          `approval is needed; --yes ${outcome.pending.danger} gives it, or answer at a terminal`,
+          `this call needs approval: answer at a terminal, or add --yes ${outcome.pending.danger}`,
         ),
       ];
   }
 }
 
-/** Returns what is wrong with an answer that its tool's output schema refuses: for users, and not for models. */
+/** Returns why a tool's output schema refuses its result. Users see this; models don't. */
 function issueLines({
   code,
   details,
@@ -217,48 +197,38 @@ function issueLines({
     : [];
 }
 
-/** Returns an outcome as plain JSON data, whatever its tool returned. Of bytes in its content it has size and SHA-256, unless all of it is wanted. */
-export function outcomeToJson(outcome: ToolOutcome, { full = false } = {}): object {
+/** Returns an outcome as plain data. Unless `full` is set, bytes are replaced by their size and SHA-256. */
+export function outcomeToJson(outcome: ToolOutcome, full = false): object {
   if (!('value' in outcome)) return outcome;
   const content =
     'content' in outcome && !full ? { content: outcome.content?.map(contentToJson) } : {};
   return { ...outcome, value: shownValue(outcome), ...content };
 }
 
-/** Returns the value that models read; users are shown also what JSON does not hold (cycles, big integers, functions), as text of it. */
-function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): Json {
+/** Returns the value that models read. Values that JSON can't hold (cycles, big integers, functions) are text. */
+function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown {
   if (outcome.status === 'error') return inspect(outcome.value);
-  const { data } = readOutcome(outcome);
-  return data === undefined ? inspect(outcome.value) : data;
+  return readOutcome(outcome).data ?? inspect(outcome.value);
 }
 
-/** The most characters of one line of progress: a tool may report whole pages. */
+/** The maximum length of a line of progress: a tool may report whole pages. */
 const MOST_SHOWN = 160;
 
-/** Returns a line of progress that a tool reports. */
+/** Returns a line for the progress that a tool reports. */
 export function progressLine(terminal: Terminal, event: ToolEvent): string | undefined {
   if (event.type !== 'call-progress') return undefined;
   const { progress, toolName } = event;
-  const text = plainLine(typeof progress === 'string' ? progress : JSON.stringify(progress));
-  return paint(
-    terminal,
-    'dim',
-    `${toolName}: ${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text}`,
-  );
+  const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
+  return paint(terminal, 'dim', `${toolName}: ${cut(text, MOST_SHOWN)}`);
 }
 
-/** Returns a line for what tells how far several calls are. */
+/** Returns a line about the progress of several calls. */
 export function callLine(terminal: Terminal, event: ToolEvent): string | undefined {
-  switch (event.type) {
-    case 'call-started':
-      return paint(terminal, 'dim', `${plainLine(event.callId)} ${event.toolName} started`);
-    case 'call-settled':
-      return paint(
-        terminal,
-        'dim',
-        `${plainLine(event.callId)} ${plainLine(event.toolName)} ${event.status.replace('_', ' ')} after ${durationText(event.durationMs)}`,
-      );
-    default:
-      return progressLine(terminal, event);
-  }
+  if (event.type !== 'call-started' && event.type !== 'call-settled')
+    return progressLine(terminal, event);
+  const state =
+    event.type === 'call-started'
+      ? 'started'
+      : `${event.status.replace('_', ' ')} after ${durationText(event.durationMs)}`;
+  return paint(terminal, 'dim', plainLine(`${event.callId} ${event.toolName} ${state}`));
 }

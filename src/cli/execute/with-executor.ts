@@ -1,73 +1,79 @@
 import type { ToolEvent } from '../../core/tool-event.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { CallContext } from '../../safety/calls.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import { definitionOf } from '../../tool/tool-definition.js';
-import type { ExecutionOptions } from '../load/options.js';
-import type { Dialog } from '../terminal/terminal.js';
-import { askToConfirm, Turns } from './ask-user.js';
+import type { Context } from '../command.js';
+import { importContext } from '../load/import-default.js';
+import { given, type RunValues } from '../options.js';
+import { interruptible } from '../terminal/terminal.js';
+import { askToConfirm } from './ask-user.js';
 
-/** The things a command works with while it runs tools. */
+/** The things that a command works with while it runs tools. */
 export interface Execution {
   readonly executor: ToolExecutor;
-  /** Fires when the user interrupts the program. */
+  /** Fires when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
-  readonly turns: Turns;
+  /** The persona, the flags and the context of every call. */
+  readonly call: CallContext;
 }
 
 /**
- * Does work with an executor that asks at the terminal, tells events there, and gives up on Ctrl-C.
+ * Does work with an executor that asks at the terminal, reports events there, and gives up on Ctrl-C.
  *
- * @param options with `asks: false` it neither asks nor listens to Ctrl-C; with `grants: false` it offers no further calls, as where there are none.
- * @param tell returns a line for an event, or nothing.
+ * @param how.line returns a line that reports an event.
+ * @param how.asks false keeps calls that need approval pending.
  */
 export async function withExecutor<T>(
-  terminal: Dialog,
+  { terminal, cwd, imports, options }: Context<RunValues>,
   tools: ToolMetadataRegistry,
-  options: ExecutionOptions & { readonly asks?: boolean; readonly grants?: boolean },
-  tell: (event: ToolEvent) => string | undefined,
+  how: {
+    readonly line?: (event: ToolEvent) => string | undefined;
+    readonly asks?: boolean;
+  },
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
   const registry = limitTime(tools, options.timeout);
-  const turns = new Turns(terminal);
-  const interrupt = new AbortController();
-  const { asks = true, grants = true } = options;
-  const stopListening = asks ? terminal.onInterrupt(() => interrupt.abort()) : () => undefined;
+  const call = await callContextOf(options, cwd, imports);
   const executor: ToolExecutor = new ToolExecutor({
     registry,
     policy: policyOf(registry, options),
-    // Where nobody answers, calls that need approval stay pending, which says more than a denial.
-    ...(asks &&
-      terminal.interactive && {
-        confirm: askToConfirm(
-          terminal,
-          turns,
-          async (call) => (await executor.dryRun([call]))[0]!,
-          (pending) => Promise.resolve(grants ? executor.grantChoices(pending) : []),
-        ),
+    // If nobody can answer, calls that need approval stay pending, which says more than a denial.
+    ...(terminal.interactive &&
+      how.asks !== false && {
+        confirm: (pending, { signal }) => askToConfirm(terminal, executor, pending, signal),
       }),
   });
   executor.on((event) => {
-    const line = tell(event);
-    if (line !== undefined) turns.tell(line);
+    const line = how.line?.(event);
+    if (line !== undefined) terminal.err(line);
   });
   try {
-    return await work({ executor, signal: interrupt.signal, turns });
+    return await interruptible(terminal, (signal) => work({ executor, signal, call }));
   } finally {
-    stopListening();
     await executor.close();
   }
 }
 
-/** Returns the usual policy; `--yes` counts where it would ask, up to the danger that was named. */
+/** Returns what each call is made with. A user who sees a persona's tools also calls them as that persona. */
+export async function callContextOf(
+  { persona, flags, context }: Pick<RunValues, 'persona' | 'flags' | 'context'>,
+  cwd: string,
+  imports: Context['imports'],
+): Promise<CallContext> {
+  const loaded = context === undefined ? undefined : await importContext(context, cwd, imports);
+  return given({ persona, flags, context: loaded });
+}
+
+/** Returns the usual policy. `--yes` allows calls that it would ask about, up to a danger level. */
 export function policyOf(
   registry: ToolMetadataRegistry,
-  { mode, yes }: ExecutionOptions,
+  { mode, yes }: Pick<RunValues, 'mode' | 'yes'>,
 ): SafetyPolicy {
   if (yes === undefined) return new SafetyPolicy({ registry, mode });
   const usual = new SafetyPolicy({ registry });
-  // Asked as the caller: for others a tool of a persona is denied, and not asked about.
   const rule: PolicyRule = {
     name: '--yes',
     verdict: 'allow',
@@ -78,7 +84,7 @@ export function policyOf(
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 
-/** Returns the same tools, each with another limit of its time if one is given. */
+/** Returns the same tools with another time limit, if one is given. */
 export function limitTime(
   registry: ToolMetadataRegistry,
   timeoutMs: number | undefined,

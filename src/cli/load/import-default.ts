@@ -1,9 +1,8 @@
-import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { importModules, type ImportOptions } from '../../load/import-modules.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Returns the default export of the file that an option names. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be imported. */
+/** Returns the default export of the file that an option names. @throws ToolError `INVALID_ARGUMENT` if the file can't be imported. */
 export async function importDefault(
   option: string,
   file: string,
@@ -12,30 +11,21 @@ export async function importDefault(
 ): Promise<unknown> {
   for await (const { module, error } of importModules([file], cwd, options)) {
     if (module !== undefined) return defaultOf(module);
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `${option} as a file that can be imported`,
-        `from ${file}: ${error instanceof Error ? error.message : 'an error'}`,
-      ),
-      { cause: error },
-    );
+    const reason = error instanceof Error ? error.message : 'an unknown error';
+    throw wrongUsage(`Could not import ${option} ${file}: ${reason}`, error);
   }
-  throw invalidArgument(`${option} as a file that can be imported`, file);
 }
 
 /** CommonJS that was compiled from ES modules has its default export one level deeper. */
 function defaultOf(module: object): unknown {
-  const first: unknown = Object.hasOwn(module, 'default')
-    ? (module as { readonly default: unknown }).default
-    : undefined;
+  const { default: first } = module as { readonly default?: unknown };
   return isPlainObject(first) && Object.hasOwn(first, 'default') ? first['default'] : first;
 }
 
 /**
- * Returns what tools get as `context.context`: the default export of a file, or what it returns if it is a function.
+ * Returns what tools get as `context.context`: the default export of a file, or its result if it's a function.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a file without a default export, and for one that cannot be imported.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be imported or has no default export.
  */
 export async function importContext(
   file: string,
@@ -44,10 +34,8 @@ export async function importContext(
 ): Promise<unknown> {
   const exported = await importDefault('--context', file, cwd, options);
   if (exported === undefined)
-    throw invalidArgument(
-      `the context of the tools as the default export of ${file}`,
-      exported,
-      'Export it, or a function that makes it: export default { db }.',
+    throw wrongUsage(
+      `${file} has no default export for --context. Export the context, or a function that makes it: export default { db }.`,
     );
   return typeof exported === 'function' ? await (exported as () => unknown)() : exported;
 }

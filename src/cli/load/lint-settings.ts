@@ -1,15 +1,14 @@
-import { z } from 'zod';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { z } from 'zod';
+import { isToolError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools.js';
-import { parseJsonc } from './read-json.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
+import { parseJsonc } from './read-json.js';
 
-/** The file of settings, JSON with comments; a package.json has the same under `tooldex`. */
+/** The file of settings, JSON with comments. */
 const FILE = 'tooldex.config.json';
 const schema = z.strictObject({
   lint: z
@@ -18,79 +17,44 @@ const schema = z.strictObject({
 });
 
 /**
- * Returns the severities of lint rules: those of `tooldex.config.json`, or of `tooldex` in package.json, in the nearest
- * folder that has either, from `cwd` up to the root of the repository; then those of the command line.
+ * Returns the severities of lint rules: those in the nearest `tooldex.config.json`, from `cwd` up to the root of the repository.
+ * The command line overrides them.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a rule or setting that does not exist, naming the file.
+ * @throws ToolError `INVALID_ARGUMENT` for a rule or setting that doesn't exist, with the name of the file.
  */
 export async function lintRulesFor(cwd: string, asked: readonly string[] = []): Promise<LintRules> {
   const pairs = asked.map((text) => {
-    const at = text.indexOf('=');
-    if (at < 1)
-      throw wrongUsage('--rule as name=off, name=warning or name=error', JSON.stringify(text));
-    return [text.slice(0, at), text.slice(at + 1)] as const;
+    const [name, severity] = text.split('=');
+    if (name === '' || severity === undefined)
+      throw wrongUsage(
+        `Expected --rule to be name=off, name=warning or name=error, got ${JSON.stringify(text)}.`,
+      );
+    return [name!, severity] as const;
   });
   const settings = await settingsAbove(cwd);
-  const declared =
-    settings === undefined
-      ? {}
-      : inFile(
-          settings.name,
-          () =>
-            checkLintOptions({ rules: checkOptions(schema, settings.value, 'settings').lint.rules })
-              .rules,
-        );
+  const declared = settings === undefined ? {} : rulesIn(...settings);
   return { ...declared, ...checkLintOptions({ rules: Object.fromEntries(pairs) }).rules };
 }
 
-interface Settings {
-  readonly name: string;
-  readonly value: unknown;
-}
-
-async function settingsAbove(cwd: string): Promise<Settings | undefined> {
+/** Returns the path and the text of the nearest file of settings. */
+async function settingsAbove(
+  cwd: string,
+): Promise<readonly [name: string, text: string] | undefined> {
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const own = await settingsIn(FILE, folder, cwd);
-    // A damaged package.json stops nothing where the file of settings is beside it.
-    const ofPackage = await settingsIn('package.json', folder, cwd).catch((error: unknown) => {
-      if (own === undefined) throw error;
-      return undefined;
-    });
-    const inPackage =
-      isPlainObject(ofPackage?.value) && Object.hasOwn(ofPackage.value, 'tooldex')
-        ? { name: `"tooldex" in ${ofPackage.name}`, value: ofPackage.value['tooldex'] }
-        : undefined;
-    if (own !== undefined && inPackage !== undefined)
-      throw wrongUsage(
-        'settings in one place',
-        `${own.name} and ${inPackage.name}`,
-        'Keep one of them.',
-      );
-    const found = own ?? inPackage;
-    if (found !== undefined || folder === dirname(folder) || existsSync(join(folder, '.git')))
-      return found; // A folder, or a file in a work tree.
+    const path = join(folder, FILE);
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) return [relative(cwd, path), text];
+    // In a work tree, .git is a file.
+    if (folder === dirname(folder) || existsSync(join(folder, '.git'))) return undefined;
   }
 }
 
-async function settingsIn(
-  file: string,
-  folder: string,
-  cwd: string,
-): Promise<Settings | undefined> {
-  const text = await readFile(join(folder, file), 'utf8').catch(() => undefined);
-  const name = relative(cwd, join(folder, file));
-  return text === undefined ? undefined : { name, value: parseJsonc(text, name) };
-}
-
-/** Does something with settings, and names their file in what is refused. */
-function inFile<T>(name: string, act: () => T): T {
+function rulesIn(name: string, text: string): LintRules {
+  const value = parseJsonc(text, name);
   try {
-    return act();
+    const { rules } = checkOptions(schema, value, 'settings').lint;
+    return checkLintOptions({ rules }).rules ?? {};
   } catch (error) {
-    if (!isToolError(error)) throw error;
-    throw new ToolError(error.code, `${name}: ${error.message}`, {
-      details: error.details,
-      cause: error,
-    });
+    throw isToolError(error) ? wrongUsage(`${name}: ${error.message}`, error) : error;
   }
 }

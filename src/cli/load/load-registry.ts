@@ -1,108 +1,136 @@
 import { statSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
-
-import { invalidArgument } from '../../core/issues.js';
-import type { OnElicit } from '../../mcp/connection/elicitation.js';
+import { ToolError } from '../../core/errors.js';
+import type { LoadProblem } from '../../load/load-tools.js';
+import type { OnElicit } from '../../mcp.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolSource } from '../../tool/find-definitions.js';
-import type { ToolDefinition } from '../../tool/tool-definition.js';
-import type { LoadOptions, LoadProblem } from '../../load/load-tools.js';
+import type { Context } from '../command.js';
+import type { ToolPlaces } from '../options.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { amountOf } from '../terminal/table.js';
+import { paint, placeText, plainLine, plainText, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** The tools a command works on. */
+/** The tools that a command works on. */
 export interface LoadedRegistry {
   readonly registry: ToolMetadataRegistry;
   readonly problems: readonly LoadProblem[];
-  /** The file of each tool; empty for the bundled tools. */
+  /** The file of each tool. Bundled tools have none. */
   readonly fileOf: ReadonlyMap<string, string>;
-  /** The number of tools of the manifests that are only for other personas, and these. */
+  /** The tools in the manifests that only other personas have. */
   readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
-  /** The persona of each tool that only one has, by the tool's name here, and its name there. */
-  readonly owned?: ReadonlyMap<string, OwnedTool>;
+  /** The persona of each tool that only one persona has, and the tool's name there. */
+  readonly owned?: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
   /** The number of warnings about the manifests. */
   readonly warnings?: number;
-  /** Ends what the tools hold open. */
+  /** Closes the connections of the tools. */
   readonly close?: () => Promise<void>;
-  /** Sets who answers the questions of MCP servers. */
-  readonly relayTo?: (onElicit: OnElicit) => void;
-  /** Loads the same tools with the manifests as their files are now. */
-  readonly again?: () => Promise<LoadedRegistry>;
-  /** Joins a tool of another place with the one of these for which it stands. */
-  readonly complete?: (definition: ToolDefinition) => ToolDefinition;
 }
 
-/** A persona's own tool. */
-interface OwnedTool {
-  readonly persona: string;
-  readonly name: string;
+interface LoadChoice {
+  /** Loads the tools of all personas if none is named. That suits commands that only look: a call needs one persona. */
+  readonly everyone?: boolean;
+  /** Answers the questions of MCP servers. */
+  readonly onElicit?: OnElicit;
 }
 
-/** The places of tools; none means the bundled ones. */
-interface ToolPlaces {
-  /** Files, folders and globs of code. */
-  readonly patterns?: readonly string[] | undefined;
-  /** Asks MCP servers. */
-  readonly mcp?: (() => Promise<LoadedRegistry>) | undefined;
-  /** A folder with manifests. */
-  readonly manifests?: string | undefined;
-  /** The persona as whom the manifests are seen. */
-  readonly persona?: string | undefined;
-  /** Loads the tools of all personas where none is named: to look at them, as a call needs one persona. */
-  readonly everyone?: boolean | undefined;
+type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'options'>;
+
+/**
+ * Loads the tools, does work on them, and closes them.
+ *
+ * Everything that didn't load or was left out is reported. Then the exit code is 1, unless `exitsByResult` is set.
+ */
+export async function withTools(
+  context: LoadContext,
+  { exitsByResult = false, ...choice }: LoadChoice & { readonly exitsByResult?: boolean },
+  work: (loaded: LoadedRegistry) => number | void | Promise<number | void>,
+): Promise<number> {
+  const { terminal } = context;
+  const loaded = await loadRegistry(context, choice);
+  try {
+    reportProblems(terminal, loaded.problems);
+    if (loaded.registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
+    const { tools = 0, personas = [] } = loaded.leftOut ?? {};
+    if (tools > 0)
+      terminal.err(
+        paint(
+          terminal,
+          'dim',
+          `left out: ${amountOf(tools, 'tool')} of ${plainLine(personas.join(', ')) || 'no persona'} (--persona names one)`,
+        ),
+      );
+    const code = (await work(loaded)) ?? EXIT.ok;
+    return code === EXIT.ok && loaded.problems.length > 0 && !exitsByResult ? EXIT.findings : code;
+  } finally {
+    await loaded.close?.();
+  }
+}
+
+/** Reports the files and tools that didn't load. */
+export function reportProblems(terminal: Terminal, problems: readonly LoadProblem[]): void {
+  for (const problem of problems)
+    terminal.err(
+      `${paint(terminal, 'red', 'not loaded')} ${placeText(problem)}: ${plainText(problem.reason)}`,
+    );
 }
 
 /**
- * Loads the bundled tools, or those in the user's files and manifests.
- *
- * A file that fails is reported and the rest still loads. The same tool met again, through a file that re-exports it,
- * counts once; another tool of the same name is reported, and so is a pattern that brings no tools.
+ * Loads the bundled tools, or those in the user's files, manifests and MCP servers. Tools of code win over manifests, and
+ * both win over servers.
  */
 export async function loadRegistry(
-  { mcp, ...places }: ToolPlaces,
-  cwd: string,
-  options: LoadOptions = {},
+  { terminal, cwd, imports, options }: LoadContext,
+  { everyone = false, onElicit }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
-  if (mcp === undefined) return loadLocal(places, cwd, options);
-  const served = await mcp();
-  if (places.patterns === undefined && places.manifests === undefined) return served;
-  const local = await loadLocal(places, cwd, options);
-  const completed = [...local.registry]
-    .map(({ definition }) => served.complete?.(definition) ?? definition)
-    .filter((each) => local.registry.get(each.name)?.definition !== each);
-  local.registry.registerAll(completed, { replace: true });
-  const { close, relayTo } = served;
-  return { ...joined(local, served), ...(close && { close }), ...(relayTo && { relayTo }) };
-}
-
-async function loadLocal(
-  { patterns, manifests, persona, everyone }: Omit<ToolPlaces, 'mcp'>,
-  cwd: string,
-  options: LoadOptions,
-): Promise<LoadedRegistry> {
-  const fromManifests =
+  const { tools: patterns, manifests, mcp, persona, trustAutoApprove = false } = options;
+  const root = options.root === undefined ? cwd : existingFolder('--root', options.root, cwd);
+  const none = { problems: [], fileOf: new Map<string, string>() };
+  // Imported on use: a command starts sooner without the modules that it doesn't need.
+  if (patterns === undefined && manifests === undefined && mcp === undefined) {
+    const { createDefaultTools } = await import('../../../tools/index.js');
+    return { ...none, registry: registryOf(createDefaultTools({ root })) };
+  }
+  const described =
     manifests === undefined
       ? undefined
-      : () => loadManifestTools(manifests, persona, everyone === true, cwd);
-  if (fromManifests !== undefined && patterns === undefined)
-    return { ...(await fromManifests()), again: fromManifests };
-  if (fromManifests === undefined && patterns === undefined && persona !== undefined)
-    throw wrongUsage('--persona together with --manifests, --tools or --mcp', 'it alone');
-  // Imported on use: a command starts sooner without what it does not need.
-  if (patterns === undefined) {
-    const { createDefaultTools } = await import('../../../tools/index.js');
-    return {
-      registry: registryOf(createDefaultTools({ root: cwd })),
-      problems: [],
-      fileOf: new Map(),
-    };
+      : await loadManifestTools(
+          existingFolder('--manifests', manifests, cwd),
+          persona,
+          everyone,
+          cwd,
+        );
+  const served =
+    mcp === undefined
+      ? undefined
+      : await (
+          await import('./load-mcp-tools.js')
+        ).loadMcpTools({ file: mcp, terminal, cwd, trustAutoApprove, onElicit });
+  if (patterns === undefined && described === undefined) return served!;
+  const code =
+    patterns === undefined
+      ? { ...none, tools: [] }
+      : await (await import('../../load/load-tools.js')).loadTools(patterns, { ...imports, cwd });
+  const registry = registryOf(code.tools);
+  const fileOf = new Map(code.fileOf);
+  const problems = [...code.problems];
+  const add = (part: LoadedRegistry) => {
+    problems.push(...part.problems);
+    for (const { name, aliases, definition } of part.registry) {
+      if ([name, ...aliases].some((each) => registry.has(each))) continue;
+      registry.register(definition);
+      fileOf.set(name, part.fileOf.get(name)!);
+    }
+  };
+  if (described !== undefined) add(described);
+  if (served !== undefined) {
+    const completed = [...registry].map(({ definition }) => served.complete(definition));
+    registry.registerAll(completed, { replace: true });
+    add(served);
   }
-  const { loadTools } = await import('../../load/load-tools.js');
-  const { tools, problems, fileOf } = await loadTools(patterns, { ...options, cwd });
-  const code = () => ({ registry: registryOf(tools), problems, fileOf });
-  if (fromManifests === undefined) return code();
-  const again = async () => joined(code(), await fromManifests());
-  return { ...(await again()), again };
+  return { ...served, ...described, registry, problems, fileOf };
 }
 
 function registryOf(tools: Iterable<ToolSource>): ToolMetadataRegistry {
@@ -111,98 +139,71 @@ function registryOf(tools: Iterable<ToolSource>): ToolMetadataRegistry {
   return registry;
 }
 
-/** Tools of code win over tools that manifests only describe, and both over those of servers. */
-function joined(code: LoadedRegistry, manifests: LoadedRegistry): LoadedRegistry {
-  const fileOf = new Map(code.fileOf);
-  for (const entry of manifests.registry) {
-    if ([entry.name, ...entry.aliases].some((name) => code.registry.has(name))) continue;
-    code.registry.register(entry.definition);
-    fileOf.set(entry.name, manifests.fileOf.get(entry.name)!);
-  }
-  const { leftOut = code.leftOut, owned = code.owned, warnings = code.warnings } = manifests;
-  return {
-    registry: code.registry,
-    problems: [...code.problems, ...manifests.problems],
-    fileOf,
-    ...(leftOut && { leftOut }),
-    ...(owned && { owned }),
-    ...(warnings !== undefined && { warnings }),
-  };
-}
-
-/** Returns the path of the folder that an option names. @throws ToolError `INVALID_ARGUMENT` when there is none. */
+/** Returns the path of the folder that an option names. @throws ToolError `INVALID_ARGUMENT` if there is none. */
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw invalidArgument(`${option} as a folder that exists`, name);
+    throw wrongUsage(`${option} names no folder: ${name}.`);
   return folder;
 }
 
 /** The place of an entry, at the beginning of a JSON pointer into its manifest. */
 const ENTRY = /^(?:\/[^/]+)?\/\d+(?:\/|$)/;
 
-/** Loads the tools of a folder of manifests, as a persona sees them or those of all; what is wrong is left out and reported. */
+/** Loads the tools in a folder of manifests, as a persona sees them or of all personas. Broken entries are reported. */
 async function loadManifestTools(
-  folder: string,
+  root: string,
   persona: string | undefined,
   everyone: boolean,
   cwd: string,
 ): Promise<LoadedRegistry> {
-  const root = existingFolder('--manifests', folder, cwd);
   const { CapabilityRegistry } = await import('../../capability/capability-registry.js');
   const capabilities = await CapabilityRegistry.load({ root });
-  const known = capabilities.personas;
-  if (
-    persona !== undefined &&
-    !known.some((name) => name.toLowerCase() === persona.trim().toLowerCase())
-  ) {
-    throw invalidArgument(
-      `--persona as one of ${known.join(', ') || 'none: the manifests name no persona'}`,
-      persona,
+  const { personas: known, findings } = capabilities;
+  const isPersona = (name: string) => name.toLowerCase() === persona?.trim().toLowerCase();
+  if (persona !== undefined && !known.some(isPersona))
+    throw wrongUsage(
+      `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests name no persona.' : `The personas are ${known.join(', ')}.`}`,
     );
-  }
   const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
-  const problems = capabilities.findings
+  const problems = findings
     .filter(({ severity }) => severity === 'error')
-    .map(({ file, line, column, entryName, path, message }) => ({
-      ...(line === null
-        ? { file }
-        : { file: shown(file), line, ...(column !== null && { column }) }),
-      reason: [
-        ...(entryName === undefined
-          ? [path]
-          : [JSON.stringify(entryName), path.replace(ENTRY, '').replaceAll('/', '.')]
-        ).filter((part) => part !== ''),
-        message,
-      ].join(': '),
-    }));
-  const warnings = capabilities.findings.filter(({ severity }) => severity === 'warning').length;
+    .map(({ file, line, column, entryName, path, message }) => {
+      const where = entryName === undefined ? path : path.replace(ENTRY, '').replaceAll('/', '.');
+      const who = entryName === undefined ? '' : JSON.stringify(entryName);
+      return {
+        ...(line === null
+          ? { file }
+          : { file: shown(file), line, ...(column !== null && { column }) }),
+        reason: [who, where, message].filter((part) => part !== '').join(': '),
+      };
+    });
+  const warnings = findings.length - problems.length;
+  const all = capabilities.tools();
   if (everyone && persona === undefined)
-    return { ...registryOfAll(capabilities.tools(), shown), problems, warnings };
+    return { ...registryOfAll(all, shown), problems, warnings };
   const registry = capabilities.registryFor(persona);
   const fileOf = new Map(
     [...registry].map(({ name }) => [name, shown(capabilities.tool(name, persona)?.source ?? '.')]),
   );
-  const others = capabilities
-    .tools()
-    .filter(({ owner, entry }) =>
-      owner === null
-        ? !registry.has(entry.name)
-        : owner.toLowerCase() !== persona?.trim().toLowerCase(),
-    );
-  const personas = [
-    ...new Set(others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? [])),
-  ].sort();
-  return { registry, problems, fileOf, leftOut: { tools: others.length, personas }, warnings };
+  const others = all.filter(({ owner, entry }) =>
+    owner === null ? !registry.has(entry.name) : !isPersona(owner),
+  );
+  const personas = new Set(
+    others.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []),
+  );
+  const leftOut = { tools: others.length, personas: [...personas].sort() };
+  return { registry, problems, fileOf, leftOut, warnings };
 }
 
-/** Registers the tools of all personas; the persona's name stands before the name of a tool that several have. */
+/** Registers the tools of all personas. If several have a tool of the same name, the persona's name goes before it. */
 function registryOfAll(
   tools: readonly CapabilityTool[],
   shown: (file: string) => string,
-): Pick<LoadedRegistry, 'registry' | 'fileOf' | 'owned'> {
+): Required<Pick<LoadedRegistry, 'registry' | 'fileOf' | 'owned'>> {
   const registry = new ToolMetadataRegistry();
-  const [fileOf, owned] = [new Map<string, string>(), new Map<string, OwnedTool>()];
+  const fileOf = new Map<string, string>();
+  const owned = new Map<string, { persona: string; name: string }>();
   for (const { name, owner, entry, source } of tools) {
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';

@@ -1,6 +1,6 @@
 import type { ToolOutcome } from '../../safety/calls.js';
 
-/** Exit codes of every command. 130 is what shells give to programs that were interrupted: 128 and the number of SIGINT. */
+/** The exit codes of every command. 130 is what shells report for a program that Ctrl-C stopped: 128 plus the number of SIGINT. */
 export const EXIT = Object.freeze({
   ok: 0,
   findings: 1,
@@ -10,29 +10,27 @@ export const EXIT = Object.freeze({
   interrupted: 130,
 });
 
-/** The codes of commands that run tools, for their help. */
+/** The exit codes of commands that run tools, for their help. */
 export const EXIT_HELP = `
 Exit codes:
-  0    done
-  1    a tool failed, or a file of tools did not load
-  2    wrong usage: an unknown tool, or input that is refused
-  3    denied by the policy
-  4    the approval, answer or work of a user is needed and was not given
+  0    success
+  1    a tool failed, or a file of tools didn't load
+  2    wrong usage, such as an unknown tool or invalid input
+  3    the policy denied the call
+  4    the call needs an approval, an answer or work that nobody gave
   130  interrupted
-Of several calls the highest counts.`;
+If there are several calls, the highest code counts.`;
 
-/** Returns the exit code of an outcome. */
+/** Returns the exit code for an outcome. */
 export function exitCodeOf(outcome: ToolOutcome): number {
   switch (outcome.status) {
     case 'ok':
     case 'halt':
       return EXIT.ok;
     case 'error':
-      // A tool that ran may throw errors of these codes, too; then it is the tool that failed.
+      // If the tool itself throws one of these codes, it has run: then the tool failed.
       return outcome.attempts === 0 &&
-        (outcome.code === 'INVALID_INPUT' ||
-          outcome.code === 'LIMIT_EXCEEDED' ||
-          outcome.code === 'TOOL_NOT_FOUND')
+        ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'TOOL_NOT_FOUND'].includes(outcome.code)
         ? EXIT.usage
         : EXIT.findings;
     case 'denied':
@@ -44,7 +42,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
   }
 }
 
-/** Returns whether a user denied a call, and not the policy. */
+/** Returns true if the user denied the call, not the policy. */
 export function isDeniedByUser(outcome: ToolOutcome): boolean {
   return outcome.status === 'denied' && outcome.rule === 'confirmation';
 }

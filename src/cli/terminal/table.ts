@@ -1,126 +1,100 @@
-import { stripVTControlCharacters } from 'node:util';
-import { plainLine, paint, type Style, type Terminal } from './terminal.js';
+import { plainLine, paint, visibleLength, type Style, type Terminal } from './terminal.js';
 
+/** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
   readonly style?: (row: Row) => Style | undefined;
   readonly align?: 'left' | 'right';
-  /** Tells what happens where the terminal is too narrow: left out, or, for the last column, continued on further lines. Otherwise cut. */
+  /** What happens if the terminal is too narrow: the column is dropped, or the last column is wrapped. Other columns are cut. */
   readonly narrow?: 'drop' | 'wrap';
 }
 
+interface Cell {
+  readonly text: string;
+  readonly style: Style | undefined;
+}
+
 const GAP = '  ';
-/** The fewest columns of wrapped text: narrower text goes below its row, and so does text with a word that is wider than its column. */
+/** The minimum width of wrapped text. Text that would be narrower, or has a longer word, goes below its row. */
 const LEAST_WRAPPED = 36;
 const LEAST_CUT = 4;
 const INDENT = 4;
-/** The most columns of a line: longer ones are hard to follow, also where there is room for them. */
+/** The maximum width of prose: longer lines are hard to follow, even if the terminal has room for them. */
 export const LONGEST_LINE = 110;
 
-/** Returns rows under headings, each column as wide as its longest value and all of them as wide as the terminal at most. */
+/** Returns rows under headings. Each column is as wide as its longest value, and the table is at most as wide as the terminal. */
 export function table<Row>(
   terminal: Terminal,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): string {
-  const natural = new Map(
-    columns.map((column) => [
-      column,
-      Math.max(column.title.length, ...rows.map((row) => plainLine(column.value(row)).length)),
-    ]),
-  );
-  const widthOf = (shown: readonly Column<Row>[]) =>
-    shown.reduce((sum, column) => sum + natural.get(column)!, GAP.length * (shown.length - 1));
-
   let shown = columns;
-  for (const column of columns.filter(({ narrow }) => narrow === 'drop').reverse()) {
-    if (widthOf(shown) > terminal.columns) shown = shown.filter((each) => each !== column);
+  let { lines, widths } = layOut(rows, shown);
+  for (const dropped of columns.filter(({ narrow }) => narrow === 'drop').reverse()) {
+    if (widthOf(widths) <= terminal.columns) break;
+    shown = shown.filter((column) => column !== dropped);
+    ({ lines, widths } = layOut(rows, shown));
   }
-  const last = shown.at(-1);
-  if (last?.narrow !== 'wrap' || widthOf(shown) <= terminal.columns)
-    return linesOf(terminal, rows, shown, cutWidths(terminal, shown, natural)).join('\n');
-
-  const others = shown.slice(0, -1);
-  const widths = cutWidths(terminal, others, natural);
-  const before = widths.reduce((sum, width) => sum + width + GAP.length, 0);
-  const longestWord = Math.max(
-    0,
-    ...rows.flatMap((row) =>
-      plainLine(last.value(row))
-        .split(' ')
-        .map((word) => word.length),
-    ),
-  );
-  const below = terminal.columns - before < Math.max(LEAST_WRAPPED, longestWord);
-  const margin = below ? INDENT : before;
-  const [head, ...body] = linesOf(terminal, rows, others, widths);
-  const wrapped = rows.map((row) => {
-    const style = last.style?.(row);
-    return wrapWords(plainLine(last.value(row)), terminal.columns - margin).map((line) =>
-      style === undefined ? line : paint(terminal, style, line),
-    );
-  });
-  const indented = (lines: readonly string[]) =>
-    lines.map((line) => `\n${' '.repeat(margin)}${line}`).join('');
-  if (below)
-    return [head!, ...body.map((line, index) => line + indented(wrapped[index]!))].join('\n');
-  // A row's own line ends where its last value does; what is painted has no other end to measure.
-  const padded = (line: string) => line + ' '.repeat(Math.max(0, before - visibleLength(line)));
-  return [
-    padded(head!) + paint(terminal, 'dim', last.title),
-    ...body.map(
-      (line, index) =>
-        padded(line) + (wrapped[index]![0] ?? '') + indented(wrapped[index]!.slice(1)),
-    ),
-  ].join('\n');
-}
-
-/** Returns the widths of the values; where they are too wide together, the widest columns give way first. */
-function cutWidths<Row>(
-  terminal: Terminal,
-  columns: readonly Column<Row>[],
-  natural: ReadonlyMap<Column<Row>, number>,
-): number[] {
-  const widths = columns.map((column) => natural.get(column)!);
-  let excess =
-    widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1)) - terminal.columns;
-  for (; excess > 0; excess -= 1) {
-    const widest = Math.max(...widths);
-    if (widest <= LEAST_CUT) break;
-    widths[widths.lastIndexOf(widest)] = widest - 1;
-  }
-  return widths;
-}
-
-function linesOf<Row>(
-  terminal: Terminal,
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  widths: readonly number[],
-): string[] {
-  const fit = (text: string, index: number) => {
+  const fit = ({ text, style }: Cell, index: number) => {
     const width = widths[index]!;
     const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
-    if (columns[index]!.align === 'right') return cut.padStart(width);
-    return index === columns.length - 1 ? cut : cut.padEnd(width);
+    const painted = style === undefined ? cut : paint(terminal, style, cut);
+    const space = ' '.repeat(width - cut.length);
+    return shown[index]!.align === 'right' ? space + painted : painted + space;
   };
-  const head = columns
-    .map(({ title }, index) => paint(terminal, 'dim', fit(title, index)))
-    .join(GAP);
-  const body = rows.map((row) =>
-    columns
-      .map(({ value, style }, index) => {
-        const text = fit(plainLine(value(row)), index);
-        const wanted = style?.(row);
-        return wanted === undefined ? text : paint(terminal, wanted, text);
-      })
-      .join(GAP),
-  );
-  return [head, ...body].map((line) => line.trimEnd());
+  if (shown.at(-1)?.narrow !== 'wrap' || widthOf(widths) <= terminal.columns) {
+    widths = shrunk(widths, terminal.columns);
+    return lines.map((cells) => cells.map(fit).join(GAP).trimEnd()).join('\n');
+  }
+
+  widths = shrunk(widths.slice(0, -1), terminal.columns);
+  const before = widthOf(widths) + GAP.length;
+  const words = lines.flatMap((cells) => cells.at(-1)!.text.split(' '));
+  const longestWord = Math.max(...words.map((word) => word.length));
+  const below = terminal.columns - before < Math.max(LEAST_WRAPPED, longestWord);
+  const margin = ' '.repeat(below ? INDENT : before);
+  return lines
+    .flatMap((cells, index) => {
+      const head = cells.slice(0, -1).map(fit).join(GAP);
+      const { text, style } = cells.at(-1)!;
+      const wrapped = wrapWords(text, terminal.columns - margin.length).map((line) =>
+        style === undefined ? line : paint(terminal, style, line),
+      );
+      if (below) return [head, ...(index === 0 ? [] : wrapped.map((line) => margin + line))];
+      return wrapped.map((line, at) => (at === 0 ? head + GAP : margin) + line);
+    })
+    .map((line) => line.trimEnd())
+    .join('\n');
 }
 
-/** Returns pieces joined and broken between each other at the terminal's width, every further line after a margin. They may be painted. */
+/** Returns all cells, the headings first, and the width that each column needs. */
+function layOut<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
+  const lines: readonly (readonly Cell[])[] = [
+    columns.map(({ title }) => ({ text: title, style: 'dim' as const })),
+    ...rows.map((row) =>
+      columns.map(({ value, style }) => ({ text: plainLine(value(row)), style: style?.(row) })),
+    ),
+  ];
+  const widths = columns.map((_, index) =>
+    Math.max(...lines.map((cells) => cells[index]!.text.length)),
+  );
+  return { lines, widths };
+}
+
+function widthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+}
+
+/** Returns widths that fit together. The widest columns give way first. */
+function shrunk(widths: readonly number[], columns: number): number[] {
+  const narrower = [...widths];
+  while (widthOf(narrower) > columns && Math.max(...narrower) > LEAST_CUT)
+    narrower[narrower.lastIndexOf(Math.max(...narrower))]! -= 1;
+  return narrower;
+}
+
+/** Returns pieces joined and broken at the terminal's width. Every further line starts with a margin. The pieces may be painted. */
 export function wrapList(
   terminal: Terminal,
   pieces: readonly string[],
@@ -141,7 +115,7 @@ export function wrapList(
   return [...lines, line].join(`\n${' '.repeat(margin)}`);
 }
 
-/** Returns prose broken between words, in lines of at most so many characters. */
+/** Returns prose broken between words into lines of at most `width` characters. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -155,12 +129,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Returns a number with what it counts. */
+/** Returns a number with a noun: `1 tool`, `2 tools`. */
 export function amountOf(count: number, what: string, plural = `${what}s`): string {
   return `${count} ${count === 1 ? what : plural}`;
-}
-
-/** Returns how many characters are seen: the colours that `paint` adds are not. */
-export function visibleLength(text: string): number {
-  return stripVTControlCharacters(text).length;
 }

@@ -1,48 +1,50 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
-import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
-import { wrongUsage } from './wrong-usage.js';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { isToolError } from '../../core/errors.js';
+import { codeOf, wrongUsage } from './wrong-usage.js';
 
 /** The place where a command writes, and what it may assume about the reader. */
 export interface Terminal {
-  /** Writes results: standard output. */
+  /** Writes results to standard output. */
   out(text: string): void;
-  /** Writes diagnostics: standard error. */
+  /** Writes part of a line to standard output. */
+  write(text: string): void;
+  /** Writes diagnostics to standard error. */
   err(text: string): void;
   readonly color: boolean;
-  /** The characters of a line; tables are fitted to it. Infinite where no user is reading: there nothing is cut. */
+  /** The number of characters in a line. Tables are fitted to it. Infinite if no user reads the output: then nothing is cut. */
   readonly columns: number;
 }
 
 export interface AskOptions {
-  /** The text that stands in the line already, to be changed. */
+  /** The text that is already in the line, for the user to edit. */
   readonly prefill?: string;
-  /** Takes the question back. */
+  /** Withdraws the question. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A terminal at which a user may sit. */
+/** A terminal that a user may sit at. */
 export interface Dialog extends Terminal {
-  /** True where questions are seen and can be answered. */
+  /** True if a user can see questions and answer them. */
   readonly interactive: boolean;
-  /** Asks for a line that a user types, without its end; `undefined` where nobody answers: not interactive, end of input, or taken back. */
+  /** Standard input. */
+  readonly input: Readable;
+  /** Asks for a line of text. Returns `undefined` if nobody answers: not interactive, end of input, or withdrawn. */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
-  /** Returns all of standard input. @throws ToolError `INVALID_ARGUMENT` for more bytes, or what is no UTF-8. */
-  readInput(maxBytes: number): Promise<string>;
-  /** Calls the function when the user interrupts the program (Ctrl-C), until the returned function is called. */
+  /** Calls the function when the user presses Ctrl-C, until the returned function is called. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** The width of a terminal that does not say. */
+/** The width of a terminal that doesn't report its own. */
 const USUAL_COLUMNS = 80;
 
 /**
- * Returns the terminal of a process. Colours as https://no-color.org asks.
+ * Returns the terminal of a process. Colours follow https://no-color.org.
  *
- * It takes standard output for itself: what the user's files print, while they are imported or later, goes to standard
- * error, so that results stay what they are. A reader that leaves early (`… | head`) is no error.
+ * It takes standard output for itself: whatever the user's files print goes to standard error, so that it can't mix with
+ * results. A reader that leaves early (`… | head`) is no error.
  */
 export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Promise<void> } {
   const { stdout, stderr, env } = process;
@@ -52,6 +54,7 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   const { NO_COLOR, FORCE_COLOR } = env;
   return Object.assign(dialogOf(process), {
     out: (text: string) => void write(`${text}\n`),
+    write: (text: string) => void write(text),
     err: (text: string) => void stderr.write(`${text}\n`),
     color:
       NO_COLOR !== undefined && NO_COLOR !== ''
@@ -67,18 +70,22 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   });
 }
 
-/** Asks and listens at the terminal of a process. Questions go to standard error: standard output may lead into a file. Standard input is opened on use only. */
+/** Questions go to standard error, because standard output may lead into a file. Standard input is opened when it's first used. */
 function dialogOf(
   process: NodeJS.Process,
-): Pick<Dialog, 'interactive' | 'ask' | 'readInput' | 'onInterrupt'> {
+): Pick<Dialog, 'interactive' | 'input' | 'ask' | 'onInterrupt'> {
   const listeners = new Set<() => void>();
-  const tellInterrupt = () => {
+  const interrupt = () => {
     for (const listener of listeners) listener();
   };
   let inputRead = false;
   const dialog = {
     get interactive() {
       return !inputRead && isatty(0) && process.stderr.isTTY === true;
+    },
+    get input() {
+      inputRead = true;
+      return process.stdin;
     },
     ask: (question: string, { prefill, signal }: AskOptions = {}) =>
       new Promise<string | undefined>((resolve) => {
@@ -89,67 +96,91 @@ function dialogOf(
           terminal: true,
           historySize: 0,
         });
-        const takeBack = () => lines.close();
+        const withdraw = () => lines.close();
         let answer: string | undefined;
         lines.once('line', (line) => {
           answer = line;
           lines.close();
         });
         lines.once('close', () => {
-          signal?.removeEventListener('abort', takeBack);
+          signal?.removeEventListener('abort', withdraw);
           if (answer === undefined) process.stderr.write('\n');
           resolve(answer);
         });
         // While a line is edited, the terminal sends no signal.
         lines.on('SIGINT', () => {
-          tellInterrupt();
+          interrupt();
           lines.close();
         });
-        signal?.addEventListener('abort', takeBack, { once: true });
+        signal?.addEventListener('abort', withdraw, { once: true });
         lines.setPrompt(question);
         lines.prompt();
         if (prefill !== undefined) lines.write(prefill);
       }),
-    readInput: (maxBytes: number) => {
-      inputRead = true;
-      return readBounded(process.stdin, maxBytes, 'standard input');
-    },
     onInterrupt: (listener: () => void) => {
-      if (listeners.size === 0) process.on('SIGINT', tellInterrupt);
+      if (listeners.size === 0) process.on('SIGINT', interrupt);
       listeners.add(listener);
       return () => {
         listeners.delete(listener);
-        if (listeners.size === 0) process.removeListener('SIGINT', tellInterrupt);
+        if (listeners.size === 0) process.removeListener('SIGINT', interrupt);
       };
     },
   };
   return dialog;
 }
 
+/** Does work with a signal that fires when the user presses Ctrl-C. */
+export async function interruptible<T>(
+  terminal: Dialog,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const interrupt = new AbortController();
+  const stopListening = terminal.onInterrupt(() => interrupt.abort());
+  try {
+    return await work(interrupt.signal);
+  } finally {
+    stopListening();
+  }
+}
+
+/** Waits for a signal to fire. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Asks a question that `y` or `yes` agrees to. */
+export async function agrees(
+  terminal: Dialog,
+  question: string,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const answer = await terminal.ask(`${question} [y/N] `, { signal });
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+}
+
 function ignoreClosedReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
 }
 
-const STYLES = {
-  bold: 1,
-  dim: 2,
-  red: 31,
-  green: 32,
-  yellow: 33,
-  blue: 34,
-  magenta: 35,
-  cyan: 36,
-} as const;
-export type Style = keyof typeof STYLES;
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
+/** Returns text in a style if the terminal shows colours. */
 export function paint(terminal: Terminal, style: Style, text: string): string {
-  return terminal.color ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+  return terminal.color ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Returns the number of characters a reader sees. The colours that `paint` adds don't count. */
+export function visibleLength(text: string): number {
+  return stripVTControlCharacters(text).length;
 }
 
 /**
  * Returns the UTF-8 text of a stream, without a byte order mark.
  *
- * @throws ToolError `INVALID_ARGUMENT` when it cannot be read, holds more bytes, or is no UTF-8.
+ * @throws ToolError `INVALID_ARGUMENT` if the stream can't be read, holds more bytes, or isn't UTF-8.
  */
 export async function readBounded(
   stream: Readable,
@@ -161,61 +192,38 @@ export async function readBounded(
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw wrongUsage(`at most ${maxBytes} bytes in ${name}`, 'more');
-      chunks.push(chunk);
+      if (bytes > maxBytes) throw wrongUsage(`${name} has more than ${maxBytes} bytes.`);
+      chunks.push(Buffer.from(chunk));
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch (error) {
     if (isToolError(error)) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? 'an error';
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(`${name} to be a file of UTF-8 text that can be read`, code),
-      { cause: error },
-    );
+    throw wrongUsage(`Could not read ${name} as UTF-8 text: ${codeOf(error)}.`, error);
   }
 }
 
-// C0 and C1 controls, and the direction marks with which a text can be shown in another order than it is read.
+// C0 and C1 controls, and the direction marks that can show a text in another order than it's read.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-const CONTROLS_WITHIN_LINES =
-  // eslint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Characters that a reader does not see or takes for a space: beside the above zero-width, filling and unassigned ones, and odd spaces. */
+/** The characters that a reader doesn't see or takes for a space. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Returns a text on one line, without the characters by which a tool's description could steer the terminal. */
+/** Returns a text on one line, without the characters that could steer the terminal. */
 export function plainLine(text: string): string {
   return text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
 }
 
-/** Returns `file:line:column` as far as they are known: editors and terminals make a link of it. */
-export function placeText({
-  file,
-  line,
-  column,
-}: {
-  readonly file: string;
-  readonly line?: number | null;
-  readonly column?: number | null;
-}): string {
-  return plainLine(
-    [file, ...(line == null ? [] : [line, ...(column == null ? [] : [column])])].join(':'),
-  );
-}
-
-/** Returns a text with its line ends and tabs, in which no character steers the terminal: such ones are written out. */
+/** Returns a text with its line ends and tabs, and all other characters that could steer the terminal written out. */
 export function plainText(text: string): string {
-  return text.replace(CONTROLS_WITHIN_LINES, writtenOut);
+  return text.replace(CONTROLS, (each) => (/[\t\n]/.test(each) ? each : writtenOut(each)));
 }
 
-/** Returns JSON in which no character steers the terminal. It means the same. */
+/** Returns JSON that can't steer the terminal. It means the same. */
 export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
 
-/** Returns a text in which everything can be seen: what a user approves must not hide anything. */
+/** Returns a text in which every character can be seen: a call must not hide anything from the user who approves it. */
 export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
 }
@@ -228,30 +236,40 @@ function writtenOut(character: string): string {
   ).join('');
 }
 
-/** The place of a finding: the file relative to the working directory; `null` where it is not known. */
+/** The place of a finding. The file is relative to the working directory; `null` means unknown. */
 export interface FindingPlace<File = string | null> {
   readonly file: File;
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** Returns a workflow command of GitHub Actions, which other CI services read too. */
+/** Returns `file:line:column` as far as they are known. Editors and terminals make a link of it. */
+export function placeText({
+  file,
+  line,
+  column,
+}: {
+  readonly file: string;
+  readonly line?: number | null;
+  readonly column?: number | null;
+}): string {
+  const parts = [file, line, line == null ? null : column];
+  return plainLine(parts.filter((part) => part != null).join(':'));
+}
+
+/** Returns a workflow command of GitHub Actions. Other CI services read it, too. */
 export function annotation(
   severity: 'error' | 'warning',
   title: string,
   message: string,
   { file, line, column }: Partial<FindingPlace> = {},
 ): string {
-  const properties = { file, line, col: column, title };
-  return `::${severity} ${Object.entries(properties)
-    .flatMap(([name, value]) => (value == null ? [] : [`${name}=${escapeProperty(String(value))}`]))
-    .join(',')}::${escapeData(message)}`;
+  const properties = Object.entries({ file, line, col: column, title })
+    .filter(([, value]) => value != null)
+    .map(([name, value]) => `${name}=${escaped(String(value), /[%\r\n:,]/g)}`);
+  return `::${severity} ${properties.join(',')}::${escaped(message, /[%\r\n]/g)}`;
 }
 
-function escapeData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+function escaped(text: string, special: RegExp): string {
+  return text.replace(special, encodeURIComponent);
 }

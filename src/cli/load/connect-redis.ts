@@ -1,0 +1,45 @@
+import { isToolError, ToolError } from '../../core/errors.js';
+import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
+import { RedisStateStore } from '../../state/redis/redis-state-store.js';
+import { text, withDefault, type Options } from '../options.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
+
+/** The options of commands that read the Redis of other processes. */
+export const REDIS_OPTIONS = {
+  redis: text('<url>', 'the Redis that the processes with the tools use', {
+    env: 'TOOLDEX_REDIS_URL',
+  }),
+  redisPrefix: withDefault(
+    text('<text>', 'the prefix of the keys there, as in the option prefix of RedisStateStore'),
+    DEFAULT_PREFIX,
+  ),
+} satisfies Options;
+
+/** Connects to Redis. @throws ToolError that says why Redis can't be used, without a password. */
+export async function connectRedis(url: string, prefix: string): Promise<RedisStateStore> {
+  if (!isRedisUrl(url))
+    throw wrongUsage(
+      'Expected --redis or TOOLDEX_REDIS_URL to be redis://host:port, or rediss:// for TLS. It may have a user, a password and a database number.',
+    );
+  const store = await RedisStateStore.connect({ url, prefix });
+  try {
+    await store.get('health');
+    return store;
+  } catch (cause) {
+    await store.close();
+    if (!isToolError(cause)) throw cause;
+    const { code, reason } = cause.details;
+    const why = code ?? /\(([^)]+)\)/.exec(cause.message)?.[1] ?? reason;
+    throw new ToolError(
+      'STATE_UNAVAILABLE',
+      `Redis at ${placeOf(url)} does not answer (${String(why)}). Start it, or correct --redis or TOOLDEX_REDIS_URL.`,
+      { cause },
+    );
+  }
+}
+
+/** Returns the host and port of a Redis, without secrets. */
+export function placeOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || 'localhost'}:${port || '6379'}`;
+}

@@ -1,0 +1,251 @@
+import { DangerLevel, Priority } from '../core/enums.js';
+import { LIMITS } from '../core/limits.js';
+import { DERIVED_SETS } from '../registry/derived-sets.js';
+import type { ToolFilter } from '../registry/tool-filter.js';
+import { POLICY_MODES } from '../safety/calls.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/tool-fields.js';
+import { wrongUsage } from './terminal/wrong-usage.js';
+
+/** An option of the command line. Parsing, help and the messages about wrong usage all derive from it. */
+export interface Option<T = unknown> {
+  /** The value as help shows it: `<file>` if one is required, `[level]` if the option also stands alone. Flags have none. */
+  readonly value?: string;
+  readonly help: string;
+  readonly choices?: readonly string[];
+  /** Reads a value, or throws an error that says what was expected. */
+  readonly read?: (text: string, flag: string) => unknown;
+  /** The option may be given several times, and with `commas` each value is a list. */
+  readonly many?: 'repeat' | 'commas';
+  readonly default?: T;
+  /** The value if the option stands alone. */
+  readonly alone?: T;
+  /** The environment variable that the value comes from if the option isn't given. */
+  readonly env?: string;
+  /** The option only works with one of these. */
+  readonly needs?: readonly string[];
+  /** The option can't be used with any of these. */
+  readonly excludes?: readonly string[];
+}
+
+/** The options of a command by name. `dryRun` is `--dry-run` on the command line. */
+export type Options = Readonly<Record<string, Option<never> | Option>>;
+
+/** The values of options. */
+export type Values<O extends Options> = {
+  readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
+};
+
+type Rules = Pick<Option, 'needs' | 'excludes' | 'env'>;
+
+export const flag = (help: string, rules: Rules = {}): Option<boolean> => ({
+  help,
+  default: false,
+  ...rules,
+});
+
+export const text = (
+  value: string,
+  help: string,
+  rules: Rules = {},
+): Option<string | undefined> => ({ value, help, ...rules });
+
+export const choice = <T extends string>(
+  value: string,
+  help: string,
+  choices: readonly T[],
+  rules: Rules = {},
+): Option<T | undefined> => ({ value, help, choices, ...rules });
+
+export const repeated = (
+  value: string,
+  help: string,
+  rules: Rules = {},
+): Option<readonly string[] | undefined> => ({ value, help, many: 'repeat', ...rules });
+
+export const list = (
+  value: string,
+  help: string,
+  choices?: readonly string[],
+): Option<readonly string[] | undefined> => ({
+  value,
+  help,
+  many: 'commas',
+  ...(choices && { choices }),
+});
+
+/** A whole number. */
+export const amount = (
+  value: string,
+  help: string,
+  { least = 0, most = Infinity, ...rules }: Rules & { least?: number; most?: number } = {},
+): Option<number | undefined> => ({
+  value,
+  help,
+  ...rules,
+  read: (given, name) => {
+    const number = Number(given);
+    if (given.trim() !== '' && Number.isInteger(number) && number >= least && number <= most)
+      return number;
+    const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw wrongUsage(
+      `Expected ${name} to be a whole number ${range}, got ${JSON.stringify(given)}.`,
+    );
+  },
+});
+
+/** Gives an option a default. */
+export const withDefault = <T>(option: Option<T | undefined>, value: NoInfer<T>): Option<T> => ({
+  ...(option as Option<T>),
+  default: value,
+});
+
+/** The options of commands that load tools. */
+export const TOOL_OPTIONS = {
+  tools: repeated(
+    '<path>',
+    'load tools from a file, a folder or a quoted glob; repeat for more (default: the bundled tools)',
+  ),
+  manifests: text('<folder>', 'load tools from the manifests in a folder'),
+  mcp: text(
+    '<file>',
+    'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved ones',
+  ),
+  trustAutoApprove: flag(
+    'run tools without approval if the settings of another program approve them',
+    { needs: ['mcp'] },
+  ),
+  persona: text('<name>', 'see and call tools as this persona', {
+    needs: ['manifests', 'tools', 'mcp'],
+  }),
+} satisfies Options;
+
+/** The places that tools are loaded from. */
+export type ToolPlaces = Partial<Values<typeof TOOL_OPTIONS>> & {
+  readonly root?: string | undefined;
+};
+
+/** `--yes` without a level covers new files, but not lost ones. */
+const USUAL_YES = DangerLevel.MEDIUM;
+
+/** The options of commands that run tools. */
+export const RUN_OPTIONS = {
+  ...TOOL_OPTIONS,
+  yes: {
+    ...choice(
+      '[level]',
+      'run calls up to this danger level without asking',
+      Object.values(DangerLevel),
+    ),
+    alone: USUAL_YES,
+  },
+  mode: withDefault(
+    choice(
+      '<mode>',
+      'read-only denies every call that can change something, unattended denies every call that needs approval',
+      // An allow list makes no sense for a command that names its tool.
+      POLICY_MODES.filter((mode) => mode !== 'allow-list'),
+    ),
+    'default',
+  ),
+  timeout: amount('<ms>', "the time limit for a call, instead of the tool's own", {
+    least: 1,
+    most: LIMITS.timerMs,
+  }),
+  flags: list('<names>', 'the flags that are on, for tools that need flags'),
+  context: text(
+    '<module>',
+    'the file whose default export tools get as context.context; if it exports a function, they get its result',
+  ),
+  root: text(
+    '<dir>',
+    'the folder that the bundled tools may work in (default: the current folder)',
+    {
+      excludes: ['tools', 'manifests', 'mcp'],
+    },
+  ),
+} satisfies Options;
+
+export type RunValues = Values<typeof RUN_OPTIONS>;
+
+/** The conditions of a filter that have an option. */
+const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
+  [filter, most].flatMap((each) =>
+    each?.flag === undefined
+      ? []
+      : [
+          {
+            ...each,
+            name: each.flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+            isMost: each === most,
+            values: valuesOf(kind),
+          },
+        ],
+  ),
+);
+
+type FilterOption = Option<string | readonly string[] | undefined>;
+
+/** The options of commands that filter tools, one for each condition. Several values of an option mean any of them. */
+export const FILTER_OPTIONS = {
+  ...Object.fromEntries(
+    CONDITIONS.map(({ name, param, isMost, about, values }): [string, FilterOption] => {
+      const value = `<${param.split('_').at(-1)!}>`;
+      const help = `only tools with this ${param.replaceAll('_', ' ')}`;
+      return isMost
+        ? [name, choice(value, about.replace(/^The (.*)\.$/, '$1'), values!)]
+        : [name, list(value, help, values)];
+    }),
+  ),
+  derived: list('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
+  available: flag('only tools that can be used now'),
+  unavailable: flag('only tools that cannot be used now', { excludes: ['available'] }),
+} satisfies Options;
+
+/** Returns the filter that the options of a command stand for. */
+export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter {
+  const conditions = Object.fromEntries(
+    CONDITIONS.map(({ name, condition }) => [condition, options[name]]),
+  );
+  const priority = conditions['priority'] as readonly string[] | undefined;
+  return given({
+    ...conditions,
+    priority: priority?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
+    derived: options['derived'],
+    available:
+      options['available'] === true || (options['unavailable'] === true ? false : undefined),
+  }) as ToolFilter;
+}
+
+/** The formats of findings: for users, for programs, or as annotations that CI services show next to the code. */
+const FORMATS = ['table', 'json', 'github'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const FORMAT_OPTIONS = {
+  format: choice(
+    '<format>',
+    'how to print findings: a table, JSON, or annotations for GitHub Actions (default: table)',
+    FORMATS,
+  ),
+} satisfies Options;
+
+/** Returns the format that `--json` or `--format` asks for. @throws ToolError `INVALID_ARGUMENT` if they differ. */
+export function formatOf({
+  json,
+  format,
+}: {
+  readonly json?: boolean;
+  readonly format?: Format | undefined;
+}): Format {
+  if (json === true && format !== undefined && format !== 'json')
+    throw wrongUsage(`--json can't be used with --format ${format}. Remove one of them.`);
+  return json === true ? 'json' : (format ?? 'table');
+}
+
+type Given<T> = { -readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
+
+/** Returns the fields that have a value. */
+export function given<T extends object>(fields: T): Given<T> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Given<T>;
+}
