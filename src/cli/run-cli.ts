@@ -1,17 +1,13 @@
+import { Command as Program, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
 import { suggestNames } from '../core/issues.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import type { Command } from './command.js';
-import { flag, TOOL_OPTIONS, type Option } from './options.js';
-import {
-  checkWords,
-  COMMON_OPTIONS,
-  describeOption,
-  parseCommandLine,
-} from './parse-command-line.js';
+import { addOptions, defineCommand, valuesOf } from './define-command.js';
+import { TOOL_OPTIONS } from './options.js';
 import { EXIT } from './terminal/exit-codes.js';
-import { LONGEST_LINE, wrapWords } from './terminal/table.js';
+import { LONGEST_LINE } from './terminal/table.js';
 import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
 import { wrongUsage } from './terminal/wrong-usage.js';
 
@@ -137,11 +133,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
 };
 
 const OVERVIEW: Listed = [
-  '[command]',
+  '',
   'Look at the tools of an agent: what they may do, what they cost, and which fit a request. Run them safely. Without a command, tooldex shows an overview.',
   async () => (await import('./commands/overview.js')).overview,
 ];
-const VERSION = { version: flag('show the version') };
 
 /** Runs a command line, and returns its exit code. */
 export async function runCli(
@@ -151,124 +146,104 @@ export async function runCli(
   imports: ImportOptions = {},
 ): Promise<number> {
   try {
-    const known = { ...COMMON_OPTIONS, ...TOOL_OPTIONS, ...VERSION };
-    const line = parseCommandLine(args, known, { lenient: true });
-    const { version } = line.options;
-    const wantsHelp = line.options['help'] === true || line.words[0] === 'help';
-    const named = line.words[0] === 'help' ? line.words.slice(1) : line.words;
-    if (version === true && named.length === 0) {
-      terminal.out(packageJson.version);
-      return EXIT.ok;
+    const words = wordsOf(args);
+    const name = nameOf(words[0] === 'help' ? words.slice(1) : words);
+    const [operands, summary, load] = COMMANDS[name] ?? OVERVIEW;
+    const program = new Program(`tooldex ${name}`.trim())
+      .description(`${summary}${summary.endsWith('.') ? '' : '.'}`)
+      .showHelpAfterError(`Run tooldex ${`${name} --help`.trim()} to see how to use it.`)
+      .configureHelp({ helpWidth: Math.min(terminal.columns, LONGEST_LINE) })
+      .exitOverride()
+      .configureOutput({
+        writeOut: (text) => terminal.out(text.trimEnd()),
+        writeErr: (text) => terminal.err(text.trimEnd()),
+        outputError: (text, write) =>
+          write(text.replace(/^error:/, paint(terminal, 'red', 'error'))),
+      });
+    for (const each of operands.split(' ')) if (each !== '') program.argument(each);
+    const isHelp = words[0] === 'help' || args.includes('--help') || args.includes('-h');
+    const group =
+      name in COMMANDS ? [] : Object.keys(COMMANDS).filter((each) => each.startsWith(name));
+    for (const each of isHelp || name !== '' ? group : []) {
+      const [itsOperands, about] = COMMANDS[each]!;
+      program.addCommand(new Program(each).usage(itsOperands).description(about));
     }
-    const name = nameOf(named);
-    const group = Object.keys(COMMANDS).filter(
-      (each) => name === '' || each.startsWith(`${name} `),
-    );
-    if (group.length > 0 && (wantsHelp || name !== '')) {
-      terminal[wantsHelp ? 'out' : 'err'](await helpOf(terminal, name, group));
-      return wantsHelp ? EXIT.ok : EXIT.usage;
-    }
-    const [operands, , load] = COMMANDS[name] ?? OVERVIEW;
-    if (wantsHelp) {
-      terminal.out(await helpOf(terminal, name, []));
-      return EXIT.ok;
+    if (name === '') program.version(packageJson.version);
+    else if (group.length > 0) {
+      program.outputHelp({ error: !isHelp });
+      return isHelp ? EXIT.ok : EXIT.usage;
     }
     const command = await load();
-    const { words, options } = parseLine(args, name, operands, command);
-    return (
-      (await command.run({
-        terminal,
-        cwd,
-        imports,
-        words,
-        options: options as { readonly json: boolean },
-      })) ?? EXIT.ok
-    );
+    defineCommand(program, command);
+    const rest = [...args];
+    for (const word of ['help', ...name.split(' ')].slice(words[0] === 'help' ? 0 : 1))
+      if (rest.includes(word)) rest.splice(rest.indexOf(word), 1);
+    if (words[0] === 'help') rest.push('--help');
+    try {
+      program.parse(rest, { from: 'user' });
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      if (error.exitCode === 0) return EXIT.ok;
+      const advice = adviceFor(error.code, command, program.opts());
+      if (advice !== undefined) terminal.err(advice);
+      if (wantsJson(args))
+        printJsonError(terminal, 'INVALID_ARGUMENT', error.message.replace(/^error: /, ''));
+      return EXIT.usage;
+    }
+    const options = valuesOf(program, command.options) as { readonly json: boolean };
+    return (await command.run({ terminal, cwd, imports, options, words: program.args })) ?? EXIT.ok;
   } catch (error) {
     if (!isToolError(error)) throw error;
     reportError(terminal, args, error.code, error.message);
     return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
   }
 }
+/** Returns the words of a command line without options. The first of them name the command. */
+function wordsOf(args: readonly string[]): readonly string[] {
+  const program = new Program().allowUnknownOption().exitOverride();
+  addOptions(program.configureOutput({ writeErr: () => undefined }), TOOL_OPTIONS);
+  try {
+    return program.parseOptions([...args]).operands;
+  } catch {
+    return []; // Wrong usage, which is reported later.
+  }
+}
 
-/** Returns the name of the command, or of the group of commands, that a command line begins with. */
+/** Returns the name of the command, or of the group of commands, that some words begin with. */
 function nameOf(words: readonly string[]): string {
   const names = Object.keys(COMMANDS);
-  const begins = (name: string) => names.some((each) => `${each} `.startsWith(`${name} `));
+  const isName = (name: string) => names.some((each) => `${each} `.startsWith(`${name} `));
   let name = '';
   for (const word of words) {
     const longer = `${name} ${word}`.trim();
-    if (!begins(longer)) break;
-    name = longer;
+    if (isName(longer)) name = longer;
+    else if (name in COMMANDS) break;
+    else {
+      const [meant] = suggestNames(longer, names);
+      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      throw wrongUsage(
+        `Unknown command: ${longer}.${hint} Run tooldex --help to see all commands.`,
+      );
+    }
   }
-  if (words.length === 0 || name in COMMANDS) return name;
-  const asked = words.slice(0, name === '' ? 1 : name.split(' ').length + 1).join(' ');
-  if (asked === name) return name;
-  const [meant] = suggestNames(asked, names);
-  throw wrongUsage(
-    `Unknown command: ${asked}. ${meant === undefined ? '' : `Did you mean ${meant}? `}Run tooldex --help to see all commands.`,
-  );
+  return name;
 }
 
-/** Reads the command line of a command. Every message about wrong usage ends with its help. */
-function parseLine(args: readonly string[], name: string, operands: string, command: Command) {
-  try {
-    const { advice } = command;
-    const table = { ...command.options, ...COMMON_OPTIONS };
-    const parsed = parseCommandLine(
-      args,
-      table,
-      advice === undefined ? {} : { advice: ` ${advice}` },
-    );
-    const words = parsed.words.slice(name === '' ? 0 : name.split(' ').length);
-    checkWords(name === '' ? '' : operands, words, command, parsed.options);
-    return { ...parsed, words };
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    throw wrongUsage(`${error.message} Run tooldex ${`${name} --help`.trim()} to see its options.`);
+/** Returns what to do instead, for mistakes that are common. */
+function adviceFor(
+  code: string,
+  { advice, options }: Command,
+  { tools }: { readonly tools?: unknown },
+): string | undefined {
+  const isExcess = code === 'commander.excessArguments';
+  if (isExcess || code === 'commander.unknownOption') {
+    if (advice !== undefined) return advice;
+    if (isExcess && tools !== undefined)
+      return '--tools takes one value: repeat it, or quote the glob.';
+    if (isExcess && 'tools' in options)
+      return 'To name the files, folders and globs of tools, use --tools.';
   }
-}
-
-/** Returns the help of a command or of a group of commands. */
-async function helpOf(terminal: Terminal, name: string, group: readonly string[]): Promise<string> {
-  const width = Math.min(terminal.columns, LONGEST_LINE);
-  const isGroup = group.length > 0 && name !== '';
-  const [operands, summary, load] = isGroup
-    ? ['<command>', `The ${name} commands`, undefined]
-    : (COMMANDS[name] ?? OVERVIEW);
-  const { options = {}, examples = [], notes = '' } = (await load?.()) ?? {};
-  const all = { ...options, ...COMMON_OPTIONS, ...(name === '' && VERSION) };
-  const block = (title: string, rows: readonly (readonly [string, string])[]) => {
-    const margin = Math.min(30, Math.max(...rows.map(([left]) => left.length)) + 4);
-    const lines = rows.flatMap(([left, right]) => {
-      const wrapped = wrapWords(right, width - margin);
-      const first = `  ${left}`.padEnd(margin);
-      const head = left.length + 4 > margin ? [first] : [first + wrapped.shift()!];
-      return [...head, ...wrapped.map((line) => ' '.repeat(margin) + line)];
-    });
-    return rows.length === 0 ? [] : [`\n${paint(terminal, 'bold', title)}`, ...lines];
-  };
-  return [
-    `Usage: tooldex ${[name, operands, '[options]'].filter((part) => part !== '').join(' ')}`,
-    '',
-    ...wrapWords(`${summary}${summary.endsWith('.') ? '' : '.'}`, width),
-    ...block(
-      'Commands:',
-      group.map((each) => [`${each} ${COMMANDS[each]![0]}`.trim(), COMMANDS[each]![1]]),
-    ),
-    ...block(
-      'Options:',
-      Object.entries(all).map(([each, option]) => describeOption(each, option as Option)),
-    ),
-    ...(examples.length === 0 ? [] : [`\n${paint(terminal, 'bold', 'Examples:')}`]),
-    ...examples.map((example) => `  $ tooldex ${example}`.trimEnd()),
-    ...(notes === '' ? [] : [notes]),
-    ...(group.length === 0
-      ? []
-      : [
-          `\nRun tooldex ${`${name} `.trimStart()}<command> --help to see the options of a command.`,
-        ]),
-  ].join('\n');
+  return undefined;
 }
 
 /** Reports why a command ended without a result. Programs that asked for JSON get the error in place of the result. */
@@ -279,7 +254,11 @@ export function reportError(
   message: string,
 ): void {
   terminal.err(`${paint(terminal, 'red', 'error')} ${message}`);
-  if (wantsJson(args)) terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
+  if (wantsJson(args)) printJsonError(terminal, code, message);
+}
+
+function printJsonError(terminal: Terminal, code: string, message: string): void {
+  terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
 }
 
 /** Returns true if the command line asks for JSON. The command line may be what's wrong, so it isn't parsed. */

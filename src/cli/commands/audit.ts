@@ -220,8 +220,6 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
   agrees: 'green',
 };
 const VERDICTS = Object.keys(STYLES) as readonly Verdict[];
-/** The maximum number of lies of a tool that are shown without --verbose. */
-const MAX_LIES = 3;
 
 function* reportLines(
   terminal: Terminal,
@@ -237,21 +235,20 @@ function* reportLines(
       (line) => ' '.repeat(margin) + (style === undefined ? line : paint(terminal, style, line)),
     );
   if (rows.length > 0) {
-    yield table(terminal, rows, [
-      {
-        title: 'VERDICT',
-        value: ({ verdict }) => verdict,
-        style: ({ verdict }) => STYLES[verdict],
-      },
-      { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
-      { title: 'SAYS', value: saysOf },
-      { title: 'DOES', value: doesOf, narrow: 'wrap' },
-    ]);
+    yield table(
+      terminal,
+      rows.map((tool) => ({
+        VERDICT: [tool.verdict, STYLES[tool.verdict]],
+        TOOL: [tool.name, 'bold'],
+        SAYS: saysOf(tool),
+        DOES: doesOf(tool),
+      })),
+    );
     yield '';
   }
   const explained = rows.filter(({ findings }) => all || liesIn(findings).length > 0);
   for (const { name, findings, found, unknowns } of explained) {
-    const shown = all ? findings : liesIn(findings).slice(0, MAX_LIES);
+    const shown = all ? findings : liesIn(findings);
     yield paint(terminal, 'bold', plainLine(name));
     for (const finding of shown) {
       const { kind, known = false, message, effect } = finding;
@@ -259,28 +256,20 @@ function* reportLines(
       yield* indented(`${known ? 'known: ' : ''}${message}`, 2, style);
       if (effect !== undefined) yield* indented(wayOf(finding), 4, 'dim');
     }
-    const more = liesIn(findings).length - MAX_LIES;
-    if (!all && more > 0) yield* indented(`and ${more} more (--tool ${name} shows them)`, 2);
-    if (!all) continue;
-    for (const effect of found.effects) {
-      if (shown.some((finding) => finding.effect === effect)) continue;
+    const others = found.effects.filter((effect) => shown.every((each) => each.effect !== effect));
+    for (const effect of all ? others : []) {
       yield* indented(doingOf(effect), 2);
       yield* indented(wayOf({ axis: '', kind: 'note', message: '', effect }), 4, 'dim');
     }
-    for (const reason of unknowns) yield* indented(`not followed: ${reason}`, 2, 'yellow');
+    for (const reason of all ? unknowns : [])
+      yield* indented(`not followed: ${reason}`, 2, 'yellow');
   }
   if (explained.length > 0) yield '';
   for (const effect of shared)
-    yield* indented(
-      `all tools do this, so it counts for none: ${doingOf(effect)} ${effect.at}`,
-      0,
-      'dim',
-    );
+    yield* indented(`in all tools, so counted for none: ${doingOf(effect)} ${effect.at}`, 0, 'dim');
   for (const reason of new Set(skipped.map((each) => each.reason))) {
     const names = skipped.filter((each) => each.reason === reason).map(({ name }) => name);
-    const more = names.length - MAX_LIES;
-    const shown = [...names.slice(0, MAX_LIES), ...(more > 0 ? [`${more} more`] : [])];
-    for (const name of shown) yield* indented(`skipped ${name}: ${reason}`, 0, 'yellow');
+    yield* indented(`skipped ${names.join(', ')}: ${reason}`, 0, 'yellow');
   }
   if (ran !== undefined) yield* runLines(terminal, ran, all, indented);
   for (const tool of fix ? tools : []) yield* fixLines(terminal, tool);

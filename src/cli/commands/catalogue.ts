@@ -7,9 +7,9 @@ import { fieldsOn } from '../../tool/tool-fields.js';
 import { command, print } from '../command.js';
 import { withTools, type LoadedRegistry } from '../load/load-registry.js';
 import { FILTER_OPTIONS, filterOf, TOOL_OPTIONS } from '../options.js';
-import { AXIS_COLUMNS, fieldWords, isInferred } from '../terminal/axis-columns.js';
-import { amountOf, table, wrapList, wrapWords, type Column } from '../terminal/table.js';
-import { paint, plainLine, type Terminal } from '../terminal/terminal.js';
+import { axisRow, fieldWords, isInferred } from '../terminal/axis-row.js';
+import { amountOf, table, wrapList, wrapWords, type Row } from '../terminal/table.js';
+import { paint, plainLine } from '../terminal/terminal.js';
 
 export const list = command({
   options: { ...TOOL_OPTIONS, ...FILTER_OPTIONS },
@@ -24,11 +24,12 @@ export const list = command({
           yield 'No tool fits this filter.';
           return;
         }
-        yield table(terminal, entries, [
-          ...AXIS_COLUMNS,
-          ...personaColumn<ToolEntry>(owned, ({ name }) => name),
-          { title: 'STAGES', value: ({ stages }) => stages.join(' '), narrow: 'drop' },
-        ]);
+        const rows = entries.map((entry) => ({
+          ...axisRow(entry),
+          ...personaCell(owned, entry.name),
+          STAGES: entry.stages.join(' '),
+        }));
+        yield table(terminal, rows, ['STAGES']);
         const facts = [
           `\n${entries.length} of ${amountOf(registry.size, 'tool')}`,
           ...(entries.some(({ inferred }) => inferred.length > 0)
@@ -41,14 +42,11 @@ export const list = command({
     }),
 });
 
-/** Returns a column with the persona of each tool, or no column if no tool has one. */
-export function personaColumn<Row>(
-  owned: LoadedRegistry['owned'],
-  nameOf: (row: Row) => string,
-): readonly Column<Row>[] {
+/** Returns the persona of a tool as a cell, unless no tool has one. */
+export function personaCell(owned: LoadedRegistry['owned'], name: string): Row {
   return owned === undefined || owned.size === 0
-    ? []
-    : [{ title: 'PERSONA', value: (row) => owned.get(nameOf(row))?.persona ?? '–' }];
+    ? {}
+    : { PERSONA: owned.get(name)?.persona ?? '–' };
 }
 
 const FACT_MARGIN = 18;
@@ -135,30 +133,18 @@ export const stats = command({
         const { tools, unavailable } = summary;
         const rest = unavailable > 0 ? `, ${unavailable} unavailable` : '';
         yield `${paint(terminal, 'bold', amountOf(tools, 'tool'))} in ${amountOf(registry.getAllCategories().size, 'category', 'categories')} with ${amountOf(registry.getAllKeywords().size, 'keyword')}${rest}\n`;
-        yield axisCounts(terminal, summary);
-        yield paint(
-          terminal,
-          'dim',
-          '\nTo list them, use list --derived <set> or list --stage <name>.',
-        );
+        for (const [axis, label] of Object.entries(AXES)) {
+          const counts = Object.entries<number>(summary[axis as keyof typeof AXES]);
+          const values = counts.map(
+            ([value, count]) =>
+              `${plainLine(axis === 'byPriority' ? value.toLowerCase() : value)} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`,
+          );
+          yield (
+            paint(terminal, 'dim', label.padEnd(AXIS_MARGIN)) +
+            wrapList(terminal, values, AXIS_MARGIN, '  ')
+          );
+        }
+        yield paint(terminal, 'dim', '\nTo list them: list --derived <set>, list --stage <name> …');
       });
     }),
 });
-
-/** Returns a paragraph for each axis: each value with its count. */
-export function axisCounts(
-  terminal: Terminal,
-  summary: RegistrySummary,
-  axes = Object.keys(AXES) as readonly (keyof typeof AXES)[],
-): string {
-  return axes
-    .map((axis) => {
-      const values = Object.entries<number>(summary[axis]).map(([value, count]) => {
-        const name = axis === 'byPriority' ? value.toLowerCase() : plainLine(value);
-        return `${name} ${paint(terminal, count === 0 ? 'dim' : 'cyan', String(count))}`;
-      });
-      const label = paint(terminal, 'dim', AXES[axis].padEnd(AXIS_MARGIN));
-      return label + wrapList(terminal, values, AXIS_MARGIN, '  ');
-    })
-    .join('\n');
-}

@@ -28,7 +28,7 @@ import { EXIT } from '../terminal/exit-codes.js';
 import { table, wrapList } from '../terminal/table.js';
 import { paint, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import { personaColumn } from './catalogue.js';
+import { personaCell } from './catalogue.js';
 
 export const search = command({
   options: {
@@ -56,12 +56,15 @@ export const search = command({
         const heading = (title: string, note: string) =>
           `${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', note)}`;
         yield heading('Search', 'ranked by everything known about a tool');
-        yield table(terminal, ranked, [
-          { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-          ...personaColumn(owned, ({ toolName }: (typeof ranked)[number]) => toolName),
-          { title: 'SCORE', value: ({ score }) => score.toFixed(2), align: 'right' },
-          { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
-        ]);
+        yield table(
+          terminal,
+          ranked.map(({ toolName, score, explanation }) => ({
+            TOOL: [toolName, 'bold'],
+            ...personaCell(owned, toolName),
+            SCORE: score.toFixed(2),
+            WHY: explanation,
+          })),
+        );
         if (found.keywords.length > 0) {
           yield heading('\nKeywords', 'matched / declared + specificity + priority');
           yield keywordTable(terminal, found.keywords);
@@ -80,23 +83,17 @@ type KeywordMatches = ReturnType<ToolMetadataRegistry['getToolsMatchingTextScore
 
 /** Returns keyword scores with the parts they are the sum of. */
 export function keywordTable(terminal: Terminal, matches: KeywordMatches): string {
-  const part = (title: string, name: 'score' | 'base' | 'specificity' | 'priorityBoost') => ({
-    title,
-    value: (match: KeywordMatches[number]) => match[name].toFixed(2),
-    align: 'right' as const,
-  });
-  return table(terminal, matches, [
-    { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-    part('SCORE', 'score'),
-    part('= BASE', 'base'),
-    part('+ SPEC', 'specificity'),
-    part('+ PRIO', 'priorityBoost'),
-    {
-      title: 'KEYWORDS',
-      value: ({ matchedKeywords }) => matchedKeywords.join(', '),
-      narrow: 'wrap',
-    },
-  ]);
+  return table(
+    terminal,
+    matches.map(({ toolName, score, base, specificity, priorityBoost, matchedKeywords }) => ({
+      TOOL: [toolName, 'bold'],
+      SCORE: score.toFixed(2),
+      '= BASE': base.toFixed(2),
+      '+ SPEC': specificity.toFixed(2),
+      '+ PRIO': priorityBoost.toFixed(2),
+      KEYWORDS: matchedKeywords.join(', '),
+    })),
+  );
 }
 
 /** The limits of a selection. */
@@ -154,17 +151,16 @@ export function* selectionLines(
   { tools, dropped, tokens, tokenBudget, maxTools, error }: Selection,
 ): Generator<string> {
   if (tools.length > 0) {
-    yield table(terminal, tools, [
-      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-      { title: 'LEVEL', value: ({ level }) => level },
-      { title: 'TOKENS', value: (tool) => String(tool.tokens), align: 'right' },
-      { title: 'SCORE', value: ({ score }) => score.toFixed(1), align: 'right' },
-      {
-        title: 'REASON',
-        value: ({ reason, explanation }) => `${reason.replace('_', ' ')}: ${explanation}`,
-        narrow: 'wrap',
-      },
-    ]);
+    yield table(
+      terminal,
+      tools.map((tool) => ({
+        TOOL: [tool.toolName, 'bold'],
+        LEVEL: tool.level,
+        TOKENS: String(tool.tokens),
+        SCORE: tool.score.toFixed(1),
+        REASON: `${tool.reason.replace('_', ' ')}: ${tool.explanation}`,
+      })),
+    );
     yield '';
   }
   const critical = tools.filter(({ entry }) => entry.priority === Priority.CRITICAL).length;
@@ -175,11 +171,14 @@ export function* selectionLines(
   yield paint(terminal, 'dim', account);
   if (dropped.length === 0) return;
   yield `\n${paint(terminal, 'bold', 'Considered and left out')}`;
-  yield table(terminal, dropped, [
-    { title: 'TOOL', value: ({ toolName }) => toolName },
-    { title: 'REASON', value: ({ reason }) => reason.replace('_', ' ') },
-    { title: 'WHY', value: ({ explanation }) => explanation, narrow: 'wrap' },
-  ]);
+  yield table(
+    terminal,
+    dropped.map(({ toolName, reason, explanation }) => ({
+      TOOL: toolName,
+      REASON: reason.replace('_', ' '),
+      WHY: explanation,
+    })),
+  );
 }
 
 /** Returns a selection as plain data, without the entries. */

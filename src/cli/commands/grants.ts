@@ -1,4 +1,4 @@
-import { Grants } from '../../safety/grants.js';
+import { Grants, type Grant } from '../../safety/grants.js';
 import { command, print } from '../command.js';
 import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { flag, type Values } from '../options.js';
@@ -33,32 +33,30 @@ export const listGrants = command({
         found.length === 0
           ? ['no grants']
           : [
-              table(context.terminal, found, [
-                { title: 'ID', value: ({ id }) => id },
-                { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-                { title: 'FOR', value: ({ principal }) => principal ?? '–', narrow: 'drop' },
-                {
-                  title: 'USED',
-                  value: ({ used, uses }) => (uses === undefined ? '–' : `${used} of ${uses}`),
-                },
-                {
-                  title: 'UNTIL',
-                  value: ({ expiresAt }) => new Date(expiresAt).toISOString().slice(0, 16),
-                },
-                {
-                  title: 'LIMITED TO',
-                  value: ({ conversationId, input }) =>
-                    [
-                      ...(conversationId === null ? [] : [`conversation ${conversationId}`]),
-                      ...(input === undefined ? [] : [JSON.stringify(input)]),
-                    ].join('; '),
-                  narrow: 'wrap',
-                },
-              ]),
+              table(
+                context.terminal,
+                found.map((grant) => ({
+                  ID: grant.id,
+                  TOOL: [grant.toolName, 'bold'],
+                  FOR: grant.principal ?? '–',
+                  USED: grant.uses === undefined ? '–' : `${grant.used} of ${grant.uses}`,
+                  UNTIL: new Date(grant.expiresAt).toISOString().slice(0, 16),
+                  'LIMITED TO': limitsOf(grant),
+                })),
+                ['FOR'],
+              ),
             ],
       );
     }),
 });
+
+function limitsOf({ conversationId, input }: Grant): string {
+  const limits = [
+    conversationId && `conversation ${conversationId}`,
+    input && JSON.stringify(input),
+  ];
+  return limits.filter(Boolean).join('; ');
+}
 
 export const revokeGrants = command({
   options: { all: flag('revoke all grants'), ...REDIS_OPTIONS },

@@ -149,30 +149,20 @@ function* findingLines(
   }
   yield table(
     terminal,
-    [...groups.values()],
-    [
-      {
-        title: 'SEVERITY',
-        value: ([{ severity }]) => severity,
-        style: ([{ severity }]) => (severity === 'error' ? 'red' : 'yellow'),
-      },
-      { title: 'RULE', value: ([{ rule }]) => rule },
-      {
-        title: 'TOOL',
-        value: (group) => (group.length > 1 ? `${group.length} tools` : group[0].toolName || '–'),
-        style: () => 'bold',
-      },
-      {
-        title: 'MESSAGE',
-        value: (group) => {
-          const [first] = group;
-          if (first.toolName === '') return `${placeOf(first)}: ${first.message}`;
-          const names = group.map(({ toolName }) => toolName).join(', ');
-          return group.length === 1 ? first.message : `${first.message} – ${names}`;
-        },
-        narrow: 'wrap',
-      },
-    ],
+    [...groups.values()].map((group) => {
+      const [first] = group;
+      const { severity, rule, toolName, message } = first;
+      const names = group.map((each) => each.toolName).join(', ');
+      return {
+        SEVERITY: [severity, severity === 'error' ? 'red' : 'yellow'],
+        RULE: rule,
+        TOOL: [group.length > 1 ? `${group.length} tools` : toolName || '–', 'bold'],
+        MESSAGE:
+          toolName === ''
+            ? `${placeOf(first)}: ${message}`
+            : `${message}${group.length > 1 ? ` – ${names}` : ''}`,
+      };
+    }),
   );
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const grouped = groups.size === findings.length ? '' : ` in ${amountOf(groups.size, 'group')}`;

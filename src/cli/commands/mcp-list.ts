@@ -31,41 +31,32 @@ export const mcpList = command({
       const findings = discovery.findings();
       const suggested = suggestedTools(tools);
       print(context, { servers, tools, findings, suggested }, function* () {
-        yield table(terminal, servers, [
-          { title: 'SERVER', value: ({ server }) => server, style: () => 'bold' },
-          {
-            title: 'STATE',
-            value: ({ state }) => state,
-            style: ({ state }) => (state === 'ready' ? 'green' : 'red'),
-          },
-          { title: 'PROTOCOL', value: ({ era }) => era ?? '', narrow: 'drop' },
-          { title: 'TOOLS', value: (status) => String(status.tools), align: 'right' },
-          { title: 'REASON', value: reasonOf, narrow: 'wrap' },
-        ]);
+        yield table(
+          terminal,
+          servers.map((status) => ({
+            SERVER: [status.server, 'bold'],
+            STATE: [status.state, status.state === 'ready' ? 'green' : 'red'],
+            PROTOCOL: status.era ?? '',
+            TOOLS: String(status.tools),
+            REASON: reasonOf(status),
+          })),
+          ['PROTOCOL'],
+        );
         if (tools.length > 0) {
           yield '';
-          yield table(terminal, tools, [
-            { title: 'TOOL', value: ({ name }) => name, style: () => 'bold' },
-            { title: 'DANGER', value: ({ dangerLevel }) => dangerLevel },
-            {
-              title: 'CONSENT',
-              value: ({ requiresConsent }) => (requiresConsent ? 'yes' : 'no'),
-              narrow: 'drop',
-            },
-            {
-              title: 'HINTS',
-              value: ({ hints }) =>
-                Object.entries(hints)
-                  .map(([hint, isSo]) => `${isSo ? '' : 'not '}${hint.replace(/Hint$/, '')}`)
-                  .join(', '),
-              narrow: 'drop',
-            },
-            {
-              title: 'DESCRIPTION',
-              value: ({ description }) => cut(description, LONGEST_LINE),
-              narrow: 'wrap',
-            },
-          ]);
+          yield table(
+            terminal,
+            tools.map(({ name, dangerLevel, requiresConsent, hints, description }) => ({
+              TOOL: [name, 'bold'],
+              DANGER: dangerLevel,
+              CONSENT: requiresConsent ? 'yes' : 'no',
+              HINTS: Object.entries(hints)
+                .map(([hint, isSo]) => `${isSo ? '' : 'not '}${hint.replace(/Hint$/, '')}`)
+                .join(', '),
+              DESCRIPTION: cut(description, LONGEST_LINE),
+            })),
+            ['HINTS', 'CONSENT'],
+          );
         }
         for (const [server, settings] of Object.entries(suggested)) {
           const lines = Object.entries(settings).map(

@@ -29,10 +29,11 @@ export const mcpServe = command({
     token: { ...HTTP_OPTIONS.token, needs },
     allowedHost: { ...HTTP_OPTIONS.allowedHost, needs },
     names: withDefault(
-      choice('<which>', 'safe makes names fit model APIs: files.read becomes files__read', [
-        'safe',
-        'original',
-      ]),
+      choice<'safe' | 'original'>(
+        '<which>',
+        'safe makes names fit model APIs: files.read becomes files__read',
+        ['safe', 'original'],
+      ),
       'safe',
     ),
     search: flag('list one tool that finds the others (default above 128 tools)'),

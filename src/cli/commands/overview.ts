@@ -8,16 +8,14 @@ import { planCalls, planLines, planToJson, statusLine } from '../execute/show-ca
 import { callLines } from '../execute/shown-call.js';
 import { withTools } from '../load/load-registry.js';
 import { TOOL_OPTIONS } from '../options.js';
-import { AXIS_COLUMNS } from '../terminal/axis-columns.js';
+import { axisRow } from '../terminal/axis-row.js';
 import { amountOf, table, wrapWords } from '../terminal/table.js';
 import { paint, plainLine, type Terminal } from '../terminal/terminal.js';
-import { axisCounts } from './catalogue.js';
-import { keywordTable, selectionLines, selectionToJson } from './find.js';
+import { selectionLines, selectionToJson } from './find.js';
 
 const REQUEST = 'find out why the test of the parser fails and fix it';
 const LIMITS = { maxTools: 4, tokenBudget: 800 };
 const MAX_ROWS = 6;
-const MAX_MATCHES = 3;
 /** The width of the page if there is no terminal. */
 const USUAL_COLUMNS = 80;
 
@@ -58,7 +56,6 @@ export const overview = command({
         ? REQUEST
         : ([...registry].flatMap(({ examples }) => examples)[0] ??
           [...registry][0]!.name.replace(/[._-]+/g, ' '));
-      const matches = registry.getToolsMatchingTextScored(text, { maxResults: MAX_MATCHES });
       const selection = selectTools(registry, { text, ...LIMITS });
       const summary = registry.summary();
       const executor = new ToolExecutor({ registry });
@@ -66,7 +63,7 @@ export const overview = command({
       const outcome = isBundled ? await executor.execute(READ) : undefined;
       await executor.close();
       const data = {
-        ...{ summary, text, matches, selection: selectionToJson(selection) },
+        ...{ summary, text, selection: selectionToJson(selection) },
         ...(planned && { calls: planToJson(planned) }),
         ...(outcome && { run: { toolName: outcome.toolName, status: outcome.status } }),
       };
@@ -91,19 +88,11 @@ export const overview = command({
           amountOf(registry.size, 'tool'),
           'ToolMetadataRegistry: some tools of different access and danger',
         );
-        yield table(terminal, shown.slice(0, MAX_ROWS), AXIS_COLUMNS);
+        yield table(terminal, shown.slice(0, MAX_ROWS).map(axisRow));
         if (shown.some(({ inferred }) => inferred.length > 0))
           yield paint(terminal, 'dim', '* inferred, not declared');
-        yield `\n${axisCounts(terminal, summary, ['byPriority', 'byAccessMode', 'byDangerLevel', 'derived'])}`;
-
-        yield heading(
-          'Match',
-          'getToolsMatchingTextScored(text): by the words of a request, without a model',
-        );
-        yield* wrapWords(plainLine(`“${text}”`), columns);
-        yield matches.length === 0
-          ? 'No tool has one of these words as a keyword.'
-          : keywordTable(terminal, matches);
+        yield '';
+        yield* wrapWords(plainLine(`For the request “${text}”:`), columns);
         yield heading(
           'Select',
           `selectTools(registry, { text, maxTools: ${LIMITS.maxTools}, tokenBudget: ${LIMITS.tokenBudget} })`,

@@ -1,7 +1,6 @@
 import type { Json } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
-import { unansweredText } from '../../safety/read-outcome.js';
 import { choicesOf, formWords, readAnswer, type Question } from '../../tool/question.js';
 import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
 import { callLines, choiceLines, type ConfirmableCall } from './shown-call.js';
@@ -66,28 +65,18 @@ function refuse(terminal: Dialog, why: string): void {
   terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
 }
 
-/**
- * Returns the outcome once the user has answered a tool's question: the answer is the tool's result.
- *
- * Outcomes that ask nothing, and questions that nobody answers, stay as they are. If the time for an answer is over, the
- * outcome is an error with the code `TIMEOUT`.
- */
+/** Returns the outcome once the user has answered a tool's question: the answer is the tool's result. Other outcomes stay as they are. */
 export async function answerQuestion(
   terminal: Dialog,
   outcome: ToolOutcome,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  if (outcome.status !== 'ask_user' || !terminal.interactive) return outcome;
+  if (outcome.status !== 'ask_user') return outcome;
   const { callId, toolName, durationMs, attempts, cached, timeoutMs } = outcome;
-  const limit = new AbortController();
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => limit.abort(), timeoutMs);
-  const value = await askQuestion(terminal, outcome, AbortSignal.any([signal, limit.signal]));
-  clearTimeout(timer);
-  const facts = { callId, toolName, durationMs, attempts, cached };
-  if (value !== undefined) return { ...facts, status: 'ok', value };
-  return limit.signal.aborted
-    ? { ...facts, status: 'error', code: 'TIMEOUT', message: unansweredText(toolName) }
-    : outcome;
+  const limits = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+  const value = await askQuestion(terminal, outcome, AbortSignal.any([signal, ...limits]));
+  if (value === undefined) return outcome;
+  return { callId, toolName, durationMs, attempts, cached, status: 'ok', value };
 }
 
 /** Asks until the answer fits the question. Returns `undefined` if nobody answers, or the signal fires. */
@@ -96,6 +85,7 @@ export async function askQuestion(
   question: Question & { readonly toolName: string },
   signal: AbortSignal,
 ): Promise<Json | undefined> {
+  if (!terminal.interactive) return undefined;
   const { form, multiple = false, allowOther = false } = question;
   const offered = choicesOf(question);
   const name = paint(terminal, 'bold', question.toolName);
@@ -129,4 +119,22 @@ function numbered(question: Question, text: string): string | readonly string[] 
   const values = numbers.map((each) => choicesOf(question)[Number(each.trim() || NaN) - 1]?.value);
   if (!values.every((each) => each !== undefined)) return undefined;
   return question.multiple === true ? values : values[0];
+}
+
+/** Asks for the result of a call: JSON, or else text. If `mayRunAgain` is set, `r` stands for running the call again. */
+export async function typedValue(
+  terminal: Dialog,
+  mayRunAgain: boolean,
+  signal: AbortSignal,
+): Promise<Json | undefined> {
+  const question = `Result (JSON or text${mayRunAgain ? '; r runs it again' : ''}): `;
+  for (;;) {
+    const text = await terminal.ask(question, { signal });
+    if (text?.trim() === '') continue;
+    try {
+      return text === undefined ? undefined : (JSON.parse(text) as Json);
+    } catch {
+      return text;
+    }
+  }
 }

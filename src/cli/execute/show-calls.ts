@@ -7,7 +7,7 @@ import type { DryRun, ToolExecutor } from '../../execution/tool-executor.js';
 import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isDeniedByUser } from '../terminal/exit-codes.js';
-import { amountOf, table } from '../terminal/table.js';
+import { amountOf, table, type Row } from '../terminal/table.js';
 import {
   paint,
   plainJson,
@@ -52,28 +52,21 @@ export function* planLines(
   { calls, plan, dryRuns }: ShownPlan,
 ): Generator<string> {
   const rows = plan.batches.flatMap((batch, index) =>
-    batch.map((position) => ({
-      ...{ batch: index + 1, position, dryRun: dryRuns[position]! },
-      ...plan.calls[position]!,
-    })),
+    batch.map((position): Row => {
+      const { toolName, after } = plan.calls[position]!;
+      const dryRun = dryRuns[position]!;
+      const verdict = verdictOf(dryRun);
+      const reason = dryRun.refused ?? dryRun.decision.reason;
+      return {
+        BATCH: String(index + 1),
+        CALL: String(position),
+        TOOL: [toolName, 'bold'],
+        VERDICT: [verdict, VERDICT_STYLES[verdict]],
+        WHY: `${reason}${after === undefined ? '' : `; waits ${after.reason}`}`,
+      };
+    }),
   );
-  if (rows.length > 0)
-    yield table(terminal, rows, [
-      { title: 'BATCH', value: ({ batch }) => String(batch), align: 'right' },
-      { title: 'CALL', value: ({ position }) => String(position), align: 'right' },
-      { title: 'TOOL', value: ({ toolName }) => toolName, style: () => 'bold' },
-      {
-        title: 'VERDICT',
-        value: ({ dryRun }) => verdictOf(dryRun),
-        style: ({ dryRun }) => VERDICT_STYLES[verdictOf(dryRun)],
-      },
-      {
-        title: 'WHY',
-        value: ({ dryRun: { refused, decision }, after }) =>
-          `${refused ?? decision.reason}${after === undefined ? '' : `; waits ${after.reason}`}`,
-        narrow: 'wrap',
-      },
-    ]);
+  if (rows.length > 0) yield table(terminal, rows);
   const verdicts = Object.keys(VERDICT_STYLES)
     .map((verdict) => [dryRuns.filter((each) => verdictOf(each) === verdict).length, verdict])
     .filter(([count]) => count !== 0)
@@ -106,7 +99,7 @@ export function planToJson({ calls, plan, dryRuns }: ShownPlan): object {
   };
 }
 
-export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
+const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
   ok: 'green',
   halt: 'green',
   error: 'red',
@@ -115,6 +108,12 @@ export const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
   manual: 'yellow',
   approval_required: 'yellow',
 };
+
+/** Returns a mark for the end of a call. */
+export function statusMark(terminal: Terminal, { status }: ToolOutcome): string {
+  const style = STATUS_STYLES[status];
+  return paint(terminal, style, style === 'green' ? '✓' : style === 'red' ? '✗' : '?');
+}
 
 /** Returns the status of an outcome, and facts about the call: duration, attempts, provider, cache. */
 export function statusLine(terminal: Terminal, outcome: ToolOutcome): string {

@@ -1,9 +1,9 @@
 import type { DangerLevel } from '../../core/enums.js';
 import { isPlainObject, type Json } from '../../core/plain-data.js';
 import { previewLines } from '../../safety/approvals.js';
-import type { PendingApproval } from '../../safety/calls.js';
+import type { Pending, PendingApproval } from '../../safety/calls.js';
 import { choicesOf, type Question } from '../../tool/question.js';
-import { dangerStyle } from '../terminal/axis-columns.js';
+import { dangerStyle } from '../terminal/axis-row.js';
 import { wrapWords } from '../terminal/table.js';
 import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
 
@@ -44,17 +44,21 @@ export function callLines(
   return [head, ...body.slice(0, MAX_LINES), `${INDENT}… ${hidden} more lines are NOT shown`];
 }
 
-/** Returns the name of a tool with a note, and the arguments of a call below. */
-export function callBlock(
-  terminal: Terminal,
-  toolName: string,
-  note: string,
-  input: Json,
-): readonly string[] {
-  return [
-    `${paint(terminal, 'bold', plainLine(toolName))}  ${paint(terminal, 'yellow', note)}`,
-    ...shownArguments(input, widthOf(terminal)).map((line) => INDENT + line),
-  ];
+/** A call that waits for a user; `uncertain` means that it was started, and nobody knows its outcome. */
+type PendingCall =
+  Pending | { readonly kind: 'uncertain'; readonly toolName: string; readonly input: Json };
+
+/** Returns a pending call as a user sees it. */
+export function pendingLines(terminal: Terminal, pending: PendingCall): readonly string[] {
+  if (pending.kind === 'approval') return callLines(terminal, pending);
+  const head = (note: string) =>
+    `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', note)}`;
+  if (pending.kind === 'question')
+    return [head('asks'), INDENT + plainText(pending.question), ...choiceLines(terminal, pending)];
+  const note =
+    pending.kind === 'manual' ? 'is for you to do' : 'was started, and nobody knows its outcome';
+  const lines = shownArguments(pending.input, widthOf(terminal));
+  return [head(note), ...lines.map((line) => INDENT + line)];
 }
 
 function widthOf(terminal: Terminal): number {

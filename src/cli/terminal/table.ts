@@ -1,19 +1,7 @@
-import { plainLine, paint, visibleLength, type Style, type Terminal } from './terminal.js';
+import { paint, plainLine, visibleLength, type Style, type Terminal } from './terminal.js';
 
-/** A column of a table. */
-export interface Column<Row> {
-  readonly title: string;
-  readonly value: (row: Row) => string;
-  readonly style?: (row: Row) => Style | undefined;
-  readonly align?: 'left' | 'right';
-  /** What happens if the terminal is too narrow: the column is dropped, or the last column is wrapped. Other columns are cut. */
-  readonly narrow?: 'drop' | 'wrap';
-}
-
-interface Cell {
-  readonly text: string;
-  readonly style: Style | undefined;
-}
+/** A row of a table: its values by heading, each perhaps with a style. */
+export type Row = Readonly<Record<string, string | readonly [text: string, style: Style]>>;
 
 const GAP = '  ';
 /** The minimum width of wrapped text. Text that would be narrower, or has a longer word, goes below its row. */
@@ -23,75 +11,75 @@ const INDENT = 4;
 /** The maximum width of prose: longer lines are hard to follow, even if the terminal has room for them. */
 export const LONGEST_LINE = 110;
 
-/** Returns rows under headings. Each column is as wide as its longest value, and the table is at most as wide as the terminal. */
-export function table<Row>(
+/**
+ * Returns rows under headings. Each column is as wide as its longest value, and numbers are aligned to the right. If the table
+ * is wider than the terminal, some columns are dropped, then the last one is wrapped, and the others are cut.
+ *
+ * @param droppable the columns that may be dropped, the first one first.
+ */
+export function table(
   terminal: Terminal,
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  droppable: readonly string[] = [],
 ): string {
-  let shown = columns;
-  let { lines, widths } = layOut(rows, shown);
-  for (const dropped of columns.filter(({ narrow }) => narrow === 'drop').reverse()) {
-    if (widthOf(widths) <= terminal.columns) break;
-    shown = shown.filter((column) => column !== dropped);
-    ({ lines, widths } = layOut(rows, shown));
+  let titles = Object.keys(rows[0] ?? {});
+  const lines = [
+    Object.fromEntries(titles.map((title) => [title, [title, 'dim']])) as Row,
+    ...rows,
+  ].map((row) => (title: string) => {
+    const value = row[title]!;
+    const [text, style] = typeof value === 'string' ? [value] : value;
+    return { text: plainLine(text), style };
+  });
+  const widths = new Map(
+    titles.map((title) => [title, Math.max(...lines.map((cell) => cell(title).text.length))]),
+  );
+  const widthOf = (of: readonly string[]) =>
+    of.reduce((sum, title) => sum + widths.get(title)! + GAP.length, 0);
+  const isWide = () => widthOf(titles) - GAP.length > terminal.columns;
+  for (const title of droppable) if (isWide()) titles = titles.filter((each) => each !== title);
+  const last = titles.at(-1)!;
+  const wraps = isWide();
+  const others = wraps ? titles.slice(0, -1) : titles;
+  // The widest columns give way first.
+  while (widthOf(others) - GAP.length > terminal.columns) {
+    const widest = others.reduce((a, b) => (widths.get(b)! >= widths.get(a)! ? b : a));
+    if (widths.get(widest)! <= LEAST_CUT) break;
+    widths.set(widest, widths.get(widest)! - 1);
   }
-  const fit = ({ text, style }: Cell, index: number) => {
-    const width = widths[index]!;
-    const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
-    const painted = style === undefined ? cut : paint(terminal, style, cut);
-    const space = ' '.repeat(width - cut.length);
-    return shown[index]!.align === 'right' ? space + painted : painted + space;
-  };
-  if (shown.at(-1)?.narrow !== 'wrap' || widthOf(widths) <= terminal.columns) {
-    widths = shrunk(widths, terminal.columns);
-    return lines.map((cells) => cells.map(fit).join(GAP).trimEnd()).join('\n');
-  }
-
-  widths = shrunk(widths.slice(0, -1), terminal.columns);
-  const before = widthOf(widths) + GAP.length;
-  const words = lines.flatMap((cells) => cells.at(-1)!.text.split(' '));
-  const longestWord = Math.max(...words.map((word) => word.length));
+  const isNumber = (title: string) =>
+    lines.slice(1).every((cell) => /^[\d.]+$/.test(cell(title).text));
+  const numbers = new Set(titles.filter(isNumber));
+  const painted = (text: string, style: Style | undefined) =>
+    style === undefined ? text : paint(terminal, style, text);
+  const longestWord = Math.max(
+    ...lines.flatMap((cell) =>
+      cell(last)
+        .text.split(' ')
+        .map((word) => word.length),
+    ),
+  );
+  const before = widthOf(others);
   const below = terminal.columns - before < Math.max(LEAST_WRAPPED, longestWord);
   const margin = ' '.repeat(below ? INDENT : before);
   return lines
-    .flatMap((cells, index) => {
-      const head = cells.slice(0, -1).map(fit).join(GAP);
-      const { text, style } = cells.at(-1)!;
-      const wrapped = wrapWords(text, terminal.columns - margin.length).map((line) =>
-        style === undefined ? line : paint(terminal, style, line),
-      );
-      if (below) return [head, ...(index === 0 ? [] : wrapped.map((line) => margin + line))];
-      return wrapped.map((line, at) => (at === 0 ? head + GAP : margin) + line);
+    .flatMap((cell, row) => {
+      const start = others.map((title) => {
+        const { text, style } = cell(title);
+        const width = widths.get(title)!;
+        const cut = text.length > width ? `${text.slice(0, width - 1)}…` : text;
+        const space = ' '.repeat(width - cut.length);
+        return numbers.has(title) ? space + painted(cut, style) : painted(cut, style) + space;
+      });
+      if (!wraps) return [start.join(GAP)];
+      const { text, style } = cell(last);
+      const wrapped = wrapWords(text, terminal.columns - margin.length);
+      const shown = wrapped.map((line) => painted(line, style));
+      if (below) return [start.join(GAP), ...(row === 0 ? [] : shown.map((line) => margin + line))];
+      return shown.map((line, index) => (index === 0 ? [...start, line].join(GAP) : margin + line));
     })
     .map((line) => line.trimEnd())
     .join('\n');
-}
-
-/** Returns all cells, the headings first, and the width that each column needs. */
-function layOut<Row>(rows: readonly Row[], columns: readonly Column<Row>[]) {
-  const lines: readonly (readonly Cell[])[] = [
-    columns.map(({ title }) => ({ text: title, style: 'dim' as const })),
-    ...rows.map((row) =>
-      columns.map(({ value, style }) => ({ text: plainLine(value(row)), style: style?.(row) })),
-    ),
-  ];
-  const widths = columns.map((_, index) =>
-    Math.max(...lines.map((cells) => cells[index]!.text.length)),
-  );
-  return { lines, widths };
-}
-
-function widthOf(widths: readonly number[]): number {
-  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-}
-
-/** Returns widths that fit together. The widest columns give way first. */
-function shrunk(widths: readonly number[], columns: number): number[] {
-  const narrower = [...widths];
-  while (widthOf(narrower) > columns && Math.max(...narrower) > LEAST_CUT)
-    narrower[narrower.lastIndexOf(Math.max(...narrower))]! -= 1;
-  return narrower;
 }
 
 /** Returns pieces joined and broken at the terminal's width. Every further line starts with a margin. The pieces may be painted. */

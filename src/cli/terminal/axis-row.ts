@@ -1,42 +1,40 @@
 import { DangerLevel } from '../../core/enums.js';
 import { isDangerous, isWriting, PRIORITY_NAMES } from '../../core/enum-order.js';
 import { isAvailable } from '../../registry/tool-filter.js';
-import { fieldsOn, type FieldName, type FieldOn, type ToolField } from '../../tool/tool-fields.js';
+import { fieldsOn, type FieldName, type ToolField } from '../../tool/tool-fields.js';
 import { flagWords, requiredFlags } from '../../safety/required-flags.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import type { Column } from './table.js';
+import type { Row } from './table.js';
 import type { Style } from './terminal.js';
 
-/** Returns the colour of a danger: red is what needs approval by itself. */
+/** Returns the colour of a danger level. Red levels need approval. */
 export function dangerStyle(level: DangerLevel): Style {
   return isDangerous(level) ? 'red' : level === DangerLevel.MEDIUM ? 'yellow' : 'green';
 }
 
-const STYLES: { readonly [Name in FieldOn<'column'>]?: NonNullable<Column<ToolEntry>['style']> } = {
+const STYLES: Partial<Record<FieldName, (entry: ToolEntry) => Style>> = {
   name: () => 'bold',
   accessMode: ({ accessMode }) => (isWriting(accessMode) ? 'yellow' : 'green'),
   dangerLevel: ({ dangerLevel }) => dangerStyle(dangerLevel),
 };
 
-/** The columns that show a tool's axes; an inferred value carries a `*`. */
-export const AXIS_COLUMNS: readonly Column<ToolEntry>[] = fieldsOn('column').map(
-  ([name, field]) => {
-    const style = STYLES[name as keyof typeof STYLES];
-    return {
-      title: field.label!.toUpperCase(),
-      value: (entry) =>
-        `${fieldWords(entry, name, field).join(' ') || '–'}${isInferred(entry, name) ? '*' : ''}`,
-      ...(style === undefined ? {} : { style }),
-    };
-  },
-);
+/** Returns the axes of a tool as a row. An inferred value has a `*`. */
+export function axisRow(entry: ToolEntry): Row {
+  const cells = fieldsOn('column').map(([name, field]) => {
+    const words = fieldWords(entry, name, field).join(' ') || '–';
+    const text = `${words}${isInferred(entry, name) ? '*' : ''}`;
+    const style = STYLES[name]?.(entry);
+    return [field.label!.toUpperCase(), style === undefined ? text : [text, style]];
+  });
+  return Object.fromEntries(cells) as Row;
+}
 
-/** Returns whether a field of a tool was inferred, not declared. */
+/** Returns true if a field of a tool was inferred, not declared. */
 export function isInferred({ inferred }: ToolEntry, name: FieldName): boolean {
   return (inferred as readonly string[]).includes(name);
 }
 
-/** Returns the value of a field in words: none where there is no value. */
+/** Returns the value of a field in words, or no words if it has no value. */
 export function fieldWords(
   entry: ToolEntry,
   name: FieldName,

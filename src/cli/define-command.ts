@@ -1,0 +1,78 @@
+import { Command as Program, InvalidArgumentError, Option as ProgramOption } from 'commander';
+import { isToolError } from '../core/errors.js';
+import { suggestValue } from '../core/issues.js';
+import type { Command } from './command.js';
+import { flag, type Option, type Options } from './options.js';
+import { wrongUsage } from './terminal/wrong-usage.js';
+
+/** The options of every command. */
+const COMMON_OPTIONS: Options = { json: flag('print JSON') };
+
+/** Returns an option as it's typed: `--dry-run` for `dryRun`. */
+const flagOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Adds a table of options, examples and notes to a command. */
+export function defineCommand(program: Program, { options, examples, notes = '' }: Command): void {
+  addOptions(program, options);
+  const lines = examples.map((example) => `  $ tooldex ${example}`.trimEnd());
+  program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
+}
+
+/** Adds a table of options to a command. */
+export function addOptions(program: Program, options: Options): void {
+  const all = { ...options, ...COMMON_OPTIONS };
+  for (const [name, option] of Object.entries(all) as [string, Option][]) {
+    const { value = '', help, choices, many, default: usual, alone, env, excludes = [] } = option;
+    const needs = option.needs?.map(flagOf).join(' or ');
+    const list = many === 'commas' ? '; repeat, or separate with commas' : '';
+    const about = `${needs === undefined ? '' : `with ${needs}: `}${help}${list}`;
+    const defined = new ProgramOption(`${flagOf(name)} ${value}`.trim(), about).conflicts([
+      ...excludes,
+    ]);
+    if (choices) defined.choices(choices);
+    if (value !== '')
+      defined.argParser((given: string, before: unknown) => valueOf(option, given, before));
+    if (usual !== undefined && usual !== false) defined.default(usual);
+    if (alone !== undefined) defined.preset(alone);
+    if (env !== undefined) defined.env(env);
+    program.addOption(defined);
+  }
+}
+
+function valueOf({ choices, many, read = (text) => text }: Option, given: string, before: unknown) {
+  const parts = many === 'commas' ? given.split(',').map((part) => part.trim()) : [given];
+  const wrong = parts.find(
+    (part) => (part === '' && many === 'commas') || choices?.includes(part) === false,
+  );
+  if (wrong !== undefined) {
+    const expected = choices === undefined ? 'a value' : `one of ${choices.join(', ')}`;
+    const meant = choices && suggestValue(wrong, choices);
+    throw new InvalidArgumentError(
+      `Expected ${expected}, got ${JSON.stringify(wrong)}.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
+    );
+  }
+  if (many !== undefined)
+    return [...(Array.isArray(before) ? (before as readonly string[]) : []), ...parts];
+  try {
+    return read(given);
+  } catch (error) {
+    throw isToolError(error) ? new InvalidArgumentError(error.message) : error;
+  }
+}
+
+/** Returns the values of a table of options. @throws ToolError `INVALID_ARGUMENT` if an option lacks another one that it needs. */
+export function valuesOf(program: Program, options: Options): Readonly<Record<string, unknown>> {
+  const given = program.opts<Record<string, unknown>>();
+  const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
+  const values = Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, option]) => {
+    if (isGiven(name) && option.needs?.some(isGiven) === false)
+      throw wrongUsage(`${flagOf(name)} only works with ${option.needs.map(flagOf).join(' or ')}.`);
+    // Commander takes --no-x for the opposite of --x.
+    const opposite = /^no([A-Z])(.*)/.exec(name);
+    const value =
+      opposite === null ? given[name] : given[opposite[1]!.toLowerCase() + opposite[2]!] === false;
+    return [name, value ?? option.default];
+  });
+  return Object.fromEntries(values) as Readonly<Record<string, unknown>>;
+}
