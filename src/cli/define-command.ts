@@ -16,7 +16,8 @@ const flagOf = (name: string): string =>
 export function defineCommand(program: Program, { options, examples, notes = '' }: Command): void {
   addOptions(program, options);
   const lines = examples.map((example) => `  $ tooldex ${example}`.trimEnd());
-  program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
+  if (examples.length > 0)
+    program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
 }
 
 /** Adds a table of options to a command. */

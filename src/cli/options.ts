@@ -13,7 +13,7 @@ export interface Option<T = unknown> {
   readonly help: string;
   readonly choices?: readonly string[];
   /** Reads a value, or throws an error that says what was expected. */
-  readonly read?: (text: string, flag: string) => unknown;
+  readonly read?: (text: string) => unknown;
   /** The option may be given several times, and with `commas` each value is a list. */
   readonly many?: 'repeat' | 'commas';
   readonly default?: T;
@@ -82,14 +82,12 @@ export const amount = (
   value,
   help,
   ...rules,
-  read: (given, name) => {
+  read: (given) => {
     const number = Number(given);
     if (given.trim() !== '' && Number.isInteger(number) && number >= least && number <= most)
       return number;
     const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-    throw wrongUsage(
-      `Expected ${name} to be a whole number ${range}, got ${JSON.stringify(given)}.`,
-    );
+    throw wrongUsage(`Expected a whole number ${range}, got ${JSON.stringify(given)}.`);
   },
 });
 

@@ -1,7 +1,6 @@
 import { Command as Program, CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isToolError } from '../core/errors.js';
-import { suggestNames } from '../core/issues.js';
 import type { ImportOptions } from '../load/import-modules.js';
 import type { Command } from './command.js';
 import { addOptions, defineCommand, valuesOf } from './define-command.js';
@@ -9,7 +8,6 @@ import { TOOL_OPTIONS } from './options.js';
 import { EXIT } from './terminal/exit-codes.js';
 import { LONGEST_LINE } from './terminal/table.js';
 import { paint, type Dialog, type Terminal } from './terminal/terminal.js';
-import { wrongUsage } from './terminal/wrong-usage.js';
 
 /** The codes of errors about the command line itself. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
@@ -147,36 +145,33 @@ export async function runCli(
 ): Promise<number> {
   try {
     const words = wordsOf(args);
-    const name = nameOf(words[0] === 'help' ? words.slice(1) : words);
+    const isHelp = words[0] === 'help' || args.some((each) => each === '--help' || each === '-h');
+    const name = nameOf(words.filter((word) => word !== 'help'));
     const [operands, summary, load] = COMMANDS[name] ?? OVERVIEW;
     const program = new Program(`tooldex ${name}`.trim())
-      .description(`${summary}${summary.endsWith('.') ? '' : '.'}`)
-      .showHelpAfterError(`Run tooldex ${`${name} --help`.trim()} to see how to use it.`)
+      .description(name in COMMANDS || name === '' ? summary : `The ${name} commands.`)
+      .helpCommand(false)
+      .showHelpAfterError(`To see how to use it, run tooldex ${`${name} --help`.trim()}`)
       .configureHelp({ helpWidth: Math.min(terminal.columns, LONGEST_LINE) })
       .exitOverride()
       .configureOutput({
         writeOut: (text) => terminal.out(text.trimEnd()),
         writeErr: (text) => terminal.err(text.trimEnd()),
-        outputError: (text, write) =>
-          write(text.replace(/^error:/, paint(terminal, 'red', 'error'))),
       });
-    for (const each of operands.split(' ')) if (each !== '') program.argument(each);
-    const isHelp = words[0] === 'help' || args.includes('--help') || args.includes('-h');
-    const group =
-      name in COMMANDS ? [] : Object.keys(COMMANDS).filter((each) => each.startsWith(name));
-    for (const each of isHelp || name !== '' ? group : []) {
-      const [itsOperands, about] = COMMANDS[each]!;
-      program.addCommand(new Program(each).usage(itsOperands).description(about));
-    }
     if (name === '') program.version(packageJson.version);
-    else if (group.length > 0) {
-      program.outputHelp({ error: !isHelp });
-      return isHelp ? EXIT.ok : EXIT.usage;
-    }
-    const command = await load();
+    const isCommand = name in COMMANDS || (words.length === 0 && !isHelp);
+    if (!isCommand)
+      for (const [each, [itsOperands, about]] of Object.entries(COMMANDS))
+        if (each.startsWith(name))
+          program.addCommand(
+            new Program(each.slice(name.length).trim()).usage(itsOperands).description(about),
+          );
+    const command = isCommand || name === '' ? await load() : NO_COMMAND;
+    for (const each of isCommand && operands !== '' ? operands.split(' ') : [])
+      program.argument(each);
     defineCommand(program, command);
     const rest = [...args];
-    for (const word of ['help', ...name.split(' ')].slice(words[0] === 'help' ? 0 : 1))
+    for (const word of words[0] === 'help' ? ['help', ...name.split(' ')] : name.split(' '))
       if (rest.includes(word)) rest.splice(rest.indexOf(word), 1);
     if (words[0] === 'help') rest.push('--help');
     try {
@@ -198,6 +193,10 @@ export async function runCli(
     return WRONG_USAGE.has(error.code) ? EXIT.usage : EXIT.findings;
   }
 }
+
+/** Stands in for the command of a group, such as `mcp`. */
+const NO_COMMAND: Command = { options: {}, examples: [], run: () => EXIT.usage };
+
 /** Returns the words of a command line without options. The first of them name the command. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const program = new Program().allowUnknownOption().exitOverride();
@@ -209,24 +208,13 @@ function wordsOf(args: readonly string[]): readonly string[] {
   }
 }
 
-/** Returns the name of the command, or of the group of commands, that some words begin with. */
+/** Returns the longest name of a command, or of a group of commands, that some words begin with. */
 function nameOf(words: readonly string[]): string {
-  const names = Object.keys(COMMANDS);
-  const isName = (name: string) => names.some((each) => `${each} `.startsWith(`${name} `));
-  let name = '';
-  for (const word of words) {
-    const longer = `${name} ${word}`.trim();
-    if (isName(longer)) name = longer;
-    else if (name in COMMANDS) break;
-    else {
-      const [meant] = suggestNames(longer, names);
-      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-      throw wrongUsage(
-        `Unknown command: ${longer}.${hint} Run tooldex --help to see all commands.`,
-      );
-    }
-  }
-  return name;
+  const isName = (name: string) =>
+    Object.keys(COMMANDS).some((each) => `${each} `.startsWith(`${name} `));
+  let length = 0;
+  while (length < words.length && isName(words.slice(0, length + 1).join(' '))) length += 1;
+  return words.slice(0, length).join(' ');
 }
 
 /** Returns what to do instead, for mistakes that are common. */

@@ -2,17 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { chat } from '../../src/cli/chat/chat.js';
-import { loadRegistry } from '../../src/cli/load/load-registry.js';
-import {
-  AccessMode,
-  askUser,
-  defineTool,
-  halt,
-  ToolMetadataRegistry,
-  type ToolDefinition,
-} from '../../src/index.js';
-import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+import { AccessMode, askUser, defineTool, halt, type ToolDefinition } from '../../src/index.js';
+import { tooldex, type CommandCase } from './command-line.js';
 
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -25,36 +16,15 @@ export function folderWith(files: Readonly<Record<string, string>> = {}): string
   return folder;
 }
 
-/** What a test says to `tooldex chat`. */
-export interface ChatCase extends FakeTerminalOptions {
+/** A chat of a test. */
+export interface ChatCase extends CommandCase {
   readonly prompt?: string;
-  readonly flags?: Readonly<Record<string, unknown>>;
-  /** Instead of the bundled tools. */
-  readonly tools?: readonly ToolDefinition[];
-  readonly terminal?: FakeTerminal;
+  readonly flags?: readonly string[];
 }
 
 /** Runs `tooldex chat` in a folder. */
-export async function chatIn(
-  cwd: string,
-  { prompt, flags, tools, terminal: given, ...options }: ChatCase,
-) {
-  const terminal = given ?? new FakeTerminal(options);
-  const loaded =
-    tools === undefined
-      ? await loadRegistry({}, cwd)
-      : { registry: new ToolMetadataRegistry(), problems: [], fileOf: new Map<string, string>() };
-  if (tools !== undefined) loaded.registry.registerAll(tools);
-  const more = tools === undefined ? {} : { tools: ['own'] };
-  const code = await chat(
-    terminal,
-    loaded,
-    prompt === undefined ? [] : [prompt],
-    { mode: 'default', ...more, ...flags },
-    cwd,
-  );
-  return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked, terminal };
-}
+export const chatIn = (cwd: string, { prompt, flags = [], ...options }: ChatCase = {}) =>
+  tooldex(['chat', ...flags, ...(prompt === undefined ? [] : [prompt])], { cwd, ...options });
 
 /** Counts the calls that had their effect. */
 export class Effects {

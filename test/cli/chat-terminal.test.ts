@@ -31,7 +31,7 @@ describe('tooldex chat in a terminal', () => {
       await terminal.shows('Run it? [y/N/e');
       expect(existsSync(join(folder, 'notes.md'))).toBe(false);
       terminal.types('y', 'Enter');
-      await terminal.shows('It answered:');
+      await terminal.shows('The tool answered:');
       terminal.types('C-d');
       await terminal.shows('ended with 0');
     });
@@ -44,14 +44,14 @@ describe('tooldex chat in a terminal', () => {
     await at(['--session', 's.json', ...prompt], folder, async (terminal) => {
       await terminal.shows('Run it? [y/N/e');
       terminal.types('C-c');
-      await terminal.shows('An empty line goes on');
+      await terminal.shows('Press Enter to go on');
       terminal.types('C-c');
       await terminal.shows('ended with 4');
     });
     await at(['--session', 's.json'], folder, async (terminal) => {
       await terminal.shows('write_file  danger medium');
       terminal.types('n', 'Enter');
-      await terminal.shows('It answered:');
+      await terminal.shows('The tool answered:');
     });
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
   });
@@ -82,10 +82,10 @@ describe('tooldex chat in a terminal', () => {
     const listed = await cli.run(flags, folder);
     expect([listed.code, listed.err]).toEqual([
       4,
-      expect.stringMatching(/pay {2}was started; whether it had its effect is not known\n/),
+      expect.stringMatching(/pay {2}was started, and nobody knows its outcome\n/),
     ]);
     await at(flags.slice(1), folder, async (terminal) => {
-      await terminal.shows('r to run it again');
+      await terminal.shows('r runs it again');
       terminal.types('it was paid', 'Enter');
       await terminal.shows('thanks');
     });
@@ -112,7 +112,7 @@ describe('a model of the AI SDK', () => {
       await chatIn(folder, {
         prompt: 'look',
         tools: effects.tools,
-        flags: { model: './model.mjs' },
+        flags: ['--model', './model.mjs'],
       }),
     ).toMatchObject({ code: 0, out: 'All good.\n' });
     expect(effects.made).toEqual(['look']);

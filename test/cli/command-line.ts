@@ -4,12 +4,42 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { runCli } from '../../src/cli/run-cli.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
 export interface Ended {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
+}
+
+/** The tools of tests, which a file of tools exports. */
+const exported: unknown[] = [];
+Object.assign(globalThis, { exportedToTooldex: exported });
+
+/** Returns the path of a file that exports tools of a test. */
+function fileWith(tools: unknown): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'tooldex-own-')), 'tools.mjs');
+  writeFileSync(file, `export const tools = globalThis.exportedToTooldex[${exported.length}];`);
+  exported.push(tools);
+  return file;
+}
+
+export interface CommandCase extends FakeTerminalOptions {
+  readonly cwd?: string;
+  /** The tools that the command works on, instead of the bundled ones. */
+  readonly tools?: unknown;
+  readonly terminal?: FakeTerminal;
+}
+
+/** Runs a command line in this process. */
+export async function tooldex(
+  args: readonly string[],
+  { cwd = ROOT, tools, terminal: given, ...options }: CommandCase = {},
+) {
+  const terminal = given ?? new FakeTerminal(options);
+  const own = tools === undefined ? [] : ['--tools', fileWith(tools)];
+  const code = await runCli([...args, ...own], terminal, cwd);
+  return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked, terminal };
 }
 
 /** The program as users have it: compiled, so that no loader but its own is there. */
@@ -37,13 +67,6 @@ export const cli = {
       );
     }
     return folder;
-  },
-
-  /** Runs a command line in this process: much faster, where what is tested is not the process. */
-  async call(args: readonly string[], cwd = ROOT): Promise<Ended> {
-    const terminal = new FakeTerminal();
-    const code = await runCli(args, terminal, cwd);
-    return { code, out: terminal.printed, err: terminal.told };
   },
 
   /** Runs a command line in a process of its own. */

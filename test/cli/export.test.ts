@@ -1,10 +1,7 @@
-import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { FIND_COMMANDS } from '../../src/cli/commands/find.js';
-import type { RunOnTools } from '../../src/cli/load/options.js';
 import type { ToolMetadataRegistry } from '../../src/index.js';
-import { refusal, registryOf } from '../tool/sample-tools.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { registryOf } from '../tool/sample-tools.js';
+import { tooldex } from './command-line.js';
 
 const properties = { path: { type: 'string', description: 'Where' }, limit: { type: 'integer' } };
 const registry = registryOf(
@@ -19,76 +16,68 @@ const registry = registryOf(
 );
 
 /** Runs `tooldex export` with these words on the tools of the test. */
-function run(words: string, tools: ToolMetadataRegistry = registry) {
-  const screen = new FakeTerminal();
-  const command = new Command('export')
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined });
-  let work: RunOnTools = () => undefined;
-  FIND_COMMANDS['export']!(command, {
-    terminal: screen,
-    cwd: '.',
-    importOptions: {},
-    onTools: (_command, _examples, run) => (work = run),
-    alone: () => undefined,
-  });
-  command.parse(words.split(' '), { from: 'user' });
-  const code = work({ registry: tools, problems: [], fileOf: new Map() }, command.opts(), []);
-  return { code, out: JSON.parse(screen.printed) as never, err: screen.told };
+async function run(words: string, tools: ToolMetadataRegistry = registry) {
+  const { code, out, err } = await tooldex(['export', ...words.split(' ')], { tools });
+  return { code, out: (out === '' ? undefined : JSON.parse(out)) as never, err };
 }
 
 describe('tooldex export', () => {
-  it('prints the tools as JSON for every target', () => {
+  it('prints the tools as JSON for every target', async () => {
     const names = (value: unknown) =>
       [...JSON.stringify(value).matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name);
     for (const target of ['openai', 'anthropic', 'gemini'])
-      expect(names(run(`--to ${target}`).out)).toEqual(['files__read', 'files__write']);
-    expect(names(run('--to mcp').out)).toEqual(['files.read', 'files.write']);
-    expect(run('--to mcp').out).toHaveProperty('tools');
-    expect(run('--to gemini').out).toMatchObject([{ functionDeclarations: [{}, {}] }]);
+      expect(names((await run(`--to ${target}`)).out)).toEqual(['files__read', 'files__write']);
+    expect(names((await run('--to mcp')).out)).toEqual(['files.read', 'files.write']);
+    expect((await run('--to mcp')).out).toHaveProperty('tools');
+    expect((await run('--to gemini')).out).toMatchObject([{ functionDeclarations: [{}, {}] }]);
   });
 
-  it('takes the interface, the level and strict mode', () => {
-    expect(run('--to openai --api responses --strict').out).toMatchObject([
+  it('takes the interface, the level and strict mode', async () => {
+    expect((await run('--to openai --api responses --strict')).out).toMatchObject([
       { type: 'function', name: 'files__read', strict: true },
       {},
     ]);
-    expect(run('--to anthropic --level stub').out).toMatchObject([
+    expect((await run('--to anthropic --level stub')).out).toMatchObject([
       { description: 'Reads a file.', input_schema: { properties: { path: { type: 'string' } } } },
       {},
     ]);
-    expect(run('--to anthropic --level stub').out).not.toHaveProperty(
+    expect((await run('--to anthropic --level stub')).out).not.toHaveProperty(
       '0.input_schema.properties.limit',
     );
   });
 
-  it('takes the filters of the list', () => {
-    expect(run('--to anthropic --access readonly').out).toMatchObject([{ name: 'files__read' }]);
-    expect(run('--to anthropic --access execute').out).toEqual([]);
+  it('takes the filters of the list', async () => {
+    expect((await run('--to anthropic --access readonly')).out).toMatchObject([
+      { name: 'files__read' },
+    ]);
+    expect((await run('--to anthropic --access execute')).out).toEqual([]);
   });
 
-  it('prints only what is selected for a request, within the filter', () => {
-    expect(run('--to anthropic --select write').out).toMatchObject([{ name: 'files__write' }]);
-    expect(run('--to anthropic --select write --access readonly').out).not.toMatchObject([
+  it('prints only what is selected for a request, within the filter', async () => {
+    expect((await run('--to anthropic --select write')).out).toMatchObject([
       { name: 'files__write' },
     ]);
-    expect(run('--to anthropic --select file --max 1').out).toHaveLength(1);
+    expect((await run('--to anthropic --select write --access readonly')).out).not.toMatchObject([
+      { name: 'files__write' },
+    ]);
+    expect((await run('--to anthropic --select file --max 1')).out).toHaveLength(1);
   });
 
-  it('says with exit code 1 that a selection is above its budget, and prints it all the same', () => {
+  it('says with exit code 1 that a selection is above its budget, and prints it all the same', async () => {
     const critical = registryOf({ name: 'always', description: 'Always there', priority: 0 });
-    const { code, out, err } = run('--to anthropic --select x --budget 1', critical);
+    const { code, out, err } = await run('--to anthropic --select x --budget 1', critical);
     expect([code, (out as unknown[]).length]).toEqual([1, 1]);
     expect(err).toMatch(/^error .*always/);
   });
 
-  it('refuses an option of another target, naming both', () => {
-    const error = refusal(() => run('--to gemini --api chat --strict --max 3'));
-    expect(error.code).toBe('INVALID_ARGUMENT');
-    expect(error.message).toBe('Expected --to openai with --api, got --to gemini.');
-  });
-
-  it.each(['--to nobody', '', '--to openai --level huge'])('refuses "%s"', (words) => {
-    expect(() => run(words)).toThrow();
+  it.each([
+    ['--to gemini --api chat', '--api only works with --to openai.'],
+    ['--to mcp --max 3', '--max only works with --select.'],
+    ['--json', 'Expected --to openai, anthropic, gemini or mcp'],
+    ['--to nobody', '"nobody"'],
+    ['--to openai --level huge', '"huge"'],
+  ])('refuses %s', async (words, message) => {
+    const { code, err } = await tooldex(['export', ...words.split(' ')]);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
 });

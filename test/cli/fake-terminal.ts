@@ -69,6 +69,11 @@ export class FakeTerminal implements Dialog {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Resolves once something that was printed or reported fits. */
+  async prints(fits: RegExp): Promise<void> {
+    while (!fits.test(this.printed + this.told)) await new Promise((wake) => setTimeout(wake, 5));
+  }
+
   interrupt(): void {
     for (const listener of this.#listeners) listener();
   }

@@ -1,39 +1,27 @@
-import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { tooldex } from './command-line.js';
 
-const root = resolve(import.meta.dirname, '../..');
-
-/** Runs a command line in this process, on a terminal of 160 columns. */
-async function run(...args: string[]) {
-  return runAt(160, ...args);
-}
-
-async function runAt(columns: number, ...args: string[]) {
-  const terminal = new FakeTerminal({ columns });
-  const code = await runCli(args, terminal, root);
-  return { code, out: terminal.printed, err: terminal.told };
-}
+const run = (...args: string[]) => tooldex(args);
+const runAt = (columns: number, ...args: string[]) => tooldex(args, { columns });
 
 describe('tooldex', () => {
-  it('explains wrong usage and exits with 2', async () => {
-    for (const args of [
-      ['nonsense'],
-      ['list', '--access', 'read'],
-      ['show'],
-      ['search', 'x', '--limit', '0'],
-      ['list', '--bogus'],
-    ]) {
-      const { code, err } = await run(...args);
-      expect([args, code]).toEqual([args, 2]);
-      expect(err).toContain('tooldex --help');
-    }
-  });
-
-  it('names the command that a misspelt one looks like', async () => {
-    for (const args of [['lsit'], ['lsit', '--category', 'git'], ['--json', 'lsit']])
-      expect((await run(...args)).err).toMatch(/unknown command 'lsit'\n\(Did you mean list\?\)/);
+  it.each([
+    [['nonsense'], "unknown command 'nonsense'"],
+    [['lsit', '--category', 'git'], 'Did you mean list?'],
+    [['--json', 'lsit'], 'Did you mean list?'],
+    [['mcp', 'pin'], "unknown command 'pin'"],
+    [['list', '--access', 'read'], 'got "read". Did you mean readonly?'],
+    [['list', '--bogus'], "unknown option '--bogus'"],
+    [['list', '--categry', 'git'], 'Did you mean --category?'],
+    [['list', '--danger', 'high,'], 'got "".'],
+    [['list', '--danger', 'high', 'safe'], 'too many arguments'],
+    [['show'], "missing required argument 'tool'"],
+    [['search', 'x', '--limit', '0'], 'Expected a whole number of at least 1, got "0".'],
+    [['list', '--trust-auto-approve'], '--trust-auto-approve only works with --mcp.'],
+    [['list', '--available', '--unavailable'], 'cannot be used with option'],
+    [['mcp'], 'pins verify'],
+  ])('explains what is wrong with %j, and exits with 2', async (args, message) => {
+    expect(await run(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });
 
   it('ends with an error as JSON where JSON was asked for', async () => {
@@ -43,7 +31,7 @@ describe('tooldex', () => {
       {
         error: {
           code: 'INVALID_ARGUMENT',
-          message: expect.stringContaining("'extreme' is invalid"),
+          message: expect.stringContaining('"extreme"'),
         },
       },
     ]);
@@ -55,9 +43,13 @@ describe('tooldex', () => {
     expect((await run('show', 'read_fil')).out).toBe('');
   });
 
-  it('answers --help and --version', async () => {
+  it('shows its version, and the help of each command from its table of options', async () => {
     expect((await run('--version')).out.trim()).toMatch(/^\d+\.\d+\.\d+$/);
-    expect((await run('lint', '--help')).out).toContain('Examples:');
+    const { out } = await runAt(80, 'lint', '--help');
+    expect(out).toMatch(/--rule <name=severity> [^]*Examples:/);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect((await run('help', 'mcp', 'pins')).out).toMatch(/^ {2}verify /m);
+    expect((await run('--help')).out).toMatch(/ select .*\n[^]*mcp serve/);
   });
 });
 
@@ -86,10 +78,6 @@ describe('tooldex list', () => {
         ].sort(),
       ).toEqual(['high', 'safe']);
     }
-    expect((await run('list', '--danger', 'high', 'safe')).code).toBe(2);
-    expect((await run('list', '--danger', 'high,')).err).toContain(
-      'Expected a value before and after every comma, got "high,".',
-    );
   });
 
   it('fits every terminal: stages go first, and nothing is cut where nobody reads', async () => {
@@ -118,12 +106,6 @@ describe('tooldex show', () => {
       /^conflicts +(\w+, ){5}… \(\d+ in all\)$/m,
     );
   });
-
-  it('suggests names for one that is unknown, and exits with 2', async () => {
-    const { code, err } = await run('show', 'read_fil');
-    expect(code).toBe(2);
-    expect(err).toContain('read_file');
-  });
 });
 
 describe('tooldex search', () => {
@@ -138,19 +120,16 @@ describe('tooldex search', () => {
   });
 });
 
-describe('tooldex stats', () => {
-  it('breaks lines between values', async () => {
-    const { out } = await runAt(60, 'stats');
-    for (const line of out.split('\n')) expect(line).toMatch(/^.{0,60}$/);
-    expect(out).toMatch(/^ {11}\w+ \d+/m);
-    expect(out).toContain('  files 8  ');
-  });
+it('tooldex stats breaks lines between values', async () => {
+  const { out } = await runAt(60, 'stats');
+  for (const line of out.split('\n')) expect(line).toMatch(/^.{0,60}$/);
+  expect(out).toMatch(/^ {11}\w+ \d+/m);
+  expect(out).toContain('  files 8  ');
 });
 
-describe('tooldex lint', () => {
-  it('finds nothing to fix in the bundled tools', async () => {
-    const { code, out } = await run('lint');
-    expect(out).toContain('nothing to fix');
-    expect(code).toBe(0);
+it('tooldex lint finds nothing to fix in the bundled tools', async () => {
+  expect(await run('lint')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('nothing to fix'),
   });
 });

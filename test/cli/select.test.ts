@@ -1,27 +1,15 @@
-import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { select } from '../../src/cli/commands/find.js';
-import { runCli } from '../../src/cli/run-cli.js';
-import type { SelectionRequest, ToolMetadataRegistry } from '../../src/index.js';
-import { registryOf } from '../tool/sample-tools.js';
-import { FakeTerminal } from './fake-terminal.js';
+import type { ToolMetadataRegistry } from '../../src/index.js';
 import { long } from '../selection/selection-cases.js';
-
-const root = resolve(import.meta.dirname, '../..');
+import { registryOf } from '../tool/sample-tools.js';
+import { tooldex } from './command-line.js';
 
 /** Runs `tooldex select` on the bundled tools. */
-async function run(...args: string[]) {
-  const screen = new FakeTerminal({ columns: 200 });
-  const code = await runCli(['select', ...args], screen, root);
-  return { code, out: screen.printed, err: screen.told };
-}
+const run = (...args: string[]) => tooldex(['select', ...args], { columns: 200 });
 
 /** Runs the command on tools of a test. */
-function runOn(registry: ToolMetadataRegistry, request: SelectionRequest, json = false) {
-  const screen = new FakeTerminal({ columns: 200 });
-  const code = select(screen, { registry, problems: [], fileOf: new Map() }, request, json);
-  return { code, out: screen.printed, err: screen.told };
-}
+const runOn = (tools: ToolMetadataRegistry, ...args: string[]) =>
+  tooldex(['select', ...args], { columns: 200, tools });
 
 const names = (out: string) =>
   (JSON.parse(out) as { tools: { toolName: string }[] }).tools.map(({ toolName }) => toolName);
@@ -33,17 +21,16 @@ const drops = (out: string) =>
   );
 
 describe('tooldex select', () => {
-  it('prints the choice, the reasons, the token account and what was left out', () => {
+  it('prints the choice, the reasons, the token account and what was left out', async () => {
     const registry = registryOf(
       long('core', { priority: 0 }),
       long('weather', { keywords: ['weather'] }),
       long('other', { stages: ['execution'] }),
     );
-    const { code, out, err } = runOn(registry, {
-      text: 'weather',
-      stage: 'reading',
-      exclude: ['gone'],
-    });
+    const { code, out, err } = await runOn(
+      registry,
+      ...['weather', '--stage', 'reading', '--exclude', 'gone'],
+    );
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^TOOL +LEVEL +TOKENS +SCORE +REASON/);
     expect(out).toMatch(/core +full +\d+ +\d+\.\d +critical: /);
@@ -63,25 +50,26 @@ describe('tooldex select', () => {
     expect(out).toMatch(/stub|compact/);
   });
 
-  it('prints an empty choice as one', () => {
-    const { code, out } = runOn(registryOf({ name: 'far', description: 'Paints' }), {
-      text: 'qqq',
-    });
+  it('prints an empty choice as one', async () => {
+    const { code, out } = await runOn(registryOf({ name: 'far', description: 'Paints' }), 'qqq');
     expect([code, out.trim()]).toEqual([0, '0 of at most 12 tools, 0 tokens']);
   });
 
-  it('says with an error and exit code 1 when the guaranteed do not fit, and still lists them', () => {
+  it('exits with 1 if the guaranteed tools do not fit, and still lists them', async () => {
     const registry = registryOf(
       long('one', { priority: 0 }),
       long('two', { priority: 0 }),
       long('weather'),
     );
-    for (const limit of [{ maxTools: 1, criticalOutsideLimit: false }, { tokenBudget: 30 }]) {
-      const { code, out, err } = runOn(registry, { text: 'weather', ...limit });
+    for (const limit of [
+      ['--max', '1', '--no-critical-outside-limit'],
+      ['--budget', '30'],
+    ]) {
+      const { code, out, err } = await runOn(registry, 'weather', ...limit);
       expect(code).toBe(1);
       expect(err).toMatch(/^error .*one, two/);
       for (const name of ['one', 'two', 'weather']) expect(out).toContain(name);
-      const json = runOn(registry, { text: 'weather', ...limit }, true);
+      const json = await runOn(registry, 'weather', '--json', ...limit);
       expect([json.code, JSON.parse(json.out)]).toMatchObject([
         1,
         {
@@ -173,10 +161,6 @@ describe('tooldex select', () => {
       const { code, err } = await run(...args);
       expect([args, code, err === '']).toEqual([args, 2, false]);
     }
-    const json = await run('x', '--access', 'read', '--json');
-    expect(JSON.parse(json.out)).toMatchObject({
-      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('accessModes') },
-    });
   });
 
   it('takes hostile texts', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { program } from '../programs.js';
-import { cli } from './command-line.js';
+import { cli, tooldex } from './command-line.js';
 
 const namesIn = (out: string) => (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
 const toolText = (name: string, code = '1') =>
@@ -22,12 +22,7 @@ describe('--tools', () => {
   });
 
   it('loads legacy decorators with the settings of the tsconfig beside them', async () => {
-    const { code, out } = await cli.call([
-      'list',
-      '--json',
-      '--tools',
-      'test/fixtures/legacy/*.ts',
-    ]);
+    const { code, out } = await tooldex(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
     expect(namesIn(out)).toEqual(['first', 'second']);
     expect(code).toBe(0);
   });
@@ -52,29 +47,30 @@ describe('--tools', () => {
       ['--tools', 'a.ts', 'list', '--json', '--tools', 'b.ts'],
       ['list', '--tools', 'a.ts', '--tools=b.ts', '--json'],
     ]) {
-      expect(namesIn((await cli.call(args, folder)).out)).toEqual(['tool_a', 'tool_b']);
+      expect(namesIn((await tooldex(args, { cwd: folder })).out)).toEqual(['tool_a', 'tool_b']);
     }
     expect(
-      JSON.parse((await cli.call(['show', '--json', '--tools', 'a.ts', 'tool_a'], folder)).out),
+      JSON.parse(
+        (await tooldex(['show', '--json', '--tools', 'a.ts', 'tool_a'], { cwd: folder })).out,
+      ),
     ).toMatchObject({ name: 'tool_a' });
-    expect((await cli.call(['lint', '--tools', 'a.ts', 'b.ts'], folder)).err).toContain(
+    expect((await tooldex(['lint', '--tools', 'a.ts', 'b.ts'], { cwd: folder })).err).toContain(
       '--tools takes one value',
     );
   });
 
   it('is named to those who give files without it, and --input to those who give the arguments of a tool in another way', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
-    expect((await cli.call(['lint', './a.ts'], folder)).err).toContain(
-      '(--tools names the files, folders and globs of tools)',
+    expect((await tooldex(['lint', './a.ts'], { cwd: folder })).err).toContain(
+      'To name the files, folders and globs of tools, use --tools',
     );
     for (const given of [['{"order":17}'], ['--order', '17']])
-      expect(await cli.call(['run', 'tool_a', ...given, '--tools', 'a.ts'], folder)).toMatchObject({
+      expect(
+        await tooldex(['run', 'tool_a', ...given, '--tools', 'a.ts'], { cwd: folder }),
+      ).toMatchObject({
         code: 2,
-        err: expect.stringContaining('(--input takes the arguments of a tool as JSON') as string,
+        err: expect.stringContaining("Pass the tool's arguments as JSON") as string,
       });
-    expect((await cli.call(['list', '--access', 'read'], folder)).err).toContain(
-      'got "read". Did you mean readonly?',
-    );
   });
 
   it('looks into objects, nested lists, sets and maps', async () => {
@@ -82,19 +78,16 @@ describe('--tools', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;`,
     });
-    expect(namesIn((await cli.call(['list', '--json', '--tools', '.'], folder)).out)).toEqual([
-      'one',
-      'two',
-      'three',
-      'four',
-    ]);
+    expect(
+      namesIn((await tooldex(['list', '--json', '--tools', '.'], { cwd: folder })).out),
+    ).toEqual(['one', 'two', 'three', 'four']);
   });
 
   it('runs no getters of exported objects', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('one')}; export const config = { get key(): string { throw new Error('no key'); } };`,
     });
-    expect(await cli.call(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
+    expect(await tooldex(['stats', '--tools', 'a.ts'], { cwd: folder })).toMatchObject({
       code: 0,
       err: '',
     });
@@ -105,17 +98,17 @@ describe('--tools', () => {
       'dist/a.js': '',
       'dist/a.ts': `DEFINE export const a = ${toolText('one')};`,
     });
-    expect((await cli.call(['list', '--tools', '.'], folder)).code).toBe(1);
+    expect((await tooldex(['list', '--tools', '.'], { cwd: folder })).code).toBe(1);
     for (const pattern of ['dist', 'dist/*.ts', './**/dist/*.ts'])
-      expect(namesIn((await cli.call(['list', '--json', '--tools', pattern], folder)).out)).toEqual(
-        ['one'],
-      );
+      expect(
+        namesIn((await tooldex(['list', '--json', '--tools', pattern], { cwd: folder })).out),
+      ).toEqual(['one']);
   });
 });
 
 describe('what a file exports', () => {
   const list = async (files: Readonly<Record<string, string>>) =>
-    cli.call(['list', '--json', '--tools', '.'], cli.project(files));
+    tooldex(['list', '--json', '--tools', '.'], { cwd: cli.project(files) });
   const ORDERS = `@tool({ name: 'orders', description: 'Orders', inputSchema: {} }) export class Orders { constructor(readonly key: string) {} execute() { return this.key; } }`;
 
   it('may be a registry, or a function that makes one or a list, now or later', async () => {
@@ -175,7 +168,7 @@ describe('tools of one name', () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('same', '1')}; export const b = ${toolText('same', '2')};`,
     });
-    const { code, err } = await cli.call(['list', '--tools', '.'], folder);
+    const { code, err } = await tooldex(['list', '--tools', '.'], { cwd: folder });
     expect(err).toContain(
       'not loaded a.ts: Expected a name that no other tool has, got "same", which is the name of another tool in the same file',
     );
@@ -188,7 +181,7 @@ describe('tools of one name', () => {
       'b.ts': `DEFINE export const b = ${toolText('same', '2')}; export const c = ${toolText('other')};`,
       'c.ts': `export * from './a.js'; export { b as default } from './b.js';`,
     });
-    const { code, out, err } = await cli.call(['list', '--json', '--tools', '.'], folder);
+    const { code, out, err } = await tooldex(['list', '--json', '--tools', '.'], { cwd: folder });
     expect(namesIn(out)).toEqual(['same', 'other']);
     expect(err.trim().split('\n')).toEqual([
       expect.stringContaining(
@@ -202,7 +195,7 @@ describe('tools of one name', () => {
     const folder = cli.project({
       'a.ts': `DEFINE const d = { description: 'A', inputSchema: {} }; export const a = defineTool({ ...d, name: 'one', aliases: ['two'] }), b = defineTool({ ...d, name: 'two' });`,
     });
-    expect((await cli.call(['list', '--tools', '.'], folder)).err).toContain(
+    expect((await tooldex(['list', '--tools', '.'], { cwd: folder })).err).toContain(
       'got "two", which is an alias of "one" in the same file',
     );
   });
@@ -215,24 +208,26 @@ describe('tools of one name', () => {
       'b/tsconfig.json': '{}',
       'b/index.ts': `export { Shared } from '../a/index.js'; import { Shared } from '../a/index.js'; export const shared = new Shared();`,
     });
-    expect(await cli.call(['stats', '--tools', 'a', '--tools', 'b'], folder)).toMatchObject({
-      code: 0,
-      err: '',
-    });
+    expect(await tooldex(['stats', '--tools', 'a', '--tools', 'b'], { cwd: folder })).toMatchObject(
+      {
+        code: 0,
+        err: '',
+      },
+    );
     const apart = cli.project({
       'a/tsconfig.json': '{}',
       'a/i.ts': `DEFINE export const a = ${toolText('same', '1')};`,
       'b/tsconfig.json': '{}',
       'b/i.ts': `DEFINE export const a = ${toolText('same', '2')};`,
     });
-    expect((await cli.call(['stats', '--tools', '.'], apart)).code).toBe(1);
+    expect((await tooldex(['stats', '--tools', '.'], { cwd: apart })).code).toBe(1);
   });
 });
 
 describe('files without tools', () => {
   it('are findings of lint, and end every other command', async () => {
     const args = ['--tools', 'test/fixtures/commonjs/tools.cjs'];
-    const lint = await cli.call(['lint', '--json', ...args]);
+    const lint = await tooldex(['lint', '--json', ...args]);
     expect(JSON.parse(lint.out)).toMatchObject([
       {
         rule: 'load-error',
@@ -242,13 +237,13 @@ describe('files without tools', () => {
       },
     ]);
     expect([lint.code, lint.err]).toEqual([1, '']);
-    const stats = await cli.call(['stats', ...args]);
+    const stats = await tooldex(['stats', ...args]);
     expect(stats).toMatchObject({
       code: 1,
       out: '',
       err: expect.stringContaining('Export classes decorated with @tool'),
     });
-    expect(JSON.parse((await cli.call(['stats', '--json', ...args])).out)).toMatchObject({
+    expect(JSON.parse((await tooldex(['stats', '--json', ...args])).out)).toMatchObject({
       error: { code: 'NOT_A_TOOL' },
     });
   });
@@ -258,14 +253,14 @@ describe('files without tools', () => {
       'a.ts': `DEFINE export const a = ${toolText('one')};`,
       'help.ts': 'export const help = 1;',
     });
-    expect((await cli.call(['stats', '--tools', '.'], folder)).code).toBe(0);
+    expect((await tooldex(['stats', '--tools', '.'], { cwd: folder })).code).toBe(0);
     expect(
-      await cli.call(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], folder),
+      await tooldex(['stats', '--tools', 'a.ts', '--tools', 'help.ts'], { cwd: folder }),
     ).toMatchObject({ code: 1, err: expect.stringContaining('not loaded help.ts') });
   });
 
   it('say what was expected when nothing matches', async () => {
-    expect(await cli.call(['stats', '--tools', 'no/such/folder'])).toMatchObject({
+    expect(await tooldex(['stats', '--tools', 'no/such/folder'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('Expected a file, folder or glob'),
     });
@@ -274,7 +269,7 @@ describe('files without tools', () => {
 
 describe('lint', () => {
   it('prints findings as annotations with the file, and exits with 1', async () => {
-    const { code, out } = await cli.call([
+    const { code, out } = await tooldex([
       'lint',
       '--format',
       'github',
@@ -288,7 +283,7 @@ describe('lint', () => {
   });
 
   it('prints what did not load once, whole', async () => {
-    const { out, err } = await cli.call(['lint', '--tools', 'test/fixtures/standard/broken.ts']);
+    const { out, err } = await tooldex(['lint', '--tools', 'test/fixtures/standard/broken.ts']);
     expect(err).toBe('');
     expect(out).toMatch(
       /load-error +– +test\/fixtures\/standard\/broken\.ts: Error: the database is not configured$/m,
@@ -311,7 +306,7 @@ describe('--context', () => {
   it('gives the tools what a file exports, or what its function makes', async () => {
     const at = folder();
     const price = (file: string) =>
-      cli.call(['run', 'price', '--tools', 'tools.ts', '--context', file], at);
+      tooldex(['run', 'price', '--tools', 'tools.ts', '--context', file], { cwd: at });
     expect((await price('context.mjs')).out).toBe('17 costs 12\n');
     expect((await price('connect.mjs')).out).toBe('17 costs 13\n');
   });
@@ -319,11 +314,11 @@ describe('--context', () => {
   it('is refused when the file exports nothing, or cannot be imported', async () => {
     const at = folder();
     for (const [file, message] of [
-      ['empty.mjs', 'as the default export of empty.mjs'],
-      ['missing.mjs', '--context as a file that can be imported'],
+      ['empty.mjs', 'empty.mjs has no default export'],
+      ['missing.mjs', 'Could not import --context missing.mjs'],
     ] as const)
       expect(
-        await cli.call(['run', 'price', '--tools', 'tools.ts', '--context', file], at),
+        await tooldex(['run', 'price', '--tools', 'tools.ts', '--context', file], { cwd: at }),
       ).toMatchObject({ code: 2, err: expect.stringContaining(message) as string });
   });
 });

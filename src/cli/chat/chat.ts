@@ -2,6 +2,8 @@ import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Session, type ChatEngine, type ChatEvent, type ChatPending } from '../../chat.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
+import { textOf } from '../../chat/thread.js';
+import { MemoryBlobStore } from '../../state/blob-store.js';
 import { DirectoryBlobStore } from '../../state/directory-blob-store.js';
 import { command, type Context } from '../command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
@@ -70,10 +72,13 @@ export const chat = command({
           model: isDemo ? demoModel((name) => registry.has(name)) : (named as ChatEngine['model']),
           executor,
           ...call,
-          onEvent: (event: ChatEvent) => showEvent(terminal, event, json),
+          onEvent: eventPrinter(terminal, json),
           ...given({ system, maxTurns, selectTools: maxTools && { maxTools } }),
           ...(manual && { mode: 'manual' as const }),
-          ...(path && { blobs: new DirectoryBlobStore(`${path}.blobs`, { ttlMs: BLOB_LIFE_MS }) }),
+          blobs:
+            path === undefined
+              ? new MemoryBlobStore()
+              : new DirectoryBlobStore(`${path}.blobs`, { ttlMs: BLOB_LIFE_MS }),
         };
         return talk(context, engine as ChatEngine & { executor: ToolExecutor }, path);
       }),
@@ -125,7 +130,8 @@ async function talk(
     stopListening();
     if (interrupts > 1 || (isAlone && interrupts > 0)) return EXIT.interrupted;
     report(terminal, session, options.json);
-    const line = isAlone ? undefined : await terminal.ask('\n› ');
+    if (!isAlone) terminal.err('');
+    const line = isAlone ? undefined : await terminal.ask('› ');
     if (line === undefined) return exitCodeOf(session);
     said = line.trim() === '' ? undefined : line;
   }
@@ -210,23 +216,30 @@ function exitCodeOf({ pending, status, haltedReason }: Session): number {
   return status === 'error' || haltedReason === 'max_turns' ? EXIT.findings : EXIT.ok;
 }
 
-/** Shows a chat as it happens: the model's text as results, calls as diagnostics. */
-function showEvent(terminal: Dialog, event: ChatEvent, json: boolean): void {
-  const outcome = event.type === 'tool-completed' ? event.outcome : undefined;
-  if (json)
-    return terminal.out(
-      plainJson({ ...event, ...(outcome && { outcome: outcomeToJson(outcome) }) }),
-    );
+/** Returns a listener that shows a chat as it happens: the model's text as results, calls as diagnostics. */
+function eventPrinter(terminal: Dialog, json: boolean): (event: ChatEvent) => void {
+  let isStreamed = false;
   const line = (mark: string, name: string, about: string) =>
-    terminal.err(`  ${mark} ${cut(`${name}  ${about}`, Math.min(terminal.columns, 120) - 4)}`);
-  if (event.type === 'text-delta') terminal.write(plainText(event.text));
-  else if (event.type === 'model-answered' && event.message.content.length > 0) terminal.out('');
-  else if (event.type === 'tool-started') line('▸', event.toolName, JSON.stringify(event.input));
-  else if (event.type === 'tool-completed') {
-    const about = [
-      valueText(terminal, event.outcome),
-      ...explanationLines(terminal, event.outcome),
-    ];
-    line(statusMark(terminal, event.outcome), event.toolName, about.join(' '));
-  }
+    terminal.err(`  ${mark} ${cut(`${name} ${about}`, Math.min(terminal.columns, 120) - 4)}`);
+  return (event) => {
+    const outcome = event.type === 'tool-completed' ? event.outcome : undefined;
+    if (json)
+      terminal.out(plainJson({ ...event, ...(outcome && { outcome: outcomeToJson(outcome) }) }));
+    else if (event.type === 'text-delta') {
+      isStreamed = true;
+      terminal.write(plainText(event.text));
+    } else if (event.type === 'model-answered') {
+      const text = isStreamed ? '' : textOf(event.message);
+      if (isStreamed || text !== '') terminal.out(plainText(text));
+      isStreamed = false;
+    } else if (event.type === 'tool-started')
+      line('▸', event.toolName, JSON.stringify(event.input));
+    else if (event.type === 'tool-completed') {
+      const parts = [
+        valueText(terminal, event.outcome),
+        ...explanationLines(terminal, event.outcome),
+      ];
+      line(statusMark(terminal, event.outcome), event.toolName, parts.join(' '));
+    }
+  };
 }

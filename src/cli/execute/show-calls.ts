@@ -207,7 +207,8 @@ export function outcomeToJson(outcome: ToolOutcome, full = false): object {
 /** Returns the value that models read. Values that JSON can't hold (cycles, big integers, functions) are text. */
 function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown {
   if (outcome.status === 'error') return inspect(outcome.value);
-  return readOutcome(outcome).data ?? inspect(outcome.value);
+  const { data } = readOutcome(outcome);
+  return data === undefined ? inspect(outcome.value) : data;
 }
 
 /** The maximum length of a line of progress: a tool may report whole pages. */
