@@ -17,7 +17,7 @@ describe('tooldex grants', () => {
   it('says what it needs', async () => {
     expect(await grants('list')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Expected --redis, or TOOLDEX_REDIS_URL, got neither') as string,
+      err: expect.stringContaining('with --redis or TOOLDEX_REDIS_URL') as string,
     });
   });
 });

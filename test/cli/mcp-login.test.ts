@@ -52,7 +52,7 @@ it('tooldex mcp login prints where to log in, keeps the login for later commands
   const login = await tooldex(['mcp', 'login', 'tickets']);
   expect(login).toMatchObject({
     code: 0,
-    out: '✓ logged in at tickets, 2 tools\n',
+    out: '✓ logged in to tickets, 2 tools\n',
     err: expect.stringContaining(
       `Log in at ${authorization.origin}:\n${authorization.origin}/authorize?`,
     ),
@@ -63,7 +63,7 @@ it('tooldex mcp login prints where to log in, keeps the login for later commands
   expect(readdirSync(join(folder, 'tooldex/logins'))).toHaveLength(1);
   expect(await tooldex(['mcp', 'logout', 'tickets'])).toMatchObject({
     code: 0,
-    out: '✓ the login at tickets is forgotten\n',
+    out: '✓ logged out of tickets\n',
   });
   expect(readdirSync(join(folder, 'tooldex/logins'))).toEqual([]);
 });

@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { mcpPins, type PinsAction, type PinsOptions } from '../../src/cli/commands/mcp-pins.js';
-import { runCli } from '../../src/cli/run-cli.js';
+import { comparePins } from '../../src/cli/commands/mcp-pins.js';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { ECHO } from '../mcp/pin-samples.js';
 import { Demo, discover, rawTool } from '../mcp/servers/start.js';
+import { tooldex } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
 let folder: string;
@@ -19,21 +19,27 @@ function configure(servers: Readonly<Record<string, object>>, file = '.mcp.json'
   writeFileSync(join(folder, file), JSON.stringify({ mcpServers: servers }));
 }
 
-/** Asks the servers as the command does, those of this process too. */
-const listHere: Parameters<typeof mcpPins>[5] = async (settings) => {
+type Listing = NonNullable<Parameters<typeof comparePins>[2]>;
+type Action = Parameters<typeof comparePins>[1];
+type Options = Partial<Parameters<typeof comparePins>[0]['options']> & { readonly all?: boolean };
+
+/** Asks the servers as the command does, and those of this process, too. */
+const listHere: Listing = async (settings) => {
   const discovery = discover(settings);
   await discovery.refresh({ force: true });
   return discovery.rawListings();
 };
 
 async function pins(
-  action: PinsAction,
-  tools: readonly string[] = [],
-  options: PinsOptions = {},
+  action: Action,
+  words: readonly string[] = [],
+  { all: _all, ...given }: Options = {},
   terminalOptions: FakeTerminalOptions = {},
 ) {
   const terminal = new FakeTerminal(terminalOptions);
-  const code = await mcpPins(terminal, action, tools, options, folder, listHere);
+  const options = { config: undefined, mcp: undefined, lock: undefined, json: false, ...given };
+  const context = { terminal, cwd: folder, words, imports: {}, options };
+  const code = await comparePins(context, action, listHere);
   expect(terminal.listeners).toBe(0);
   return { code, out: terminal.printed, err: terminal.told };
 }
@@ -92,7 +98,7 @@ describe('tooldex mcp pins', () => {
     expect(out).toContain('New\\u202e one');
     // eslint-disable-next-line no-control-regex
     expect(out).not.toMatch(/[\u200b\u001b\u202e]/);
-    const one = await pins('diff', ['added']);
+    const one = await pins('diff', ['mcp.demo.added']);
     expect(one.out).toContain('mcp.demo.added');
     expect(one.out).not.toContain('mcp.demo.write');
   });
@@ -117,7 +123,7 @@ describe('tooldex mcp pins', () => {
   it('approves only what is named, and says what is left', async () => {
     const demo = new Demo('a', 'b', 'c');
     configure({ demo: demo.start });
-    for (const name of ['a', 'demo.b', 'mcp.demo.c'])
+    for (const name of ['mcp.demo.a', 'mcp.demo.b', 'mcp.demo.c'])
       expect((await pins('approve', [name], { yes: true })).code).toBe(0);
     expect((await DefinitionPins.load(lock())).pinned().map(({ tool }) => tool)).toEqual([
       'a',
@@ -125,7 +131,7 @@ describe('tooldex mcp pins', () => {
       'c',
     ]);
     demo.list(rawTool('a', { title: '2' }), rawTool('b', { title: '2' }));
-    await pins('approve', ['a', 'c'], { yes: true });
+    await pins('approve', ['mcp.demo.a'], { yes: true });
     expect((await pins('verify')).out).toContain('✗ 2 tools pinned, 1 changed\n');
   });
 
@@ -133,24 +139,24 @@ describe('tooldex mcp pins', () => {
     const demo = new Demo('write');
     configure({ demo: demo.start });
     for (const answers of [['n'], [''], [], ['yes please']]) {
-      expect(await pins('approve', ['write'], {}, { answers })).toMatchObject({
+      expect(await pins('approve', ['mcp.demo.write'], {}, { answers })).toMatchObject({
         code: 4,
         out: '',
         err: expect.stringMatching(
-          /new {5}mcp\.demo\.write[^]*description +│ "Does write"[^]*Approve this\? \[y\/N\][^]*nothing is approved/,
+          /new {5}mcp\.demo\.write[^]*description +│ "Does write"[^]*Approve this\? \[y\/N\][^]*Nothing is approved/,
         ),
       });
     }
     expect(existsSync(lock())).toBe(false);
-    expect((await pins('approve', ['write'], {}, { answers: ['y'] })).code).toBe(0);
+    expect((await pins('approve', ['mcp.demo.write'], {}, { answers: ['y'] })).code).toBe(0);
     expect((await pins('verify')).code).toBe(0);
   });
 
   it('approves nothing where nobody can be asked, and says how', async () => {
     configure({ demo: new Demo('write').start });
-    expect(await pins('approve', ['write'])).toMatchObject({
+    expect(await pins('approve', ['mcp.demo.write'])).toMatchObject({
       code: 4,
-      err: expect.stringContaining('repeat it with --yes'),
+      err: expect.stringContaining('repeat this command with --yes'),
     });
     expect(existsSync(lock())).toBe(false);
   });
@@ -174,7 +180,9 @@ describe('tooldex mcp pins', () => {
         },
       ],
     });
-    expect(JSON.parse((await pins('approve', ['write'], { json: true })).out)).toMatchObject({
+    expect(
+      JSON.parse((await pins('approve', ['mcp.demo.write'], { json: true })).out),
+    ).toMatchObject({
       approved: [],
       pinned: 1,
       findings: [{ kind: 'changed' }],
@@ -209,36 +217,27 @@ describe('tooldex mcp pins', () => {
     ]);
   });
 
-  it('takes an ambiguous name for none', async () => {
-    const [a, b] = [new Demo('same', 'b.only'), new Demo('same', 'only')];
-    configure({ a: a.start, b: b.start });
-    await expect(pins('approve', ['same'], { yes: true })).rejects.toThrow(
-      /could be "mcp\.a\.same" or "mcp\.b\.same"/,
-    );
-    await expect(pins('approve', ['b.only'], { yes: true })).rejects.toThrow(
-      /could be "mcp\.a\.b\.only" or "mcp\.b\.only"/,
-    );
-    await expect(pins('approve', ['nowhere'], { yes: true })).rejects.toThrow(
-      /Expected a tool that a server lists or that is pinned, got "nowhere"/,
-    );
-    expect((await pins('approve', ['mcp.b.only', 'a.same'], { yes: true })).out).toContain(
-      '2 approved',
+  it('refuses a tool that does not differ', async () => {
+    configure({ demo: new Demo('write').start });
+    await expect(pins('approve', ['mcp.demo.nowhere'], { yes: true })).rejects.toThrow(
+      'Nothing differs for "mcp.demo.nowhere"',
     );
   });
 
   it('refuses wrong usage without starting a server', async () => {
     const demo = new Demo('write');
     await expect(pins('verify')).rejects.toThrow(
-      /Expected settings of MCP in \.mcp\.json or mcp\.json, got neither\. Name the file with --config/,
+      /no MCP settings in \.mcp\.json or mcp\.json\. Name the file with --config/,
     );
     configure({ demo: demo.start }, 'mcp.json');
     await expect(pins('verify')).rejects.toThrow(
       /Expected a lock file .*tooldex-pins\.json, got none/,
     );
-    await expect(pins('approve')).rejects.toThrow(
-      /Expected the tools to approve, or --all, got neither/,
-    );
-    await expect(pins('approve', ['write'], { all: true })).rejects.toThrow(/got both/);
+    for (const args of [[], ['write', '--all']])
+      expect(await tooldex(['mcp', 'pins', 'approve', ...args], { cwd: folder })).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('Name the tools to approve, or use --all.') as string,
+      });
     writeFileSync(lock(), '{');
     for (const action of ['verify', 'diff', 'approve'] as const)
       await expect(
@@ -258,41 +257,33 @@ describe('tooldex mcp pins', () => {
 
   it('works with another lock file and other settings, and asks servers that are processes', async () => {
     configure({ demo: new Demo('write').process }, 'servers.json');
-    const tooldex = (...args: readonly string[]) =>
-      runCli(
-        ['mcp', 'pins', ...args, '--config', 'servers.json', '--lock', 'pins.lock.json'],
-        new FakeTerminal(),
-        folder,
-      );
-    expect(await tooldex('approve', '--all', '--yes')).toBe(0);
+    const files = ['--config', 'servers.json', '--lock', 'pins.lock.json'];
+    const run = async (...args: readonly string[]) =>
+      (await tooldex(['mcp', 'pins', ...args, ...files], { cwd: folder })).code;
+    expect(await run('approve', '--all', '--yes')).toBe(0);
     expect(existsSync(join(folder, 'pins.lock.json'))).toBe(true);
-    expect(await tooldex('verify')).toBe(0);
+    expect(await run('verify')).toBe(0);
   });
 
   it.each(['verify', 'diff', 'approve'])(
-    'tells its exit codes in the help of %s',
+    'lists its exit codes in the help of %s',
     async (action) => {
-      const terminal = new FakeTerminal();
-      expect(await runCli(['mcp', 'pins', action, '--help'], terminal, folder)).toBe(0);
-      expect(terminal.printed).toContain('3    a server could not be asked');
+      expect((await tooldex(['mcp', 'pins', action, '--help'])).out).toContain(
+        "3    a server doesn't answer",
+      );
     },
   );
 
-  it('stops when the user interrupts it', async () => {
+  it('stops if the user interrupts it', async () => {
     const terminal = new FakeTerminal();
     configure({ demo: new Demo('write').start });
-    const ended = mcpPins(
-      terminal,
-      'approve',
-      [],
-      { all: true, yes: true },
-      folder,
-      async (_, { signal }) => {
-        terminal.interrupt();
-        expect(signal.aborted).toBe(true);
-        return [{ server: 'demo', tools: [ECHO] }];
-      },
-    );
+    const options = { config: undefined, mcp: undefined, lock: undefined, json: false, yes: true };
+    const context = { terminal, cwd: folder, words: [], imports: {}, options };
+    const ended = comparePins(context, 'approve', async (_, signal) => {
+      terminal.interrupt();
+      expect(signal.aborted).toBe(true);
+      return [{ server: 'demo', tools: [ECHO] }];
+    });
     expect(await ended).toBe(130);
     expect(existsSync(lock())).toBe(false);
   });

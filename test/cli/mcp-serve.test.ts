@@ -9,30 +9,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { runCli } from '../../src/cli/run-cli.js';
-import { mcpServe } from '../../src/cli/commands/mcp.js';
-import { defineTool, ToolMetadataRegistry } from '../../src/index.js';
-import { loadMcpTools } from '../../src/cli/load/load-mcp-tools.js';
-import { loadRegistry } from '../../src/cli/load/load-registry.js';
+import { defineTool } from '../../src/index.js';
 import { overHttp, textOf } from '../mcp/server-clients.js';
 import { official } from '../mcp/servers/start.js';
+import { tooldex, type CommandCase } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
-
-/** A terminal that tells when something is printed. */
-class WatchedTerminal extends FakeTerminal {
-  #waiting: (() => void)[] = [];
-
-  override out = (text: string): void => {
-    this.printed += `${text}\n`;
-    for (const wake of this.#waiting.splice(0)) wake();
-  };
-
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-}
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'tooldex-mcp-'));
@@ -40,35 +23,29 @@ function folder(): string {
   return path;
 }
 
-const USUAL = { mode: 'default' } as const;
-
+/** Runs `tooldex mcp serve --http` during a test. */
 async function overHttpCommand(
-  options: Record<string, unknown>,
-  test: (url: string, root: string, terminal: WatchedTerminal) => Promise<void>,
-  env: NodeJS.ProcessEnv = {},
+  flags: readonly string[],
+  test: (url: string, root: string, terminal: FakeTerminal) => Promise<void>,
+  { root = folder(), ...options }: CommandCase & { readonly root?: string } = {},
 ): Promise<number> {
-  const root = folder();
-  const terminal = new WatchedTerminal();
-  const ended = mcpServe(
-    terminal,
-    await loadRegistry({}, root),
-    { ...USUAL, http: true, port: 0, ...options },
-    { input: new PassThrough(), env },
-  );
-  await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
+  const terminal = new FakeTerminal();
+  const args = ['mcp', 'serve', '--http', '--port', '0', ...flags];
+  const ended = tooldex(args, { cwd: root, terminal, ...options });
+  await Promise.race([terminal.prints(/http:\S+/), ended]);
   try {
     await test(/http:[^\s"]+/.exec(terminal.printed)![0], root, terminal);
   } finally {
     terminal.interrupt();
   }
-  return ended;
+  return (await ended).code;
 }
 
 describe('tooldex mcp serve --http', () => {
   it.each(['auto', 'legacy', 'first'] as const)(
     'serves the bundled tools to a %s client, which work on the folder',
     async (kind) => {
-      const code = await overHttpCommand({}, async (url, root) => {
+      const code = await overHttpCommand([], async (url, root) => {
         writeFileSync(join(root, 'note.txt'), 'written before');
         const client = await overHttp(url, kind, {
           answer: () => ({ action: 'accept', content: {} }),
@@ -91,7 +68,7 @@ describe('tooldex mcp serve --http', () => {
   );
 
   it('runs what --yes covers without asking, and refuses the rest', async () => {
-    await overHttpCommand({ yes: 'medium' }, async (url, root) => {
+    await overHttpCommand(['--yes', 'medium'], async (url, root) => {
       const client = await overHttp(url, 'auto');
       expect(
         (await client.call('write_file', { path: 'new.txt', content: 'yes' })).isError ?? false,
@@ -101,82 +78,58 @@ describe('tooldex mcp serve --http', () => {
     });
   });
 
-  it('runs what --yes covers also where only a persona may', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'note',
-        description: 'Notes',
-        inputSchema: z.object({}),
-        accessMode: 'write',
-        requiresConsent: true,
-        personaAllowlist: ['Ada'],
-        execute: () => 'noted',
-      }),
-    );
-    const terminal = new WatchedTerminal();
-    const ended = mcpServe(
-      terminal,
-      { registry, problems: [], fileOf: new Map() },
-      { ...USUAL, http: true, port: 0, yes: 'medium', persona: 'Ada' },
-      { input: new PassThrough(), env: {} },
-    );
-    await terminal.until(() => /http:\S+/.test(terminal.printed));
-    const client = await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'auto');
-    expect(textOf(await client.call('note'))).toBe('noted');
-    terminal.interrupt();
-    await ended;
+  it('runs what --yes covers for the persona that may call a tool', async () => {
+    const tools = defineTool({
+      name: 'note',
+      description: 'Notes',
+      inputSchema: z.object({}),
+      accessMode: 'write',
+      requiresConsent: true,
+      personaAllowlist: ['Ada'],
+      execute: () => 'noted',
+    });
+    const test = async (url: string) =>
+      expect(textOf(await (await overHttp(url, 'auto')).call('note'))).toBe('noted');
+    await overHttpCommand(['--yes', 'medium', '--persona', 'Ada'], test, { tools });
   });
 
   it('keeps to the filter, the mode and the token of the environment', async () => {
-    await overHttpCommand(
-      { maxDanger: 'safe', json: true },
-      async (url, _root, terminal) => {
-        expect(JSON.parse(terminal.printed)).toMatchObject({ url });
-        await expect(overHttp(url, 'auto')).rejects.toThrow();
-        const client = await overHttp(
-          url,
-          'auto',
-          {},
-          { authorization: 'Bearer from-the-environment' },
-        );
-        const names = (await client.tools()).map(({ name }) => name);
-        expect(names.length).toBeGreaterThan(0);
-        expect(names).not.toContain('write_file');
-      },
-      { TOOLDEX_TOKEN: 'from-the-environment' },
-    );
+    vi.stubEnv('TOOLDEX_TOKEN', 'from-the-environment');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await overHttpCommand(['--max-danger', 'safe', '--json'], async (url, _root, terminal) => {
+      expect(JSON.parse(terminal.printed)).toMatchObject({ url });
+      await expect(overHttp(url, 'auto')).rejects.toThrow();
+      const client = await overHttp(
+        url,
+        'auto',
+        {},
+        { authorization: 'Bearer from-the-environment' },
+      );
+      const names = (await client.tools()).map(({ name }) => name);
+      expect(names.length).toBeGreaterThan(0);
+      expect(names).not.toContain('write_file');
+    });
   });
 
   it('is not exposed to others without a token', async () => {
-    const loaded = await loadRegistry({}, folder());
-    await expect(
-      mcpServe(
-        new FakeTerminal(),
-        loaded,
-        { ...USUAL, http: true, host: '0.0.0.0' },
-        { input: new PassThrough(), env: {} },
-      ),
-    ).rejects.toThrow(/token/);
-    await expect(
-      mcpServe(
-        new FakeTerminal(),
-        loaded,
-        { ...USUAL, port: 1 },
-        { input: new PassThrough(), env: {} },
-      ),
-    ).rejects.toThrow(/--port together with --http/);
+    expect(await tooldex(['mcp', 'serve', '--http', '--host', '0.0.0.0'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('token') as string,
+    });
+    expect((await tooldex(['mcp', 'serve', '--port', '1'])).err).toContain(
+      '--port only works with --http',
+    );
   });
 });
 
 describe('tooldex mcp serve', () => {
   it('speaks the protocol on standard input and output and prints nothing else', async () => {
-    const terminal = new WatchedTerminal();
     const input = new PassThrough();
-    const ended = mcpServe(terminal, await loadRegistry({}, folder()), USUAL, { input, env: {} });
+    const terminal = new FakeTerminal({ input });
+    const ended = tooldex(['mcp', 'serve'], { cwd: folder(), terminal });
     const ask = async (id: number, method: string, params: object) => {
       input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-      await terminal.until(() => terminal.printed.includes(`"id":${id}`));
+      await terminal.prints(new RegExp(`"id":${id}`));
     };
     await ask(1, 'initialize', {
       protocolVersion: '2025-11-25',
@@ -185,7 +138,7 @@ describe('tooldex mcp serve', () => {
     });
     await ask(2, 'tools/call', { name: 'calculate', arguments: { expression: '6 * 7' } });
     input.end();
-    expect(await ended).toBe(0);
+    expect((await ended).code).toBe(0);
     const messages = terminal.printed
       .trimEnd()
       .split('\n')
@@ -198,13 +151,13 @@ describe('tooldex mcp serve', () => {
   });
 
   it('ends when the user interrupts it', async () => {
-    const terminal = new WatchedTerminal();
     const input = new PassThrough();
-    const ended = mcpServe(terminal, await loadRegistry({}, folder()), USUAL, { input, env: {} });
+    const terminal = new FakeTerminal({ input });
+    const ended = tooldex(['mcp', 'serve'], { cwd: folder(), terminal });
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
-    await terminal.until(() => terminal.printed.includes('"id":1'));
+    await terminal.prints(/"id":1/);
     terminal.interrupt();
-    expect(await ended).toBe(0);
+    expect((await ended).code).toBe(0);
   });
 });
 
@@ -213,20 +166,14 @@ describe('tooldex mcp serve --mcp', () => {
     const root = folder();
     const settings = { ...official('everything'), access_mode: 'readonly', consent: false };
     writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { demo: settings } }));
-    const terminal = new WatchedTerminal();
-    const ended = runCli(
-      ['--mcp', '.mcp.json', 'mcp', 'serve', '--http', '--port', '0'],
-      terminal,
-      root,
-    );
-    await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
-    const client = await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'auto', {
-      answer: () => ({ action: 'accept', content: { name: 'Ada Lovelace' } }),
-    });
-    const answer = await client.call('mcp__demo__trigger-elicitation-request');
-    expect(JSON.stringify(answer)).toContain('Ada Lovelace');
-    terminal.interrupt();
-    expect(await ended).toBe(0);
+    const test = async (url: string) => {
+      const client = await overHttp(url, 'auto', {
+        answer: () => ({ action: 'accept', content: { name: 'Ada Lovelace' } }),
+      });
+      const answer = await client.call('mcp__demo__trigger-elicitation-request');
+      expect(JSON.stringify(answer)).toContain('Ada Lovelace');
+    };
+    expect(await overHttpCommand(['--mcp', '.mcp.json'], test, { root })).toBe(0);
   });
 });
 
@@ -234,7 +181,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
   /** Serves the filesystem server with these settings of it, and calls its tools. */
   async function gateway(
     settings: Record<string, unknown>,
-    options: Record<string, unknown>,
+    flags: readonly string[],
     test: (client: Awaited<ReturnType<typeof overHttp>>, root: string) => Promise<void>,
   ): Promise<void> {
     const root = realpathSync(folder());
@@ -244,23 +191,17 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
       join(root, '.mcp.json'),
       JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }),
     );
-    const terminal = new WatchedTerminal();
-    const loaded = await loadMcpTools('.mcp.json', terminal, root);
-    onTestFinished(() => loaded.close?.());
-    const ended = mcpServe(
-      terminal,
-      loaded,
-      { ...USUAL, http: true, port: 0, ...options },
-      { input: new PassThrough(), env: {} },
+    const args = ['--mcp', '.mcp.json', ...flags];
+    const code = await overHttpCommand(
+      args,
+      async (url) => test(await overHttp(url, 'legacy'), root),
+      { root },
     );
-    await Promise.race([terminal.until(() => /http:\S+/.test(terminal.printed)), ended]);
-    await test(await overHttp(/http:[^\s"]+/.exec(terminal.printed)![0], 'legacy'), root);
-    terminal.interrupt();
-    expect(await ended).toBe(0);
+    expect(code).toBe(0);
   }
 
   it('runs the reads of a trusted server, and names what would allow the rest', async () => {
-    await gateway({ trusted: true }, {}, async (client, root) => {
+    await gateway({ trusted: true }, [], async (client, root) => {
       expect((await client.tools()).map(({ name }) => name)).toContain(
         'mcp__files__read_text_file',
       );
@@ -280,14 +221,14 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
   });
 
   it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
-    await gateway({}, {}, async (client, root) => {
+    await gateway({}, [], async (client, root) => {
       expect(
         textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
       ).toContain('"requires_consent": false for the server "files" in the settings of MCP');
     });
     await gateway(
       { access_mode: 'readonly', allow_tools: ['read_text_file'] },
-      {},
+      [],
       async (client, root) => {
         expect(
           textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
@@ -296,7 +237,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
     );
     await gateway(
       { access_mode: 'readonly', requires_consent: false, allow_tools: ['read_text_file'] },
-      {},
+      [],
       async (client, root) => {
         expect(
           textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
@@ -306,7 +247,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
   });
 
   it('writes with the --yes that the refusal names', async () => {
-    await gateway({}, { yes: 'high' }, async (client, root) => {
+    await gateway({}, ['--yes', 'high'], async (client, root) => {
       expect(
         (
           await client.call('mcp__files__write_file', {

@@ -99,7 +99,7 @@ describe('tooldex mcp list', () => {
     expect(await tooldex(['mcp', 'list'])).toMatchObject({
       code: 2,
       err: expect.stringContaining(
-        'Expected JSON in ".mcp.json", got ColonExpected in line 2',
+        '.mcp.json is not valid JSON: ColonExpected in line 2',
       ) as string,
     });
   });
@@ -108,7 +108,7 @@ describe('tooldex mcp list', () => {
     const { code, err } = await tooldex(['mcp', 'list']);
     expect([code, err]).toEqual([
       2,
-      'error Expected settings of MCP in .mcp.json or mcp.json, got neither. Name the file with --config.\n',
+      'error There are no MCP settings in .mcp.json or mcp.json. Name the file with --config.\n',
     ]);
   });
 });

@@ -37,11 +37,9 @@ describe('tooldex plan', () => {
   it('shows what runs side by side, what the policy would say, and why a call waits; and runs nothing', async () => {
     const { code, out, err } = await plan([write('a.txt'), write('b.txt'), read('a.txt')]);
     expect([code, err, has('a.txt')]).toEqual([0, '', false]);
+    expect(out).toMatch(/^ +1 +0 {2}write_file {2}confirm {2}write_file: it can change something/m);
     expect(out).toMatch(
-      /^Batch 1 {2}2 calls side by side\n {3}0 {2}write_file {2}\{"path":"a.txt".*\n {6}confirm {2}write_file: it can change something/,
-    );
-    expect(out).toMatch(
-      /^Batch 2 {2}1 call\n {3}2 {2}read_file .*\n {6}allow .*\n {6}waits {4}after call 0, write_file: both touch file:a.txt$/m,
+      /^ +2 +2 {2}read_file +allow .*; waits after call 0, write_file: both touch file:a.txt$/m,
     );
     expect(out).toMatch(/^3 calls in 2 batches, 1 allow, 2 confirm$/m);
   });
@@ -54,11 +52,9 @@ describe('tooldex plan', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/refused .*path: Expected a value/);
     expect(out).toMatch(/deny .*Did you mean read_file/);
-    expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(
-      /allow {4}--yes medium covers it/,
-    );
+    expect((await plan([write('a.txt')], ['--yes'])).out).toMatch(/allow +--yes medium covers it/);
     expect((await plan([write('a.txt', { overwrite: true })], ['--yes'])).out).toMatch(
-      /confirm {2}write_file/,
+      /confirm +write_file/,
     );
     expect((await plan([write('a.txt')], ['--mode', 'read-only'])).out).toMatch(/deny .*read-only/);
   });
@@ -114,7 +110,7 @@ describe('tooldex plan', () => {
           { id: 'a', name: 'x' },
         ])
       ).err,
-    ).toContain('[1].id: Expected an id that no other call has');
+    ).toContain('[1].id: Expected a unique id');
     for (const wrong of [
       '{}',
       '[',
@@ -123,9 +119,7 @@ describe('tooldex plan', () => {
       JSON.stringify(Array.from({ length: 1_001 }, () => read('a'))),
     ])
       expect([wrong.slice(0, 20), (await plan(wrong)).code]).toEqual([wrong.slice(0, 20), 2]);
-    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain(
-      'Expected at most 4194304 bytes',
-    );
+    expect((await plan(' '.repeat(4 * 2 ** 20 + 1))).err).toContain('more than 4194304 bytes');
   });
 
   it('fits the terminal, and lets nothing in a call steer it', async () => {
@@ -175,7 +169,7 @@ describe('tooldex plan --run', () => {
       [true, false, true],
       3,
     ]);
-    expect(err.match(/Run it\? \[y\/N\/e\/g\] [yn]\n/g)).toHaveLength(3);
+    expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
   });
 
   it('runs the other calls before it asks', async () => {
@@ -228,7 +222,7 @@ describe('tooldex plan --run', () => {
     writeFileSync(join(folder, 'many.json'), '{}');
     for (let index = 0; index < 12; index++) writeFileSync(join(folder, `${index}.txt`), '');
     expect((await plan([{ name: 'list_directory' }], ['--run'], { columns: 100 })).out).toMatch(
-      /… \d+ more lines; --json prints all/,
+      /… \d+ more lines; --json prints everything/,
     );
     expect(
       (await plan([{ name: 'list_directory' }], ['--run'], { columns: Infinity })).out,

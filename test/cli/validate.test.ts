@@ -36,7 +36,7 @@ describe('tooldex validate', () => {
   it('says that all is well, and exits with 0', async () => {
     write('functions.json', [good]);
     const { code, out } = await run('validate', 'functions.json');
-    expect(out).toContain('1 of 1 tools usable, 0 errors');
+    expect(out).toContain('1 of 1 tool usable, 0 errors');
     expect(code).toBe(0);
   });
 
@@ -213,14 +213,14 @@ describe('--manifests', () => {
     ]);
     const { out, err } = await run('list', '--manifests', 'manifests');
     expect(err).toMatch(/: "bad": description: Expected a string, got 7\.$/m);
-    expect(out).toMatch(/; 1 warning, which tooldex validate shows$/m);
+    expect(out).toMatch(/; 1 warning, shown by tooldex validate$/m);
   });
 
   it('is named when there is no such folder, and without the way to it', async () => {
     for (const command of ['list', 'serve'])
       expect(await run(command, '--manifests', 'nope')).toMatchObject({
         code: 2,
-        err: 'error Expected --manifests as a folder that exists, got "nope".\n',
+        err: 'error --manifests names no folder: nope.\n',
       });
   });
 

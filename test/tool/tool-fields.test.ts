@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
-import { list } from '../../src/cli/commands/catalogue.js';
-import { show } from '../../src/cli/commands/catalogue.js';
-import { filterOf } from '../../src/cli/load/options.js';
+import { filterOf } from '../../src/cli/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { AXES, ROW_FIELDS } from '../../src/http/page/route.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
@@ -15,7 +13,7 @@ import {
 } from '../../src/tool/tool-fields.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
-import { FakeTerminal } from '../cli/fake-terminal.js';
+import { tooldex } from '../cli/command-line.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** Every option, so that a new one is missed here until it is given; texts say whose they are. */
@@ -250,29 +248,22 @@ describe('a tool with every option', () => {
     );
   });
 
-  it('is shown by the command line in the columns and lines of the table', () => {
+  it('is shown by the command line in the columns and lines of the table', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
-    const printed = (print: (terminal: FakeTerminal) => void) => {
-      const terminal = new FakeTerminal();
-      print(terminal);
-      return terminal.printed;
-    };
-    const loaded = { registry, fileOf: new Map() } as unknown as Parameters<typeof list>[1];
-    const titles = printed((terminal) => list(terminal, loaded, {}, false))
-      .split('\n')[0]!
-      .trim()
-      .split(/\s+/);
-    expect(titles).toEqual([
+    const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });
+    expect(out.split('\n')[0]!.trim().split(/\s+/)).toEqual([
       ...fieldsOn('column').map(([, { label }]) => label!.toUpperCase()),
       'STAGES',
     ]);
-    const facts = printed((terminal) => show(terminal, loaded, 'mark-name', false))
-      .split('\ninput')[0]!
-      .split('\n')
-      .slice(2);
+    const shown = await tooldex(['show', 'mark-name'], { tools: registry });
+    const facts = shown.out.split('\ninput')[0]!.split('\n').slice(2);
     const labels = facts.filter((line) => /^\S/.test(line)).map((line) => line.slice(0, 18).trim());
-    expect(labels).toEqual([...fieldsOn('show').map(([, { label }]) => label), 'derived sets']);
+    expect(labels).toEqual([
+      ...fieldsOn('show').map(([, { label }]) => label),
+      'derived sets',
+      'file',
+    ]);
   });
 
   it('is asked for by the command line by the conditions that have an option', () => {

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Session, type ChatEngine, type ChatEvent, type ChatPending } from '../../chat.js';
-import type { ToolExecutor } from '../../execution/tool-executor.js';
+import { ToolExecutor } from '../../execution/tool-executor.js';
 import { textOf } from '../../chat/thread.js';
 import { MemoryBlobStore } from '../../state/blob-store.js';
 import { DirectoryBlobStore } from '../../state/directory-blob-store.js';
@@ -80,15 +80,17 @@ export const chat = command({
               ? new MemoryBlobStore()
               : new DirectoryBlobStore(`${path}.blobs`, { ttlMs: BLOB_LIFE_MS }),
         };
-        return talk(context, engine as ChatEngine & { executor: ToolExecutor }, path);
+        return talk(context, engine as Talking, path);
       }),
     ),
 });
 
+type Talking = ChatEngine & { readonly executor: ToolExecutor };
+
 /** Talks until the user leaves. If nobody can be asked, it goes on until the model has answered or a user is needed. */
 async function talk(
   { terminal, words, options }: Context<Values<typeof OPTIONS>>,
-  engine: ChatEngine & { readonly executor: ToolExecutor },
+  engine: Talking,
   path: string | undefined,
 ): Promise<number> {
   const isAlone = !terminal.interactive || options.json;
@@ -149,22 +151,24 @@ function isUnfinished({ status, haltedReason, messages }: Session): boolean {
 }
 
 /** Returns a session that takes new text: its open calls are denied, so that none of them runs. */
-async function dropped(session: Session, engine: ChatEngine): Promise<Session> {
+async function dropped(session: Session, engine: Talking): Promise<Session> {
   if (!isUnfinished(session)) return session;
-  const last = session.messages.findLast(({ role }) => role === 'assistant');
+  const reason = 'the user gave this turn up';
   let closed = session;
-  for (const part of Array.isArray(last?.content) ? last.content : [])
-    if (part.type === 'tool-call')
-      closed = closed.deny(part.toolCallId, 'the user gave up').session;
-  if (closed.status !== 'error')
-    ({ session: closed } = await closed.continue({ ...engine, haltWhen: () => true }));
+  for (const { callId } of session.pending) closed = closed.deny(callId, reason).session;
+  if (closed.status !== 'error') {
+    const decide = () => ({ verdict: 'deny', reason, rule: 'given up', danger: 'high' }) as const;
+    const executor = new ToolExecutor({ registry: engine.executor.registry, policy: { decide } });
+    const refusing = { ...engine, executor, haltWhen: () => true };
+    ({ session: closed } = await closed.continue(refusing, { acceptChangedTools: true }));
+  }
   return Session.create({ id: closed.id, messages: closed.messages });
 }
 
 /** Returns the session once the user has decided about a pending call; `undefined` if nobody answers. */
 async function decide(
   terminal: Dialog,
-  { executor }: { readonly executor: ToolExecutor },
+  { executor }: Talking,
   session: Session,
   pending: ChatPending,
   signal: AbortSignal,

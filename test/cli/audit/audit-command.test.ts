@@ -208,7 +208,7 @@ describe('a baseline of tooldex audit', () => {
     expect([code, err]).toEqual([
       0,
       expect.stringMatching(
-        /^no longer found note accessMode \S+: take it out of the baseline with --update-baseline\n$/,
+        /^no longer found note accessMode \S+: remove it from the baseline with --update-baseline\n$/,
       ) as string,
     ]);
     await audit([...BASELINE, '--update-baseline']);
@@ -292,22 +292,22 @@ describe('tooldex audit refuses', () => {
     [
       '--update-baseline without a file',
       [...OWN, '--update-baseline'],
-      /^error Expected --update-baseline together with --baseline,/,
+      /^error --update-baseline only works with --baseline\./,
     ],
     [
       '--listing without --mcp',
       [...OWN, '--listing', 'x.json'],
-      /^error Expected --listing together with --mcp/,
+      /^error --listing only works with --mcp\./,
     ],
     [
       '--mcp together with --tools',
       ['--mcp', 'x', ...OWN],
-      /^error Expected --mcp, or --tools or --manifests, got both/,
+      /'--mcp <server>' cannot be used with option '--tools <path>'/,
     ],
     [
       'a tool that is not there',
       [...OWN, '--tool', 'nothing'],
-      /error Expected --tool as the name of a tool that is audited, got "nothing"/,
+      /error --tool names no audited tool: "nothing"\./,
     ],
     [
       'a baseline that is none',

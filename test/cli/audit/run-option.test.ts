@@ -33,10 +33,10 @@ describe('tooldex audit --run', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/lies +peeks/);
     expect(out).toContain(
-      'run: 2 tools, held by Node’s permission model and the recorder; programs were recorded',
+      'run: 2 tools, confined by Node’s permission model and the recorder; programs were recorded',
     );
     expect(out).toMatch(/ {2}peeks: ok, \d+ ms\n {4}created seen\.txt/);
-    expect(out).toMatch(/not held: native addons/);
+    expect(out).toMatch(/not confined: native addons/);
     expect(existsSync(join(folder, 'seen.txt'))).toBe(false);
   });
 
@@ -48,7 +48,7 @@ describe('tooldex audit --run', () => {
     const terminal = new FakeTerminal({ columns: 80 });
     expect(await runCli(['audit', ...args], terminal, folder)).toBe(2);
     expect(terminal.told).toContain(
-      `Expected ${option} together with --${option === '--run' ? 'tools' : 'run'}`,
+      `${option} only works with --${option === '--run' ? 'tools' : 'run'}`,
     );
   });
 });
