@@ -132,7 +132,7 @@ describe('tooldex mcp pins', () => {
     ]);
     demo.list(rawTool('a', { title: '2' }), rawTool('b', { title: '2' }));
     await pins('approve', ['mcp.demo.a'], { yes: true });
-    expect((await pins('verify')).out).toContain('✗ 2 tools pinned, 1 changed\n');
+    expect((await pins('verify')).out).toContain('✗ 3 tools pinned, 1 changed, 1 removed\n');
   });
 
   it('asks before it approves, having shown what it is', async () => {

@@ -191,9 +191,8 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
       join(root, '.mcp.json'),
       JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }),
     );
-    const args = ['--mcp', '.mcp.json', ...flags];
     const code = await overHttpCommand(
-      args,
+      ['--mcp', '.mcp.json', ...flags],
       async (url) => test(await overHttp(url, 'legacy'), root),
       { root },
     );

@@ -108,7 +108,7 @@ describe('the overview', () => {
   it('matches the purpose of one of your own tools, and plans no calls of them', async () => {
     const { out, lines } = await overview({ args: ['--tools', 'test/fixtures/legacy'] });
     expect(out).toMatch(
-      /\* inferred, not declared\n[^]*“first”\n[^]*\nfirst +full +\d+ +\d+\.\d {2}search: /m,
+      /\* inferred, not declared\n[^]*“first”:\n[^]*\nfirst +full +\d+ +\d+\.\d {2}search: /m,
     );
     expect(widest(lines)).toBeLessThanOrEqual(80);
     const json = JSON.parse(

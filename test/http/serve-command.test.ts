@@ -285,7 +285,7 @@ describe.skipIf(!redisPresent)(
       await running({ manifests: root, redis: redis.url }, {}, async (url, terminal) => {
         expect([await calls(url), terminal.told]).toEqual([
           0,
-          "no health in this Redis under the prefix 'tooldex:' yet: if your processes give RedisStateStore another prefix, say it with --redis-prefix\n",
+          "This Redis has no health under the prefix 'tooldex:' yet. If your processes use another prefix, name it with --redis-prefix.\n",
         ]);
       });
     });
@@ -293,8 +293,8 @@ describe.skipIf(!redisPresent)(
     it('refuses a Redis that wants a password', async () => {
       await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
       expect(await refusal({ redis: redis.url })).toMatchObject({
-        code: 'STATE_UNAVAILABLE',
-        message: expect.stringMatching(/got none \((?:NOAUTH|WRONGPASS)\)/) as string,
+        code: 1,
+        err: expect.stringMatching(/not answer \((?:NOAUTH|WRONGPASS)\)/) as string,
       });
     });
   },

@@ -77,7 +77,7 @@ export const overview = command({
           const margin = `\n${' '.repeat(title.length + 2)}`;
           return `\n${paint(terminal, 'bold', title)}  ${lines.join(margin)}`;
         };
-        const about = 'Tools declare their metadata once. This page shows what follows from it.';
+        const about = 'Tools declare their metadata once. This page shows the rest.';
         yield `${paint(terminal, 'bold', 'tooldex')}  ${paint(terminal, 'dim', about)}`;
 
         const kinds = new Map<string, ToolEntry>();

@@ -177,9 +177,9 @@ describe('tooldex audit of own tools', () => {
   it('colours verdicts and what is wrong', async () => {
     const { out } = await audit([...OWN, '--tool', 'note'], { color: true });
     // eslint-disable-next-line no-control-regex
-    expect(out).toMatch(/\u001b\[31mlies *\u001b\[0m/);
+    expect(out).toMatch(/\u001b\[31mlies\u001b\[39m/);
     expect((await audit([...OWN, '--tool', 'look'], { color: true })).out).toContain(
-      '\u001b[32m✓\u001b[0m',
+      '\u001b[32m✓\u001b[39m',
     );
   });
 });
