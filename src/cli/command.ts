@@ -3,7 +3,7 @@ import type { Options, Values } from './options.js';
 import type { Dialog } from './terminal/terminal.js';
 import { plainJson } from './terminal/terminal.js';
 
-/** What a command works with. */
+/** The things that a command works with. */
 export interface Context<V = unknown> {
   readonly terminal: Dialog;
   readonly cwd: string;
@@ -19,7 +19,7 @@ export interface Command<O extends Options = Options> {
   readonly examples: readonly string[];
   /** Text for the end of its help. */
   readonly notes?: string;
-  /** What to do instead of giving it an unknown option or too many operands. */
+  /** Advice for a user who gave it an unknown option or too many operands. */
   readonly advice?: string;
   /** Loads, does its work, prints, and returns the exit code; nothing means success. */
   readonly run: (context: Context<Values<O>>) => number | void | Promise<number | void>;

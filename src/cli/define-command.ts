@@ -1,4 +1,4 @@
-import { Command as Program, InvalidArgumentError, Option as ProgramOption } from 'commander';
+import { InvalidArgumentError, Option as ProgramOption, type Command as Program } from 'commander';
 import { isToolError } from '../core/errors.js';
 import { suggestValue } from '../core/issues.js';
 import type { Command } from './command.js';

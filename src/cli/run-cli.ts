@@ -148,7 +148,8 @@ export async function runCli(
     const isHelp = words[0] === 'help' || args.some((each) => each === '--help' || each === '-h');
     const name = nameOf(words.filter((word) => word !== 'help'));
     const [operands, summary, load] = COMMANDS[name] ?? OVERVIEW;
-    const program = new Program(`tooldex ${name}`.trim())
+    const isCommand = name in COMMANDS || (words.length === 0 && !isHelp);
+    const program = programOf(`tooldex ${name}`.trim(), isCommand ? operands : '')
       .description(name in COMMANDS || name === '' ? summary : `The ${name} commands.`)
       .helpCommand(false)
       .showHelpAfterError(`To see how to use it, run tooldex ${`${name} --help`.trim()}`)
@@ -159,16 +160,13 @@ export async function runCli(
         writeErr: (text) => terminal.err(text.trimEnd()),
       });
     if (name === '') program.version(packageJson.version);
-    const isCommand = name in COMMANDS || (words.length === 0 && !isHelp);
     if (!isCommand)
       for (const [each, [itsOperands, about]] of Object.entries(COMMANDS))
         if (each.startsWith(name))
           program.addCommand(
-            new Program(each.slice(name.length).trim()).usage(itsOperands).description(about),
+            programOf(each.slice(name.length).trim(), itsOperands).description(about),
           );
     const command = isCommand || name === '' ? await load() : NO_COMMAND;
-    for (const each of isCommand && operands !== '' ? operands.split(' ') : [])
-      program.argument(each);
     defineCommand(program, command);
     const rest = [...args];
     for (const word of words[0] === 'help' ? ['help', ...name.split(' ')] : name.split(' '))
@@ -196,6 +194,11 @@ export async function runCli(
 
 /** Stands in for the command of a group, such as `mcp`. */
 const NO_COMMAND: Command = { options: {}, examples: [], run: () => EXIT.usage };
+
+function programOf(name: string, operands: string): Program {
+  const program = new Program(name);
+  return operands === '' ? program : program.argument(operands);
+}
 
 /** Returns the words of a command line without options. The first of them name the command. */
 function wordsOf(args: readonly string[]): readonly string[] {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
-import { AccessMode, defineTool, image, ok, type ToolDefinition } from '../../src/index.js';
+import { defineTool, image, ok, type AccessMode, type ToolDefinition } from '../../src/index.js';
 import { chatIn, Effects, folderWith, MODEL_FILE, type ChatCase } from './chat-cases.js';
 import { FakeTerminal } from './fake-terminal.js';
 

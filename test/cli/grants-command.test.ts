@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
 import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { RedisStateStore } from '../../src/state.js';
 import { redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { tooldex } from './command-line.js';
 
 warnIfNoRedis('tooldex grants');
 
-async function grants(...args: string[]) {
-  const terminal = new FakeTerminal({});
-  const code = await runCli(['grants', ...args], terminal, process.cwd());
-  return { code, out: terminal.printed, err: terminal.told };
-}
+const grants = (...args: string[]) => tooldex(['grants', ...args]);
 
 describe('tooldex grants', () => {
   it('says what it needs', async () => {

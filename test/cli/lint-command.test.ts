@@ -1,23 +1,8 @@
-import {
-  chmodSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CapabilityRegistry } from '../../src/capability.js';
-import { runCli } from '../../src/cli/run-cli.js';
-import { FakeTerminal } from './fake-terminal.js';
-import { propertyRuns } from '../property-runs.js';
+import { tooldex } from './command-line.js';
 
 type Files = Readonly<Record<string, unknown>>;
 const entry = (name: string, fields: object = {}) => ({
@@ -40,20 +25,16 @@ function folderOf(files: Files): string {
   return folder;
 }
 
-async function lintIn(folder: string, ...args: readonly string[]) {
-  const terminal = new FakeTerminal({ columns: 200 });
-  const code = await runCli(
+const lintIn = (folder: string, ...args: readonly string[]) =>
+  tooldex(
     [
       'lint',
       '--manifests',
       args.includes('--sub') ? '../manifests' : 'manifests',
       ...args.filter((each) => each !== '--sub'),
     ],
-    terminal,
-    folder,
+    { columns: 200, cwd: folder },
   );
-  return { code, out: terminal.printed, err: terminal.told };
-}
 const rulesIn = ({ out }: { readonly out: string }) => [
   ...new Set(
     (JSON.parse(out) as { rule: string; severity: string }[]).map(
@@ -167,11 +148,8 @@ it('tooldex lint prints equal findings on one line with their tools, and each as
 it('tooldex lint names the place of each finding from the working directory, with its line where a manifest has one', async () => {
   const text = `[\n  ${JSON.stringify(OPEN[2])},\n  ${JSON.stringify(OPEN[0])},\n  { "name": "broken", "description": "Is broken", "manual": true, "parameters": 7 }\n]\n`;
   const folder = folderOf({ 'sub/manifests/functions.json': text });
-  const lintHere = async (...args: readonly string[]) => {
-    const terminal = new FakeTerminal({ columns: 200 });
-    await runCli(['lint', '--manifests', 'sub/manifests', ...args], terminal, folder);
-    return terminal.printed;
-  };
+  const lintHere = async (...args: readonly string[]) =>
+    (await tooldex(['lint', '--manifests', 'sub/manifests', ...args], { cwd: folder })).out;
   const file = 'sub/manifests/functions.json';
   expect(JSON.parse(await lintHere('--json'))).toMatchObject([
     { rule: 'load-error', file, line: 4, column: 81 },
@@ -190,9 +168,10 @@ it('tooldex lint names the place of each finding from the working directory, wit
 });
 
 it('tooldex lint names in an annotation no file that is none', async () => {
-  const terminal = new FakeTerminal();
-  expect(
-    await runCli(['lint', '--tools', 'none/*.ts', '--format', 'github'], terminal, folderOf({})),
-  ).toBe(1);
-  expect(terminal.printed).toMatch(/^::error title=load-error::none\/\*\.ts: Expected a file/);
+  const args = ['lint', '--tools', 'none/*.ts', '--format', 'github'];
+  const { code, out } = await tooldex(args, { cwd: folderOf({}) });
+  expect([code, out]).toEqual([
+    1,
+    expect.stringMatching(/^::error title=load-error::none\/\*\.ts: Expected a file/),
+  ]);
 });

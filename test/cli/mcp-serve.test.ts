@@ -129,7 +129,7 @@ describe('tooldex mcp serve', () => {
     const ended = tooldex(['mcp', 'serve'], { cwd: folder(), terminal });
     const ask = async (id: number, method: string, params: object) => {
       input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
-      await terminal.prints(new RegExp(`"id":${id}`));
+      await terminal.prints(id === 1 ? /"id":1/ : /"id":2/);
     };
     await ask(1, 'initialize', {
       protocolVersion: '2025-11-25',

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
 import { Demo, official, rawTool } from '../mcp/servers/start.js';
-import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+import { tooldex as runTooldex, type CommandCase } from './command-line.js';
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tooldex-mcp-'))));
@@ -14,11 +13,8 @@ function configure(servers: Readonly<Record<string, object>>): void {
   writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: servers }));
 }
 
-async function tooldex(args: readonly string[], options: FakeTerminalOptions = {}) {
-  const terminal = new FakeTerminal(options);
-  const code = await runCli(args, terminal, folder);
-  return { code, out: terminal.printed, err: terminal.told };
-}
+const tooldex = (args: readonly string[], options: CommandCase = {}) =>
+  runTooldex(args, { cwd: folder, ...options });
 
 describe('tooldex mcp list', () => {
   it('shows each server and what it offers, and fails for one that cannot be asked', async () => {

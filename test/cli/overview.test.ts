@@ -2,9 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
-import { cli } from './command-line.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { cli, tooldex } from './command-line.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -17,14 +15,8 @@ async function overview(
   } = {},
 ) {
   const { columns = 80, args = [], cwd = root, answers } = options;
-  const terminal = new FakeTerminal({ columns, ...(answers && { answers }) });
-  const code = await runCli(args, terminal, cwd);
-  return {
-    code,
-    out: terminal.printed,
-    lines: terminal.printed.trimEnd().split('\n'),
-    asked: terminal.asked,
-  };
+  const run = await tooldex(args, { cwd, columns, ...(answers && { answers }) });
+  return { ...run, lines: run.out.trimEnd().split('\n') };
 }
 
 const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length));

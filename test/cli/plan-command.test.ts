@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
+import { tooldex } from './command-line.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
 let folder: string;
@@ -21,9 +21,7 @@ async function plan(
     join(folder, 'calls.json'),
     typeof calls === 'string' ? calls : JSON.stringify(calls),
   );
-  const terminal = new FakeTerminal(options);
-  const code = await runCli(['plan', 'calls.json', ...flags], terminal, folder);
-  return { code, out: terminal.printed, err: terminal.told, asked: terminal.asked };
+  return tooldex(['plan', 'calls.json', ...flags], { cwd: folder, ...options });
 }
 
 const read = (path: string) => ({ name: 'read_file', input: { path } });
@@ -85,9 +83,11 @@ describe('tooldex plan', () => {
   });
 
   it('reads standard input', async () => {
-    const terminal = new FakeTerminal({ input: '[{"name":"list_directory"}]' });
-    expect(await runCli(['plan', '-'], terminal, folder)).toBe(0);
-    expect(terminal.printed).toContain('1 call in 1 batch, 1 allow');
+    const input = '[{"name":"list_directory"}]';
+    expect(await tooldex(['plan', '-'], { input })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 call in 1 batch, 1 allow'),
+    });
   });
 
   it('names every wrong entry by its position, and exits with 2', async () => {
@@ -202,7 +202,8 @@ describe('tooldex plan --run', () => {
     const terminal: FakeTerminal = new FakeTerminal({
       answers: [() => (terminal.interrupt(), 'y'), 'y', 'y'],
     });
-    expect(await runCli(['plan', 'calls.json', '--run'], terminal, folder)).toBe(130);
+    const args = ['plan', 'calls.json', '--run'];
+    expect((await tooldex(args, { cwd: folder, terminal })).code).toBe(130);
     expect([has('a.txt'), terminal.asked.length]).toEqual([false, 1]);
   });
 

@@ -117,6 +117,7 @@ describe('tooldex run', () => {
     expect((await runTool(tool, [], { columns: Infinity })).out).toBe(`${execute()}\n`);
     expect((await runTool(tool)).out).toBe('one\ttwo\n\\u001b[31mred\\u202e\n');
     const { out } = await runTool(tool, ['--json']);
+    // eslint-disable-next-line no-control-regex
     expect(out).not.toMatch(/[\u001b\u202e]/);
     expect(JSON.parse(out).value).toBe(execute());
   });

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.js';
-import { FakeTerminal } from './fake-terminal.js';
+import { tooldex } from './command-line.js';
 
 const good = {
   name: 'good',
@@ -26,11 +25,7 @@ function write(path: string, content: unknown): void {
   );
 }
 
-async function run(...args: string[]) {
-  const terminal = new FakeTerminal();
-  const code = await runCli(args, terminal, folder);
-  return { code, out: terminal.printed, err: terminal.told };
-}
+const run = (...args: string[]) => tooldex(args, { cwd: folder });
 
 describe('tooldex validate', () => {
   it('says that all is well, and exits with 0', async () => {

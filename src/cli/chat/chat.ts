@@ -47,7 +47,7 @@ const DEMO = `Demo: a script answers, and its calls are real. Try list_directory
 For a model, use --model; tooldex chat --help shows how.`;
 /** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
-/** How long images stay next to the session after their last use: a year. */
+/** The time that images stay next to the session after their last use: a year. */
 const BLOB_LIFE_MS = 365 * 24 * 3_600_000;
 
 export const chat = command({

@@ -1,6 +1,8 @@
 import { scriptedModel, type ModelStep } from '../../chat.js';
 import type { Json } from '../../core/plain-data.js';
 
+/** The maximum length of a result that the script repeats. */
+const MAX_SHOWN = 400;
 /** A request that names a tool and its arguments, such as `read_file {"path": "a.txt"}`. */
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
@@ -11,11 +13,11 @@ export function demoModel(isTool: (name: string) => boolean): ModelStep {
     const say = (text: string) => scriptedModel([{ text }])(request);
     const last = messages.at(-1);
     if (last?.role === 'tool') {
-      const output = JSON.stringify(last.content.at(-1)?.output, withoutBytes);
-      return say(`The tool answered: ${output}`);
+      const output = JSON.stringify(last.content.at(-1)?.output, withoutBytes) ?? '';
+      return say(`The tool answered: ${output.slice(0, MAX_SHOWN)}`);
     }
     const at = messages.findLastIndex(({ role }) => role === 'user');
-    const [, name = '', json = '{}'] = CALL.exec(String(messages[at]?.content)) ?? [];
+    const [, name = '', json = '{}'] = CALL.exec(messages[at]?.content as string) ?? [];
     try {
       if (!isTool(name)) throw new SyntaxError('no tool');
       const input = JSON.parse(json) as Json;

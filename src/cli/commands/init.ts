@@ -53,7 +53,7 @@ interface Project {
   /** True if its `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
-  /** Set if vitest translates TypeScript with vite 8, which leaves standard decorators in the code. `config` is the existing configuration. */
+  /** Exists if vitest translates TypeScript with vite 8, which leaves standard decorators in the code. `config` is the existing configuration. */
   readonly vitest8?: { readonly config: string | undefined };
   /** The packages that the files need and package.json doesn't name. */
   readonly missing: readonly string[];
@@ -80,10 +80,9 @@ async function projectAt(cwd: string): Promise<Project> {
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
   const tsconfig = await textAt(join(cwd, 'tsconfig.json'));
   const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(tsconfig ?? '');
-  const vite =
-    objectIn(await textAt(join(cwd, 'node_modules/vite/package.json')))['version'] ?? '8';
+  const vite = objectIn(await textAt(join(cwd, 'node_modules/vite/package.json')))['version'];
   const needsLine =
-    typescript && runner === 'vitest' && !isLegacy && parseInt(String(vite), 10) >= 8;
+    typescript && runner === 'vitest' && !isLegacy && !(parseInt(vite as string, 10) < 8);
   const config = files.find((name) => /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name));
   const missingDev = [
     ...(typescript ? ['tsx'] : []),

@@ -49,7 +49,7 @@ export const mcpLogout = command({
     const { terminal, words } = context;
     const discovery = await openMcpDiscovery(context);
     try {
-      await discovery.logout(words[0]!);
+      await discovery.logout(words[0]);
       terminal.out(`${paint(terminal, 'green', '✓')} logged out of ${words[0]!}`);
     } finally {
       await discovery.close();

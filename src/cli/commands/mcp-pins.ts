@@ -228,8 +228,10 @@ const MAX_COLUMNS = 100;
 
 /** Returns everything that is approved with a finding. Nothing is cut, and hidden characters are written out. */
 function* wholeLines(terminal: Terminal, finding: PinFinding): Generator<string> {
-  if (finding.kind !== 'new' && finding.kind !== 'changed')
-    return yield shortLine(terminal, finding);
+  if (finding.kind !== 'new' && finding.kind !== 'changed') {
+    yield shortLine(terminal, finding);
+    return;
+  }
   const width = Math.min(terminal.columns, MAX_COLUMNS) - 4;
   const shown = (value: PinnedDefinition | object, indent: string) =>
     shownArguments(value as PinnedDefinition, width).map((line) => indent + line);

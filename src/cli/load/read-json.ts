@@ -67,11 +67,11 @@ const name = z.string().min(1).max(256);
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
   .max(MAX_CALLS)
-  .superRefine((calls, { addIssue }) => {
+  .superRefine((calls, context) => {
     for (const [position, { id }] of calls.entries()) {
       const first = calls.findIndex((call) => call.id === id);
       if (id !== undefined && first < position)
-        addIssue({
+        context.addIssue({
           code: 'custom',
           path: [position, 'id'],
           message: `a unique id (call ${first} has the same one)`,

@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../../../src/cli/run-cli.js';
 import { program } from '../../programs.js';
-import { FakeTerminal, type FakeTerminalOptions } from '../fake-terminal.js';
+import { tooldex, type CommandCase } from '../command-line.js';
 
 const TOOLS = `import { readFile } from 'node:fs/promises';
 import { defineTool } from '${program('src/index.ts')}';
@@ -46,10 +45,13 @@ beforeEach(() => {
   }
 });
 
-async function audit(args: readonly string[], options: FakeTerminalOptions = {}) {
-  const terminal = new FakeTerminal({ columns: 80, ...options });
-  const code = await runCli(['audit', ...args], terminal, folder);
-  return { code, out: terminal.printed, err: terminal.told };
+async function audit(args: readonly string[], options: CommandCase = {}) {
+  const { code, out, err } = await tooldex(['audit', ...args], {
+    cwd: folder,
+    columns: 80,
+    ...options,
+  });
+  return { code, out, err };
 }
 const OWN = ['--tools', 'src/tools.ts'];
 
