@@ -2,10 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { isTypeScript } from './import-modules.js';
 
-/** A decorator where one can stand: at the begin of a line, perhaps after `export`. Comments begin with a star. */
+/** A decorator at the beginning of a line, perhaps after `export`. Lines of comments begin with a star. */
 const DECORATOR = /^[ \t]*(?:export[ \t]+(?:default[ \t]+)?)?@[A-Za-z_$(]/m;
 const RELATIVE_IMPORT = /(?:from|import|import\(|require\()\s*['"](\.{1,2}\/[^'"]+)['"]/g;
-/** The most files that are looked through for the place of an error. */
+/** The maximum number of files that are searched for the place of an error. */
 const MOST_FILES = 200;
 
 const INSTALL_TSX = 'Install tsx: npm install --save-dev tsx.';
@@ -13,32 +13,32 @@ const NO_SYNTAX =
   'or write the tool without decorator syntax, as tool({ … })(class { … }) or defineTool({ … })';
 
 /**
- * Returns what to do about a file that could not be imported, where Node's message does not say it; `undefined` where it does.
+ * Returns advice about a file that can't be imported, or `undefined` if Node's message says enough.
  *
- * Node names no place when it meets the decorator of an ES module, so the file and those that it imports are looked through.
+ * Node doesn't say where the decorator of an ES module is, so the file and the files that it imports are searched.
  */
 export function importAdvice(cause: unknown, path: string, cwd: string): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const { name, message, code } = cause as NodeJS.ErrnoException;
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
     return `This version of Node imports no TypeScript. ${INSTALL_TSX} Then load the TypeScript file itself`;
-  // Other errors of this name are about what a module exports.
+  // Other errors of this name are about the exports of a module.
   if (name !== 'SyntaxError' || !/unexpected|invalid|decorator|not supported/i.test(message))
     return undefined;
-  // Thrown by code that ran, as by JSON.parse: what a compiler refuses was thrown within Node.
+  // Thrown by code that ran, such as JSON.parse. A compiler's error is thrown inside Node.
   const [thrownAt] = /^ +at .*$/m.exec(cause.stack ?? '') ?? [];
   if (thrownAt !== undefined && !thrownAt.includes('node:')) return undefined;
   const found = decoratorIn(path);
   if (found !== undefined) {
     const how = isTypeScript(found.path)
       ? INSTALL_TSX.replace(/\.$/, ',')
-      : 'Name the file .ts and install tsx, compile it before with what docs/set-up.md of tooldex has for your compiler,';
-    return `${relative(cwd, found.path)}:${found.line} has a decorator (@), which Node cannot run as it stands. ${how} ${NO_SYNTAX}`;
+      : 'Name the file .ts and install tsx, compile it first as docs/set-up.md of tooldex shows for your compiler,';
+    return `${relative(cwd, found.path)}:${found.line} has a decorator (@), which Node cannot run as it is. ${how} ${NO_SYNTAX}`;
   }
   return isTypeScript(path) ? `Node can only strip types. ${INSTALL_TSX}` : undefined;
 }
 
-/** Returns the first decorator of a file, or of those that it imports by a relative path. */
+/** Returns the first decorator in a file, or in the files that it imports by a relative path. */
 function decoratorIn(path: string): { readonly path: string; readonly line: number } | undefined {
   const paths = new Set([path]);
   for (const each of paths) {

@@ -5,9 +5,9 @@ import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
 interface ImportedModule {
-  /** The path as it was given, relative to `cwd`. */
+  /** The path as the caller gave it, relative to `cwd`. */
   readonly file: string;
-  /** Files of one scope share the modules they import; a module that two scopes import exists twice. */
+  /** Files of a scope share the modules that they import. A module that two scopes import exists twice. */
   readonly scope: string;
   readonly module?: object;
   readonly error?: unknown;
@@ -17,7 +17,7 @@ interface ImportedModule {
 export interface ImportOptions {
   /** The milliseconds that one file may take to be imported, and again to make its tools. @default 30_000 */
   readonly deadlineMs?: number | undefined;
-  /** Hears of each file before it is imported, and of `undefined` when none is. @default none */
+  /** Called with each file before it's imported, and with `undefined` at the end. @default none */
   readonly onImport?: ((file: string | undefined) => void) | undefined;
 }
 
@@ -25,9 +25,9 @@ export interface ImportOptions {
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /**
- * Imports each file; one that fails does not stop the others.
+ * Imports each file. A file that fails doesn't stop the others.
  *
- * TypeScript goes through tsx, with the user's own settings; without tsx to Node where it strips types, and else it fails alone.
+ * TypeScript goes through tsx with the user's own settings. Without tsx, Node imports it if it strips types; otherwise it fails.
  */
 export async function* importModules(
   files: readonly string[],
@@ -35,7 +35,7 @@ export async function* importModules(
   options: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
   const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
-  // JavaScript beside TypeScript takes the same way: both may import the same file, and a tool must not exist twice.
+  // JavaScript next to TypeScript goes the same way: both may import the same file, and a tool must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -57,7 +57,7 @@ export async function* importModules(
       let scope = '';
       try {
         const native = tsx === undefined || 'error' in tsx;
-        // tsx would take the tsconfig of the current folder, whose decorator mode may be another.
+        // tsx would take the tsconfig of the current folder, which may have another decorator mode.
         const tsconfig = native ? undefined : nearest(dirname(path), 'tsconfig.json');
         if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
         yield { file, scope, module: await finishInTime(load(file, path, tsconfig), deadlineMs) };
@@ -75,7 +75,7 @@ export function isTypeScript(path: string): boolean {
   return ['.ts', '.mts', '.cts'].includes(extname(path));
 }
 
-/** The feature of Node that runs TypeScript whose types can be erased: there from 22.18 on, and `false` where it is switched off. */
+/** Returns true if Node runs TypeScript by erasing types: from 22.18 on, unless it's switched off. */
 const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 
 type Tsx = Awaited<ReturnType<typeof loadTsx>>;
@@ -92,7 +92,7 @@ async function loadTsx() {
   return { esm, cjs };
 }
 
-/** Returns the loader of a tsconfig, which decides the decorator mode. */
+/** Returns the loader for a tsconfig, which decides the decorator mode. */
 function loaderFor(
   tsx: Tsx,
   tsconfig: string | undefined,
@@ -103,11 +103,11 @@ function loaderFor(
   return loader;
 }
 
-/** Waits for work until a deadline. The timer also keeps the process alive, which Node would end when nothing is left that could settle the work. */
+/** Waits for work until a deadline. The timer also keeps the process alive: Node ends it if nothing is left that could settle the work. */
 export async function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    const late = `Expected a file that is imported and whose tools are made within ${milliseconds / 1000} s, got one that is still waiting. Look for a promise that never settles`;
+    const late = `Importing this file and making its tools took longer than ${milliseconds / 1000} s. Look for a promise that never settles`;
     timer = setTimeout(() => reject(new ToolError('TIMEOUT', late)), milliseconds);
   });
   try {
@@ -119,14 +119,14 @@ export async function finishInTime<T>(work: Promise<T>, milliseconds: number): P
 
 type TsxLoader = ReturnType<typeof createTsxLoader>;
 
-/** The variable by which tsx is told of a tsconfig where its interface takes none. */
+/** The variable that names the tsconfig for tsx, whose CommonJS interface takes none. */
 const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
 
 /**
- * Returns a loader for the files of one tsconfig: files that it loads share the modules they import.
+ * Returns a loader for the files of a tsconfig. The files that it loads share the modules they import.
  *
- * CommonJS files are required and ES modules imported, each by tsx in a namespace of its own: on Node 20 a CommonJS file
- * that is imported cannot find its TypeScript siblings, and is loaded once more when one of them requires it.
+ * CommonJS files are required and ES modules are imported, each by tsx in its own namespace. On Node 20, a CommonJS file that
+ * is imported can't find its TypeScript siblings, and is loaded again if one of them requires it.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
@@ -144,19 +144,19 @@ function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namesp
   };
 }
 
-/** Returns what registers tsx. It looks for files of its own beside itself, and a bundle has none. */
+/** Registers tsx. It looks for files of its own next to itself, which a bundle doesn't have. */
 function registered<T>(register: () => T): T {
   try {
     return register();
   } catch (error) {
     return missingPackage(
       'tsx',
-      "Where it is part of a bundle, leave it out of it: external: ['tsx'].",
+      "If you bundle your program, leave tsx out of the bundle: external: ['tsx'].",
     )(error);
   }
 }
 
-/** Returns whether Node takes a file for CommonJS: by its extension, or by the nearest package.json. */
+/** Returns true if Node takes a file for CommonJS, by its extension or by the nearest package.json. */
 function isCommonJs(path: string): boolean {
   const extension = extname(path);
   if (extension === '.cts' || extension === '.cjs') return true;

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { isToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument } from '../core/issues.js';
+import { invalidArgument } from '../core/issues.js';
 import { aFunction, checkOptions, milliseconds, text, type FieldsOf } from '../core/options.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
@@ -23,10 +23,10 @@ import {
   type RefusedClass,
 } from './tools-of-module.js';
 
-/** A file that could not be used, or a tool in it, and why. */
+/** A file or tool that couldn't be used, and why. */
 export interface LoadProblem {
   readonly file: string;
-  /** The line, from 1, where it is known. */
+  /** The line, from 1, if it's known. */
   readonly line?: number;
   /** The column, from 1. */
   readonly column?: number;
@@ -35,7 +35,7 @@ export interface LoadProblem {
 
 /** The tools of some files. */
 export interface LoadedTools {
-  /** Each with a name of its own: `registry.registerAll(tools)` takes them. */
+  /** The tools, each with a unique name, ready for `registry.registerAll(tools)`. */
   readonly tools: readonly ToolDefinition[];
   /** The files that failed, the tools that were left out, and the patterns without tools. */
   readonly problems: readonly LoadProblem[];
@@ -61,25 +61,19 @@ interface Origin extends FoundTool {
   readonly scope: string;
 }
 
-const NO_FILES = expectedGot(
-  'a file, folder or glob that matches TypeScript or JavaScript files',
-  'none',
-);
-const NO_TOOLS = expectedGot(
-  'exported tools',
-  'none',
-  'Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.',
-);
+const NO_FILES = 'No TypeScript or JavaScript file matches this file, folder or glob.';
+const NO_TOOLS =
+  'No file exports a tool. Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.';
 
 /**
- * Loads the tools that files of code export: definitions, decorated classes, instances of them, toolkits, registries, lists of any
+ * Loads the tools that files of code export: definitions, decorated classes and their instances, toolkits, registries, lists of any
  * of these, and functions like `createTools` that make them.
  *
- * Importing a file runs it: name only files whose code you trust. TypeScript is loaded through tsx where that is installed, with the
- * tsconfig beside the file; such modules exist a second time beside those that the program imports itself.
+ * Importing a file runs it, so name only files whose code you trust. TypeScript is loaded through tsx if it's installed, with the
+ * tsconfig next to the file. Such modules exist a second time, next to those that your program imports itself.
  *
- * A file that fails is a problem, and the rest still loads. The same tool met again, through a file that re-exports it,
- * counts once; another tool of the same name is a problem, and so is a pattern that brings no tools.
+ * A file that fails is a problem, and the rest still loads. A tool that several files export counts once. Another tool of the same
+ * name is a problem, and so is a pattern without tools.
  *
  * @param globs a file, folder or glob, or several.
  * @throws ToolError `INVALID_ARGUMENT` without a glob, or for wrong options.
@@ -137,7 +131,7 @@ export async function loadTools(
     }
   }
   const all = [...origins.values()].flat();
-  // Another file may export what this one could not make.
+  // Another file may export the instance that this file could not make.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches) {
@@ -148,7 +142,7 @@ export async function loadTools(
   return { tools: [...registry].map(({ definition }) => definition), problems, fileOf };
 }
 
-/** Adds a tool that is not there yet; returns why another one keeps its name. `origins` has the registered one first. */
+/** Adds a tool, or returns why another tool keeps the name. `origins` has the registered tool first. */
 function addTool(
   registry: ToolMetadataRegistry,
   origins: Map<string, Origin[]>,
@@ -167,17 +161,12 @@ function addTool(
     const owner = registry.get(name);
     if (owner === undefined) continue;
     const place = origins.get(owner.name)![0]!.file;
-    const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}"`;
-    const taken =
-      owner.name === name ? 'is the name of another tool' : `is an alias of "${owner.name}"`;
-    return expectedGot(
-      'a name that no other tool has',
-      `${whose}, which ${taken} in ${place === file ? 'the same file' : place}`,
-      'Rename one of them.',
-    );
+    const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}",`;
+    const taken = owner.name === name ? 'the name of another tool' : `an alias of "${owner.name}"`;
+    return `${whose} is already ${taken} in ${place === file ? 'the same file' : place}. Rename one of them.`;
   }
   registry.register(entry.definition);
-  // One of the same name may have been refused before, for its alias.
+  // A tool of the same name may have been refused before, because of its alias.
   origins.set(entry.name, [tool, ...known]);
   return undefined;
 }
@@ -196,7 +185,7 @@ const IGNORED = [
   '**/*.d.cts',
   '**/*.{test,spec,bench,config}.*',
 ];
-/** Copies of the sources, unless they are asked for. */
+/** Folders may contain copies of the sources, which count only if they are named. */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 
 /** Returns the files that a path, folder or glob stands for, relative to `cwd` and sorted. */

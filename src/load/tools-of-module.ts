@@ -1,17 +1,16 @@
 import { isToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { isRegistry } from '../registry/is-registry.js';
 import { findDefinitions } from '../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool, and the exported value it comes from: a definition, a class or an instance. */
+/** A tool, and the exported value that it comes from: a definition, a class or an instance. */
 export interface FoundTool {
   readonly entry: ToolEntry;
   readonly source: object;
 }
 
-/** A class whose tools need an instance that only the author can make. */
+/** A class whose tools need an instance that only its author can make. */
 export interface RefusedClass {
   readonly source: object;
   readonly reason: string;
@@ -24,17 +23,17 @@ interface ModuleTools {
   readonly refused: readonly RefusedClass[];
 }
 
-/** The names of exported functions that are called: `tools`, `createTools`, `makeOrderTools`, `buildRegistry` and the like. */
+/** The names of exported functions that are called, such as `tools`, `createTools`, `makeOrderTools` or `buildRegistry`. */
 const MAKER =
   /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:tools?|toolkits?|registry)$/i;
 
 /**
- * Returns the tools a module exports: definitions, decorated classes, instances of them, registries, lists, sets and objects of
- * any of these, and functions that make them.
+ * Returns the tools that a module exports: definitions, decorated classes and their instances, registries, lists, sets and
+ * objects of any of these, and functions that make them.
  *
- * A function is called, without arguments, when its name says that it makes tools or it is an unnamed default export; promises
- * are awaited. Where a class and its instance are both exported, the instance counts: it has what its constructor was given.
- * Different tools of one name are all in the answer.
+ * A function is called without arguments if its name says that it makes tools, or if it's an unnamed default export. Promises are
+ * awaited. If both a class and its instance are exported, the instance counts, because it has its constructor's arguments.
+ * Different tools of the same name are all returned.
  */
 export async function toolsOfModule(module: object): Promise<ModuleTools> {
   const values = await Promise.all(
@@ -62,7 +61,7 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
   return { tools, refused };
 }
 
-/** Returns what is said of a class that cannot be constructed without arguments; `undefined` for another error. */
+/** Returns why a class can't be constructed without arguments, or `undefined` for another error. */
 function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
   if (!isToolError(error, 'INVALID_ARGUMENT')) return undefined;
   const {
@@ -75,24 +74,19 @@ function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
     tools?: readonly string[];
   };
   if (className === undefined || count === undefined || tools === undefined) return undefined;
-  const got = `${className || 'the class'}, whose constructor requires ${count === 1 ? 'an argument' : `${count} arguments`}`;
   return {
     tools,
-    reason: expectedGot(
-      'an instance, or a class that is constructed without arguments',
-      got,
-      `Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`,
-    ),
+    reason: `The constructor of ${className || 'a class'} requires ${count === 1 ? 'an argument' : `${count} arguments`}. Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`,
   };
 }
 
-/** Returns whether the tools of a refused class are there: on an instance of it, or in a registry. */
+/** Returns true if the tools of a refused class exist anyway, on an instance or in a registry. */
 export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
   if (tools.every((name) => made.some(({ entry }) => entry.name === name))) return true;
   return typeof source === 'function' && made.some((tool) => tool.source instanceof source);
 }
 
-/** Returns whether a function is exported to make tools. A class cannot be called, and one with parameters is for others to call. */
+/** Returns true if a function is exported to make tools. Classes can't be called, and functions with parameters are for others to call. */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (
     typeof value !== 'function' ||
@@ -114,8 +108,8 @@ function isDecorated(value: object): boolean {
 }
 
 /**
- * Returns whether two findings are the same tool: the same object, a class and its instance, or either of them and the definition that
- * a registry has of it. Otherwise equal metadata says nothing.
+ * Returns true if two findings are the same tool: the same object, a class and its instance, or either of them and its definition in a
+ * registry. Apart from that, equal metadata means nothing.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   if (
@@ -130,7 +124,7 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   );
 }
 
-/** Returns whether two findings are one tool of a file that was loaded twice: everything declared and every line of code are equal. */
+/** Returns true if two findings are the same tool of a file that was loaded twice: their metadata and their code are equal. */
 export function isSameCode(one: FoundTool, other: FoundTool): boolean {
   return one.entry.digest === other.entry.digest && codeOf(one.source) === codeOf(other.source);
 }
@@ -148,17 +142,17 @@ function classOf(source: object): unknown {
     : (Object.getPrototypeOf(source) as object | null)?.constructor;
 }
 
-/** The exports of a module by name; where a CommonJS module hides behind the default export, its own. */
+/** Returns the exports of a module by name. If a CommonJS module is behind the default export, they are its own exports. */
 function exportsOf(module: object): readonly (readonly [name: string, value: unknown])[] {
   return Object.entries(module).flatMap(([name, value]: readonly [string, unknown]) =>
-    // Its getters are exports and not the user's own code.
+    // Its getters are exports, not the user's own code.
     name === 'default' && isPlainObject(value) && !isToolDefinition(value)
       ? Object.entries(value)
       : [[name, value] as const],
   );
 }
 
-/** Every function and object below some values that may be a tool, each once. */
+/** Returns every function and object in some values that may be a tool, each once. */
 function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Generator<object> {
   for (const value of values) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -170,7 +164,7 @@ function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Gener
   }
 }
 
-/** Returns what a list, set, map, registry or plain object holds; `undefined` for everything else. */
+/** Returns the values in a list, set, map, registry or plain object, or `undefined` for everything else. */
 function partsOf(value: object): Iterable<unknown> | undefined {
   if (Array.isArray(value) || value instanceof Set || isRegistry(value))
     return value as Iterable<unknown>;

@@ -172,6 +172,6 @@ it('tooldex lint names in an annotation no file that is none', async () => {
   const { code, out } = await tooldex(args, { cwd: folderOf({}) });
   expect([code, out]).toEqual([
     1,
-    expect.stringMatching(/^::error title=load-error::none\/\*\.ts: Expected a file/),
+    expect.stringMatching(/^::error title=load-error::none\/\*\.ts: No TypeScript/),
   ]);
 });

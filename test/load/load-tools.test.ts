@@ -75,14 +75,12 @@ describe('loadTools', () => {
     expect(problems).toEqual([
       {
         file: 'nothing/*.ts',
-        reason:
-          'Expected a file, folder or glob that matches TypeScript or JavaScript files, got none.',
+        reason: 'No TypeScript or JavaScript file matches this file, folder or glob.',
       },
       { file: 'b.mjs', reason: 'Error: no database' },
       {
         file: 'c.mjs',
-        reason:
-          'Expected a name that no other tool has, got "one", which is the name of another tool in a.mjs. Rename one of them.',
+        reason: '"one" is already the name of another tool in a.mjs. Rename one of them.',
       },
     ]);
   });
@@ -136,7 +134,7 @@ describe('a file that Node cannot parse', () => {
     async (_, files, place) => {
       const reason = await reasonFor(files, Object.keys(files)[0]!);
       expect(reason).toContain(
-        `SyntaxError: Invalid or unexpected token. ${place} has a decorator (@), which Node cannot run as it stands. Name the file .ts and install tsx, compile it before`,
+        `SyntaxError: Invalid or unexpected token. ${place} has a decorator (@), which Node cannot run as it is. Name the file .ts and install tsx, compile it first`,
       );
       expect(reason).toContain('without decorator syntax');
     },
