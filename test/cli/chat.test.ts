@@ -186,6 +186,7 @@ describe('tooldex chat without a user', () => {
     ['--session', 'text.json', /text\.json/],
     ['--session', 'other.json', /./],
     ['--session', '.', /EISDIR/],
+    ['--session', 'no/folder/s.json', /Could not write --session .*ENOENT/],
     ['--model', './no-model.mjs', /model/],
     ['--model', './throws.mjs', /Could not import --model .*broken/],
     ['--model', './missing.mjs', /Could not import --model/],

@@ -23,7 +23,7 @@ import { replaceFile } from '../load/replace-file.js';
 import { amount, flag, given, RUN_OPTIONS, text, type Values } from '../options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { paint, plainJson, plainText, readBounded, type Dialog } from '../terminal/terminal.js';
-import { wrongUsage } from '../terminal/wrong-usage.js';
+import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';
 import { demoModel } from './demo-model.js';
 
 const OPTIONS = {
@@ -94,8 +94,8 @@ async function talk(
   path: string | undefined,
 ): Promise<number> {
   const isAlone = !terminal.interactive || options.json;
-  const keep = async (session: Session) =>
-    path === undefined ? undefined : replaceFile(path, `${JSON.stringify(session)}\n`, 0o600);
+  const keep = (kept: Session) =>
+    path === undefined ? Promise.resolve() : keepSession(path, kept);
   let session = await openSession(path);
   let said = words.length === 0 ? undefined : words.join(' ');
   if (isAlone && said === undefined && session.messages.length === 0)
@@ -143,6 +143,13 @@ async function openSession(path: string | undefined): Promise<Session> {
   if (path === undefined || !existsSync(path)) return Session.create();
   const stored = await readBounded(createReadStream(path), MAX_BYTES, path);
   return Session.fromJSON(parseJson(stored, path));
+}
+
+/** Writes a session so that only its owner can read it. */
+async function keepSession(path: string, session: Session): Promise<void> {
+  await replaceFile(path, `${JSON.stringify(session)}\n`, 0o600).catch((error: unknown) => {
+    throw wrongUsage(`Could not write --session ${path}: ${codeOf(error)}.`, error);
+  });
 }
 
 /** Returns true if a turn can go on without new text: calls are open, or the model failed. */
