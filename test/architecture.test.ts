@@ -16,7 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/search', 'src/providers'],
   ['src/registry'],
   ['src/selection', 'src/safety'],
-  ['src/execution', 'src/capability', 'src/interop', 'src/load'],
+  ['src/execution', 'src/capability', 'src/interop', 'src/load', 'src/openapi'],
   ['src/mcp', 'src/chat', 'src/http', 'src/nestjs', 'src/testing', 'tools'],
   ['src/audit'],
   ['src/cli'],
