@@ -4,17 +4,20 @@ import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { parsePersonas } from '../capability/manifest/persona.js';
 import { systemClock, type Clock } from '../core/clock.js';
-import { isToolError } from '../core/errors.js';
+import { isToolError, type ToolErrorCode } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
 import {
   bearerToken,
+  bearerTokens,
   createGuard,
   hasBody,
   LIVENESS_PATH,
+  ROLES,
   tokenField,
+  type NamedToken,
 } from '../host/request-guard.js';
 import {
   createVerifiedTokens,
@@ -28,6 +31,12 @@ import { findingsOf } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
+import {
+  ACTION_PATHS,
+  addOperatorRoutes,
+  operatorField,
+  type OperatorOptions,
+} from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { PERSONA, queryOf, readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';
@@ -49,7 +58,9 @@ export interface DiscoveryOptions {
    * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
    * open. @default open to all
    */
-  readonly auth?: { readonly token: string };
+  readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
+  /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
+  readonly operator?: OperatorOptions | undefined;
   /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. Clients don't see the tools whose `auth.scopes` they lack. @default none is asked for */
   readonly verify?: VerifyToken;
   /** Tells clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
@@ -74,18 +85,37 @@ export const sharedFields = {
   page: z.boolean().default(true),
   maxListeners: wholeBetween(0, 10_000).default(32),
   lintRules: lintRulesField(),
+  operator: operatorField,
   ...verifyFields,
   clock: clock().default(systemClock),
 };
+
+/** An option field for tokens with names and roles. */
+export const namedTokens = z
+  .array(
+    z.strictObject({
+      token: tokenField,
+      name: z.string().min(1).max(200),
+      roles: z.array(z.enum(ROLES)).readonly().optional(),
+      expiresAt: z.number().optional(),
+    }),
+  )
+  .min(1)
+  .readonly();
+
+const authField = z.union([
+  z.strictObject({ token: tokenField }),
+  z.strictObject({ tokens: namedTokens }),
+]);
 
 const discoveryOptions = z
   .strictObject({
     ...sharedFields,
     allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
     // The whole value may be a token given in the wrong place, so no message shows it.
-    auth: secret<{ readonly token: string }>(
-      'an object { token } with 16 to 4096 visible ASCII characters',
-      (value) => z.strictObject({ token: tokenField }).safeParse(value).success,
+    auth: secret<NonNullable<DiscoveryOptions['auth']>>(
+      'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
+      (value) => authField.safeParse(value).success,
       'Make them with `openssl rand -hex 32`.',
     ).optional(),
   } satisfies FieldsOf<DiscoveryOptions>)
@@ -137,7 +167,11 @@ export function createDiscoveryApp(
   const guard = createGuard({
     allowedHosts: checked.allowedHosts,
     allowedOrigins,
-    authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate,
+    authenticate: auth
+      ? 'token' in auth
+        ? bearerToken(auth.token)
+        : bearerTokens(auth.tokens, () => checked.clock.now())
+      : tokens?.authenticate,
   });
   const files = checked.page ? PAGE_FILES : [];
   const openPaths = new Set([...files.map(({ path }) => path), ...(tokens ? [METADATA_PATH] : [])]);
@@ -146,7 +180,17 @@ export function createDiscoveryApp(
 
   const app = new Hono<Env>();
   app.onError((error, context) => sendError(context, refusalOf(error)));
-  app.get(LIVENESS_PATH, (context) => sendJson(context, { status: 'ok' }));
+  for (const path of [LIVENESS_PATH, '/livez'])
+    app.get(path, (context) => sendJson(context, { status: 'ok' }));
+  app.get('/readyz', async (context) => {
+    const isReady = await (checked.operator?.store.now().then(
+      () => true,
+      () => false,
+    ) ?? true);
+    if (isReady) return sendJson(context, { status: 'ok' });
+    const message = 'The state store does not answer. Ask again when it is back.';
+    return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
+  });
   if (allowedOrigins.length > 0)
     app.use(
       cors({
@@ -164,8 +208,10 @@ export function createDiscoveryApp(
       const { status, code, message, headers } = admission;
       throw new HttpError(status, { code, message }, headers);
     }
-    refuseUnreadable(raw);
+    if (checked.operator === undefined || !ACTION_PATHS.test(path)) refuseUnreadable(raw);
     context.set('scopes', admission.scopes);
+    context.set('operator', admission.operator);
+    context.set('roles', admission.roles ?? []);
     await next();
   });
   for (const { path, query: known, answer } of ROUTES)
@@ -183,6 +229,8 @@ export function createDiscoveryApp(
       });
       return sendJson(context, content);
     });
+  if (checked.operator !== undefined)
+    addOperatorRoutes(app, capabilities, checked.operator, checked.clock);
   const description = openApiOf(ROUTES, auth !== undefined || verify !== undefined);
   app.get('/openapi.json', (context) => {
     readQuery(queryOf({}), searchOf(context.req.url));
@@ -249,6 +297,16 @@ function refuseUnreadable(request: Request): void {
     refuse(400, 'BODY_NOT_ALLOWED', 'Expected a request without a body, got one with a body.');
 }
 
+/** The statuses of errors about a request. */
+const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
+  TOOL_NOT_FOUND: 404,
+  UNKNOWN_CALL: 404,
+  ALREADY_RESOLVED: 409,
+  INVALID_APPROVAL: 409,
+  INVALID_INPUT: 400,
+  STATE_UNAVAILABLE: 503,
+};
+
 /** Returns an error as a refusal. An error that is not about the request is not shown: it may name files, and quote them. */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
@@ -257,8 +315,9 @@ function refusalOf(error: unknown): HttpError {
     const place = parameter === undefined ? {} : { parameter, expected: expected!, found: found! };
     return new HttpError(400, { code: error.code, message: error.message, ...place });
   }
-  if (isToolError(error, 'TOOL_NOT_FOUND'))
-    return new HttpError(404, { code: error.code, message: error.message });
+  const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
+  if (status !== undefined && isToolError(error))
+    return new HttpError(status, { code: error.code, message: error.message });
   const message = 'The catalogue failed to answer. It goes on working.';
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }

@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Role } from '../host/request-guard.js';
 import type { HttpError } from './http-error.js';
 
 /** The key of the response of Node's server among a request's bindings, which `serve` sets. */
@@ -10,7 +11,12 @@ export const OUTGOING = Symbol('tooldex/outgoing');
 /** The values that go with a request through the app. */
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
-  Variables: { scopes: readonly string[] | undefined };
+  Variables: {
+    scopes: readonly string[] | undefined;
+    /** The name and the roles of a token that the server was started with. */
+    operator: string | undefined;
+    roles: readonly Role[];
+  };
 }
 
 type Sendable = Pick<Context<Env>, 'req' | 'env'>;
