@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { parsePersonas } from '../capability/manifest/persona.js';
 import { systemClock, type Clock } from '../core/clock.js';
+import { RecentMap } from '../core/recent-map.js';
 import { isToolError, type ToolErrorCode } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
@@ -47,6 +48,8 @@ import {
   sendError,
   sendJson,
   sendTagged,
+  tagged,
+  type Tagged,
   type Env,
   type Headers,
 } from './send.js';
@@ -126,6 +129,8 @@ const discoveryOptions = z
 
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
+/** Different requests whose answers are kept for a second. */
+const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
@@ -214,20 +219,36 @@ export function createDiscoveryApp(
     context.set('roles', admission.roles ?? []);
     await next();
   });
+  // Answers are kept for a second: availability, and what other processes report, change without notice.
+  const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
+  let keptFor = '';
+  const keptAnswer = (key: string, make: () => object): Tagged => {
+    const second = Math.floor(checked.clock.now() / 1_000);
+    const state = `${capabilities.revision} ${capabilities.healthReports} ${second}`;
+    if (state !== keptFor) kept.clear();
+    keptFor = state;
+    const answer = kept.get(key) ?? tagged(make());
+    kept.set(key, answer);
+    return answer;
+  };
   for (const { path, query: known, answer } of ROUTES)
     app.get(path, (context) => {
-      const sent = searchOf(context.req.url);
-      const query = readQuery(known, sent);
-      const persona = query['persona'] as string | readonly string[] | undefined;
-      const content = answer({
-        catalogue: callersCatalogue(capabilities, context.get('scopes')),
-        findings,
-        query,
-        personas: personasIn(capabilities, persona),
-        address: { path: context.req.path, query: sent },
-        name: context.req.param('name') ?? '',
-      });
-      return sendJson(context, content);
+      const address = { path: context.req.path, query: searchOf(context.req.url) };
+      const scopes = context.get('scopes');
+      const key = JSON.stringify([address, scopes]);
+      const make = () => {
+        const query = readQuery(known, address.query);
+        const persona = query['persona'] as string | readonly string[] | undefined;
+        return answer({
+          catalogue: callersCatalogue(capabilities, scopes),
+          findings,
+          query,
+          personas: personasIn(capabilities, persona),
+          address,
+          name: context.req.param('name') ?? '',
+        });
+      };
+      return sendTagged(context, keptAnswer(key, make));
     });
   if (checked.operator !== undefined)
     addOperatorRoutes(app, capabilities, checked.operator, checked.clock);
@@ -262,7 +283,7 @@ export function createDiscoveryApp(
     return stream;
   });
   for (const { path, type, body, etag } of files)
-    app.get(path, (context) => sendTagged(context, body, etag, type));
+    app.get(path, (context) => sendTagged(context, { body, etag }, type));
   if (tokens !== undefined)
     app.get(METADATA_PATH, (context) => sendJson(context, tokens.metadataFor(context.req.raw)));
   app.notFound((context) => {
