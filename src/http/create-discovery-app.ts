@@ -251,7 +251,9 @@ export function createDiscoveryApp(
       return sendTagged(context, keptAnswer(key, make));
     });
   if (checked.operator !== undefined)
-    addOperatorRoutes(app, capabilities, checked.operator, checked.clock);
+    addOperatorRoutes(app, capabilities, checked.operator, checked.clock, () =>
+      findings(capabilities),
+    );
   const description = openApiOf(ROUTES, auth !== undefined || verify !== undefined);
   app.get('/openapi.json', (context) => {
     readQuery(queryOf({}), searchOf(context.req.url));

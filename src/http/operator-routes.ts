@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import { isToolError } from '../core/errors.js';
 import { checkOptions, withMethods, type FieldsOf } from '../core/options.js';
@@ -13,6 +14,7 @@ import type { GrantScope } from '../safety/calls.js';
 import { OperatorDesk, type OperatorAction } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import type { StateStore } from '../state/state-store.js';
+import { FirstSeen } from './first-seen.js';
 import { HttpError } from './http-error.js';
 import { NO_STORE, sendJson, send, type Env } from './send.js';
 
@@ -83,6 +85,7 @@ export function addOperatorRoutes(
   capabilities: CapabilityRegistry,
   settings: NonNullable<Settings>,
   clock: Clock,
+  findings: () => readonly { readonly finding: { readonly severity: string } }[],
 ): void {
   const { store, executor } = settings;
   const desk =
@@ -93,6 +96,24 @@ export function addOperatorRoutes(
     run: executor !== undefined && hasRole(context, 'run'),
   });
 
+  const firstSeen = new FirstSeen(store, clock);
+  const changed: { name: string; persona: string | null; change: string; at: number }[] = [];
+  void firstSeen.note(capabilities.tools());
+  capabilities.onChange(({ added, edited, removed }) => {
+    for (const [change, items] of Object.entries({ added, edited, removed }))
+      for (const { kind, name, owner } of items)
+        if (kind === 'tool') changed.unshift({ name, persona: owner, change, at: clock.now() });
+    changed.length = Math.min(changed.length, MOST_CHANGES);
+    const isNew = (tool: CapabilityTool) =>
+      added.some(({ name, owner }) => name === tool.name && owner === tool.owner);
+    void firstSeen.note(capabilities.tools().filter(isNew));
+  });
+
+  app.get('/definitions/:name', async (context) => {
+    const tool = capabilities.tool(context.req.param('name'), context.req.query('persona'));
+    const history = tool && (await firstSeen.historyOf(tool));
+    return sendJson(context, history ?? { first_seen: null, changes: [] });
+  });
   app.get('/pending', async (context) => {
     const waiting = desk === undefined ? [] : await desk.waiting();
     const pending = waiting.map((each) => {
@@ -132,6 +153,8 @@ export function addOperatorRoutes(
     return sendJson(context, {
       waiting: waiting.length,
       ...overviewOf(await readCallLog(store), clock.now()),
+      findings: countBy(findings().map(({ finding }) => finding.severity)),
+      changed_today: changed.filter(({ at }) => clock.now() - at < DAY_MS),
     });
   });
 
@@ -236,6 +259,8 @@ function snakeCase(fields: object): Record<string, unknown> {
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MOST_CHANGES = 100;
 const SLOTS = 12;
 const MOST_NAMED = 10;
 
@@ -269,6 +294,12 @@ function overviewOf(calls: readonly RecordedCall[], now: number) {
       .slice(0, MOST_NAMED),
     slowest: rows.sort((a, b) => b.mean_ms - a.mean_ms).slice(0, MOST_NAMED),
   };
+}
+
+function countBy(values: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
 }
 
 /** Writes metrics in the text format of Prometheus. */
