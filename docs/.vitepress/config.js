@@ -21,6 +21,7 @@ const GUIDES = {
   Guides: {
     'writing-tools.md': 'Writing tools',
     'choosing-tools.md': 'Choosing tools',
+    'evaluating.md': 'Measuring selection',
     'running-tools.md': 'Running tools',
     'policies.md': 'Policies',
     'flows.md': 'Flows',
@@ -28,6 +29,7 @@ const GUIDES = {
     'questions-and-manual-tools.md': 'Questions and manual tools',
     'chat.md': 'Chat',
     'sessions.md': 'Sessions',
+    'openapi.md': 'Tools from an API',
     'mcp.md': 'MCP',
     'frameworks.md': 'Frameworks',
     'manifests.md': 'Manifests',
@@ -37,6 +39,7 @@ const GUIDES = {
     'audit.md': 'Audit',
     'command-line.md': 'Command line',
     'operating.md': 'Operating',
+    'operators.md': 'Operators',
   },
   Reference: {
     'reference/index.md': 'API',
