@@ -20,6 +20,7 @@ const GUIDES = {
   },
   Guides: {
     'writing-tools.md': 'Writing tools',
+    'toolkit-with-a-database.md': 'A toolkit with a database',
     'choosing-tools.md': 'Choosing tools',
     'evaluating.md': 'Measuring selection',
     'running-tools.md': 'Running tools',
@@ -43,6 +44,7 @@ const GUIDES = {
   },
   Reference: {
     'reference/index.md': 'API',
+    'options.md': 'All options',
     'search-and-scoring.md': 'Search and scoring',
     'benchmarks.md': 'Benchmarks',
     'mcp-honesty.md': 'How honest are MCP annotations?',
