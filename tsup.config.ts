@@ -46,6 +46,7 @@ const ENTRIES = {
   mcp: 'src/mcp.ts',
   interop: 'src/interop.ts',
   nestjs: 'src/nestjs.ts',
+  openapi: 'src/openapi.ts',
   chat: 'src/chat.ts',
   load: 'src/load.ts',
   audit: 'src/audit.ts',

@@ -22,6 +22,7 @@ const CONTENTS = {
   'tooldex/http': 'The catalogue over HTTP: an app for your server, or a server of its own.',
   'tooldex/mcp': 'MCP in both directions: tools of servers with pinned definitions, and a server for your tools.',
   'tooldex/interop': 'Tools in the form of other frameworks and model APIs, and theirs in ours.',
+  'tooldex/openapi': 'Tools from OpenAPI documents.',
   'tooldex/nestjs': 'A module of NestJS that finds tools among the providers and runs them.',
   'tooldex/chat': 'The loop of model and tools: one run, a stream, or a session that is stored between runs.',
   'tooldex/load': 'Tools from the files that define them.',

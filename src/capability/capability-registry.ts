@@ -133,6 +133,11 @@ export class CapabilityRegistry {
     for (const stop of this.#stopHearing) stop();
   }
 
+  /** The number of calls and events that were reported to this registry: health may change with each. */
+  get healthReports(): number {
+    return this.#ledger.reports;
+  }
+
   /** The number of changes of the content, from 1; equal revisions of one registry mean equal content. */
   get revision(): number {
     return this.#state.revision;

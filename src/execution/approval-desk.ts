@@ -7,6 +7,7 @@ import type {
   GrantScope,
   OutcomeBody,
   PendingApproval,
+  StoredPending,
 } from '../safety/calls.js';
 import type { Grant, Grants } from '../safety/grants.js';
 import type { PendingCalls } from '../safety/pending-calls.js';
@@ -57,24 +58,38 @@ export class ApprovalDesk {
     const { confirm: own } = this.#frame;
     const { confirm: given = own } = run.options;
     const stored = await this.#stored(call);
-    if (stored?.answer === 'denied') return denied(asking.decision, 'the user denied this call');
-    if (stored?.answer === 'approved') {
-      const { approval, input } = await this.#pending.approvalOf(stored);
-      const used = await this.#usedUp(run, approval);
-      if (used === undefined)
-        return { approval, edited: input === undefined ? undefined : { input } };
-      if (given === undefined) throw used;
-    }
+    const known = stored && (await this.#answerTo(run, stored, asking.decision));
+    if (known !== undefined && !(known instanceof Error)) return known;
+    if (known !== undefined && given === undefined) throw known;
     if (given !== undefined) await run.turn?.();
     const { danger, rule, reason } = asking.decision;
     const isSame = stored?.rule === rule && stored.reason === reason && stored.danger === danger;
     const open = isSame && stored.answer === undefined ? stored : undefined;
     const pending = open ?? (await this.request(run, call, asking));
     if (given === undefined) return { outcome: { status: 'approval_required', pending } };
-    const answer = await this.#confirmed(run, given, pending);
-    return answer === 'later' && given !== own && own !== undefined
-      ? this.#close(pending, asking.decision, await this.#confirmed(run, own, pending))
-      : this.#close(pending, asking.decision, answer);
+    let answer = await this.#confirmed(run, given, pending);
+    if (answer === 'later' && given !== own && own !== undefined)
+      answer = await this.#confirmed(run, own, pending);
+    if (answer !== 'later') return this.#close(pending, asking.decision, answer);
+    // Somebody else may have answered in the store meanwhile.
+    const now = await this.#stored(call);
+    const answered = now && (await this.#answerTo(run, now, asking.decision));
+    return answered === undefined || answered instanceof Error
+      ? { outcome: { status: 'approval_required', pending } }
+      : answered;
+  }
+
+  /** Returns the answer that a stored question has: a denial, an approval, or the error of an approval that is used up. */
+  async #answerTo(
+    run: RunningCall,
+    stored: StoredPending & PendingApproval,
+    decision: Decision,
+  ): Promise<Answered | Error | undefined> {
+    if (stored.answer === 'denied') return denied(decision, NO);
+    if (stored.answer !== 'approved') return undefined;
+    const { approval, input } = await this.#pending.approvalOf(stored);
+    const used = await this.#usedUp(run, approval);
+    return used ?? { approval, edited: input === undefined ? undefined : { input } };
   }
 
   /** Asks a new question. */
@@ -91,7 +106,7 @@ export class ApprovalDesk {
   }
 
   /** Returns the question about a call that is stored, with its answer. */
-  async #stored(call: ApprovedCall) {
+  async #stored(call: ApprovedCall): Promise<(StoredPending & PendingApproval) | undefined> {
     const stored = await this.#pending.find(call);
     return stored?.kind === 'approval' ? stored : undefined;
   }
@@ -126,7 +141,6 @@ export class ApprovalDesk {
     decision: Decision,
     answer: string | Approved,
   ): Promise<Answered> {
-    if (answer === 'later') return { outcome: { status: 'approval_required', pending } };
     if (typeof answer === 'object') {
       const { edited, scope } = answer;
       const { approval } =

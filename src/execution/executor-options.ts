@@ -49,6 +49,8 @@ export interface ToolExecutorOptions {
   readonly budgets?: readonly Budget[];
   /** The store of what processes share: approvals, grants, budgets, labels, health. @default this process's memory */
   readonly store?: StateStore;
+  /** Keeps the arguments of calls in the store's record of the last thousand calls, cut and without secrets. @default false */
+  readonly recordArguments?: boolean;
   /** The services behind tools that name providers, by provider name. @default none */
   readonly providers?:
     Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
@@ -154,6 +156,7 @@ const schema = once(() =>
       'now',
       'onAvailability',
     ).optional(),
+    recordArguments: z.boolean().default(false),
     providers: anObject<NonNullable<ToolExecutorOptions['providers']>>('provider factories by name')
       .refine(
         (providers) =>

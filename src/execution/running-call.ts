@@ -69,6 +69,17 @@ export class RunningCall {
     return owner;
   }
 
+  /** The facts of the call that its record begins with. */
+  get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> {
+    const { callId: _, ...owner } = this.owner;
+    return { ...owner, at: this.#frame.clock.now() };
+  }
+
+  /** The last decision that was told. */
+  get decision(): Decision | undefined {
+    return this.#told;
+  }
+
   /** Returns the call as an approval is bound to it. */
   asked({ name: toolName, digest: definitionDigest }: ToolEntry, input: Json): ApprovedCall {
     const { principal, conversationId } = this.options;

@@ -43,6 +43,7 @@ import {
   type AcceptedCall,
   type DecidedCall,
 } from './call-judge.js';
+import { CallLog } from './call-log.js';
 import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
 import {
@@ -63,6 +64,7 @@ import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
 import { RunningCall } from './running-call.js';
 import { observeCall } from './telemetry.js';
+import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
 
 /** The result that a call would have. */
@@ -108,6 +110,8 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #budgets: Budgets | undefined;
   readonly #worker: CallWorker;
+  /** The record of calls that others on the store read. */
+  readonly #log: CallLog | undefined;
   /** Health that is closed with the executor: it writes what is left. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
@@ -135,6 +139,7 @@ export class ToolExecutor {
     this.#repeats = new RepeatGuard(frame.maxRepeats);
     this.#cache = new ResultCache(frame);
     this.#places = new Places(frame);
+    this.#log = store && new CallLog(store, checked.recordArguments);
     this.#budgets = budgets.length === 0 ? undefined : new Budgets(budgets, state);
     this.#worker = new CallWorker(frame, this.#places, (entry) => this.#cache.dropAfter(entry));
     this.#judge = new CallJudge(frame, this.#labels, this.#grants, (entry) =>
@@ -194,11 +199,9 @@ export class ToolExecutor {
   }
 
   async #settle(run: RunningCall): Promise<ToolOutcome> {
-    try {
-      return run.settle(await this.#carryOut(run));
-    } catch (error) {
-      return run.settle(failure(error));
-    }
+    const outcome = run.settle(await this.#carryOut(run).catch(failure));
+    this.#log?.record(outcome, run.recorded, run.decision, run.call.input);
+    return outcome;
   }
 
   /** Takes a call from its arguments to its end. Every line may end it, and nothing jumps back, but that an approved call is judged once more. */
@@ -504,6 +507,14 @@ export class ToolExecutor {
     return this.#grants.revoke(id);
   }
 
+  /**
+   * Calls the listener with each pending call on the store that somebody answered, once: make that call again, and it uses
+   * the answer. The store is looked at every second, until the returned function is called.
+   */
+  onAnswered(listener: (answered: StoredPending) => void): () => void {
+    return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
+  }
+
   /** Records that a user denied a pending call. @throws ToolError as `approve` does. */
   async deny(pending: PendingApproval): Promise<void> {
     await this.#desk.deny(pending);
@@ -578,6 +589,7 @@ export class ToolExecutor {
   /** Writes what is left to be shared, and stops listening to the store. Calls that run are not stopped; the store is not closed. */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
+    await this.#log?.flush();
     await this.#ownHealth?.close();
   }
 }

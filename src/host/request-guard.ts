@@ -30,6 +30,10 @@ export interface Admitted {
   readonly principal?: string;
   /** The scopes of the token. */
   readonly scopes?: readonly string[];
+  /** The name of a person or program whose token the server was started with. */
+  readonly operator?: string;
+  /** The uses of that token. */
+  readonly roles?: readonly Role[];
 }
 
 /** The path that says that a server is alive, to everybody: without a token, and under any name, since probes ask by address. */
@@ -134,23 +138,51 @@ export const tokenField = secret<string>(
   'Make them with `openssl rand -hex 32`.',
 );
 
+/** The uses of a token: to look, to answer calls that wait, to run tools. */
+export const ROLES = Object.freeze(['view', 'approve', 'run'] as const);
+export type Role = (typeof ROLES)[number];
+
+/** The token of one person or program. */
+export interface NamedToken {
+  readonly token: string;
+  /** The name under which actions are recorded. */
+  readonly name: string;
+  /** The uses of the token. @default ['view'] */
+  readonly roles?: readonly Role[] | undefined;
+  /** The end of the token, in milliseconds since 1970. @default none */
+  readonly expiresAt?: number | undefined;
+}
+
 /**
- * Admits requests that send one token, as `Authorization: Bearer <token>`.
+ * Admits requests that send one of the tokens, as `Authorization: Bearer <token>`.
  *
- * Digests are compared, and in constant time: neither the token's length nor how much of it was right can be measured.
+ * Digests of all tokens are compared, in constant time, so that neither a token's length nor how much of it was right
+ * can be measured.
+ *
+ * @param now the time in milliseconds since 1970.
  */
-export function bearerToken(token: string): Authenticate {
-  const expected = digest(token);
+export function bearerTokens(tokens: readonly NamedToken[], now: () => number): Authenticate {
+  const known = tokens.map(({ token, ...facts }) => ({ ...facts, digest: digest(token) }));
   return ({ headers }) => {
     const given = bearerOf({ headers });
-    if (timingSafeEqual(digest(given ?? ''), expected) && given !== undefined) return ADMITTED;
+    const sent = digest(given ?? '');
+    const [found] = known.filter((each) => timingSafeEqual(each.digest, sent));
+    const isExpired = (found?.expiresAt ?? Infinity) <= now();
+    if (given !== undefined && found !== undefined && !isExpired)
+      return { ok: true, operator: found.name, roles: found.roles ?? ['view'] };
+    const got = given === undefined ? 'none' : isExpired ? 'one that has expired' : 'another token';
     return refusal(
       401,
       'UNAUTHORIZED',
-      `Expected \`Authorization: Bearer\` with the token of this server, got ${given === undefined ? 'none' : 'another token'}. Send the token that the server was started with.`,
+      `Expected \`Authorization: Bearer\` with the token of this server, got ${got}. Send the token that the server was started with.`,
       { 'www-authenticate': 'Bearer realm="tooldex"' },
     );
   };
+}
+
+/** Admits requests that send the one token of a server. */
+export function bearerToken(token: string): Authenticate {
+  return bearerTokens([{ token, name: 'token' }], () => 0);
 }
 
 /** Returns the bearer token of a request. */

@@ -4,17 +4,21 @@ import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { parsePersonas } from '../capability/manifest/persona.js';
 import { systemClock, type Clock } from '../core/clock.js';
-import { isToolError } from '../core/errors.js';
+import { RecentMap } from '../core/recent-map.js';
+import { isToolError, type ToolErrorCode } from '../core/errors.js';
 import { invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
 import {
   bearerToken,
+  bearerTokens,
   createGuard,
   hasBody,
   LIVENESS_PATH,
+  ROLES,
   tokenField,
+  type NamedToken,
 } from '../host/request-guard.js';
 import {
   createVerifiedTokens,
@@ -28,6 +32,12 @@ import { findingsOf } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
+import {
+  ACTION_PATHS,
+  addOperatorRoutes,
+  operatorField,
+  type OperatorOptions,
+} from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { PERSONA, queryOf, readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';
@@ -38,6 +48,8 @@ import {
   sendError,
   sendJson,
   sendTagged,
+  tagged,
+  type Tagged,
   type Env,
   type Headers,
 } from './send.js';
@@ -49,7 +61,9 @@ export interface DiscoveryOptions {
    * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
    * open. @default open to all
    */
-  readonly auth?: { readonly token: string };
+  readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
+  /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
+  readonly operator?: OperatorOptions | undefined;
   /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. Clients don't see the tools whose `auth.scopes` they lack. @default none is asked for */
   readonly verify?: VerifyToken;
   /** Tells clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
@@ -74,18 +88,37 @@ export const sharedFields = {
   page: z.boolean().default(true),
   maxListeners: wholeBetween(0, 10_000).default(32),
   lintRules: lintRulesField(),
+  operator: operatorField,
   ...verifyFields,
   clock: clock().default(systemClock),
 };
+
+/** An option field for tokens with names and roles. */
+export const namedTokens = z
+  .array(
+    z.strictObject({
+      token: tokenField,
+      name: z.string().min(1).max(200),
+      roles: z.array(z.enum(ROLES)).readonly().optional(),
+      expiresAt: z.number().optional(),
+    }),
+  )
+  .min(1)
+  .readonly();
+
+const authField = z.union([
+  z.strictObject({ token: tokenField }),
+  z.strictObject({ tokens: namedTokens }),
+]);
 
 const discoveryOptions = z
   .strictObject({
     ...sharedFields,
     allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
     // The whole value may be a token given in the wrong place, so no message shows it.
-    auth: secret<{ readonly token: string }>(
-      'an object { token } with 16 to 4096 visible ASCII characters',
-      (value) => z.strictObject({ token: tokenField }).safeParse(value).success,
+    auth: secret<NonNullable<DiscoveryOptions['auth']>>(
+      'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
+      (value) => authField.safeParse(value).success,
       'Make them with `openssl rand -hex 32`.',
     ).optional(),
   } satisfies FieldsOf<DiscoveryOptions>)
@@ -96,6 +129,8 @@ const discoveryOptions = z
 
 /** Bytes of a request's address. */
 const LONGEST_URL = 8_192;
+/** Different requests whose answers are kept for a second. */
+const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
@@ -137,7 +172,11 @@ export function createDiscoveryApp(
   const guard = createGuard({
     allowedHosts: checked.allowedHosts,
     allowedOrigins,
-    authenticate: auth ? bearerToken(auth.token) : tokens?.authenticate,
+    authenticate: auth
+      ? 'token' in auth
+        ? bearerToken(auth.token)
+        : bearerTokens(auth.tokens, () => checked.clock.now())
+      : tokens?.authenticate,
   });
   const files = checked.page ? PAGE_FILES : [];
   const openPaths = new Set([...files.map(({ path }) => path), ...(tokens ? [METADATA_PATH] : [])]);
@@ -146,7 +185,17 @@ export function createDiscoveryApp(
 
   const app = new Hono<Env>();
   app.onError((error, context) => sendError(context, refusalOf(error)));
-  app.get(LIVENESS_PATH, (context) => sendJson(context, { status: 'ok' }));
+  for (const path of [LIVENESS_PATH, '/livez'])
+    app.get(path, (context) => sendJson(context, { status: 'ok' }));
+  app.get('/readyz', async (context) => {
+    const isReady = await (checked.operator?.store.now().then(
+      () => true,
+      () => false,
+    ) ?? true);
+    if (isReady) return sendJson(context, { status: 'ok' });
+    const message = 'The state store does not answer. Ask again when it is back.';
+    return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
+  });
   if (allowedOrigins.length > 0)
     app.use(
       cors({
@@ -164,25 +213,47 @@ export function createDiscoveryApp(
       const { status, code, message, headers } = admission;
       throw new HttpError(status, { code, message }, headers);
     }
-    refuseUnreadable(raw);
+    if (checked.operator === undefined || !ACTION_PATHS.test(path)) refuseUnreadable(raw);
     context.set('scopes', admission.scopes);
+    context.set('operator', admission.operator);
+    context.set('roles', admission.roles ?? []);
     await next();
   });
+  // Answers are kept for a second: availability, and what other processes report, change without notice.
+  const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
+  let keptFor = '';
+  const keptAnswer = (key: string, make: () => object): Tagged => {
+    const second = Math.floor(checked.clock.now() / 1_000);
+    const state = `${capabilities.revision} ${capabilities.healthReports} ${second}`;
+    if (state !== keptFor) kept.clear();
+    keptFor = state;
+    const answer = kept.get(key) ?? tagged(make());
+    kept.set(key, answer);
+    return answer;
+  };
   for (const { path, query: known, answer } of ROUTES)
     app.get(path, (context) => {
-      const sent = searchOf(context.req.url);
-      const query = readQuery(known, sent);
-      const persona = query['persona'] as string | readonly string[] | undefined;
-      const content = answer({
-        catalogue: callersCatalogue(capabilities, context.get('scopes')),
-        findings,
-        query,
-        personas: personasIn(capabilities, persona),
-        address: { path: context.req.path, query: sent },
-        name: context.req.param('name') ?? '',
-      });
-      return sendJson(context, content);
+      const address = { path: context.req.path, query: searchOf(context.req.url) };
+      const scopes = context.get('scopes');
+      const key = JSON.stringify([address, scopes]);
+      const make = () => {
+        const query = readQuery(known, address.query);
+        const persona = query['persona'] as string | readonly string[] | undefined;
+        return answer({
+          catalogue: callersCatalogue(capabilities, scopes),
+          findings,
+          query,
+          personas: personasIn(capabilities, persona),
+          address,
+          name: context.req.param('name') ?? '',
+        });
+      };
+      return sendTagged(context, keptAnswer(key, make));
     });
+  if (checked.operator !== undefined)
+    addOperatorRoutes(app, capabilities, checked.operator, checked.clock, () =>
+      findings(capabilities),
+    );
   const description = openApiOf(ROUTES, auth !== undefined || verify !== undefined);
   app.get('/openapi.json', (context) => {
     readQuery(queryOf({}), searchOf(context.req.url));
@@ -214,7 +285,7 @@ export function createDiscoveryApp(
     return stream;
   });
   for (const { path, type, body, etag } of files)
-    app.get(path, (context) => sendTagged(context, body, etag, type));
+    app.get(path, (context) => sendTagged(context, { body, etag }, type));
   if (tokens !== undefined)
     app.get(METADATA_PATH, (context) => sendJson(context, tokens.metadataFor(context.req.raw)));
   app.notFound((context) => {
@@ -249,6 +320,16 @@ function refuseUnreadable(request: Request): void {
     refuse(400, 'BODY_NOT_ALLOWED', 'Expected a request without a body, got one with a body.');
 }
 
+/** The statuses of errors about a request. */
+const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
+  TOOL_NOT_FOUND: 404,
+  UNKNOWN_CALL: 404,
+  ALREADY_RESOLVED: 409,
+  INVALID_APPROVAL: 409,
+  INVALID_INPUT: 400,
+  STATE_UNAVAILABLE: 503,
+};
+
 /** Returns an error as a refusal. An error that is not about the request is not shown: it may name files, and quote them. */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
@@ -257,8 +338,9 @@ function refusalOf(error: unknown): HttpError {
     const place = parameter === undefined ? {} : { parameter, expected: expected!, found: found! };
     return new HttpError(400, { code: error.code, message: error.message, ...place });
   }
-  if (isToolError(error, 'TOOL_NOT_FOUND'))
-    return new HttpError(404, { code: error.code, message: error.message });
+  const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
+  if (status !== undefined && isToolError(error))
+    return new HttpError(status, { code: error.code, message: error.message });
   const message = 'The catalogue failed to answer. It goes on working.';
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }

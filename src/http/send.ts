@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Role } from '../host/request-guard.js';
 import type { HttpError } from './http-error.js';
 
 /** The key of the response of Node's server among a request's bindings, which `serve` sets. */
@@ -10,7 +11,12 @@ export const OUTGOING = Symbol('tooldex/outgoing');
 /** The values that go with a request through the app. */
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
-  Variables: { scopes: readonly string[] | undefined };
+  Variables: {
+    scopes: readonly string[] | undefined;
+    /** The name and the roles of a token that the server was started with. */
+    operator: string | undefined;
+    roles: readonly Role[];
+  };
 }
 
 type Sendable = Pick<Context<Env>, 'req' | 'env'>;
@@ -34,17 +40,28 @@ export const SECURITY_HEADERS: Headers = Object.freeze({
 export const NO_STORE = { 'cache-control': 'no-store' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/**
- * Sends content that clients may keep if they ask again each time with its ETag, so that unchanged content travels once.
- *
- * The ETag is a digest of the content: credentials, availability and health change without a revision.
- */
-export function sendJson(context: Sendable, content: unknown): Response {
-  const body = JSON.stringify(content);
-  return sendTagged(context, body, `"${hash('sha1', body, 'base64url')}"`, JSON_TYPE);
+/** Content as it's sent, with its digest as ETag: credentials, availability and health change without a revision. */
+export interface Tagged {
+  readonly body: string;
+  readonly etag: string;
 }
 
-export function sendTagged(context: Sendable, body: string, etag: string, type: string): Response {
+/** Writes content as JSON. */
+export function tagged(content: unknown): Tagged {
+  const body = JSON.stringify(content);
+  return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
+}
+
+/** Sends content that clients may keep if they ask again each time with its ETag, so that unchanged content travels once. */
+export function sendJson(context: Sendable, content: unknown): Response {
+  return sendTagged(context, tagged(content), JSON_TYPE);
+}
+
+export function sendTagged(
+  context: Sendable,
+  { body, etag }: Tagged,
+  type: string = JSON_TYPE,
+): Response {
   const headers = { 'cache-control': 'private, no-cache', etag };
   // Weak tags count, too (RFC 9110, 13.1.2).
   const known = context.req.header('if-none-match')?.split(',');

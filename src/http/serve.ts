@@ -3,8 +3,13 @@ import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { checkOptions, type FieldsOf } from '../core/options.js';
 import { allowedHosts, hostsFor, listenFields } from '../host/addresses.js';
 import { listen, type RunningServer } from '../host/listen.js';
-import { tokenField } from '../host/request-guard.js';
-import { createDiscoveryApp, sharedFields, type DiscoveryOptions } from './create-discovery-app.js';
+import { tokenField, type NamedToken } from '../host/request-guard.js';
+import {
+  createDiscoveryApp,
+  namedTokens,
+  sharedFields,
+  type DiscoveryOptions,
+} from './create-discovery-app.js';
 import { HttpError } from './http-error.js';
 import { OUTGOING, sendError } from './send.js';
 
@@ -16,6 +21,8 @@ export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   readonly host?: string;
   /** The token of 16 or more characters that clients send as `Authorization: Bearer <token>`. @default open to all on this machine */
   readonly token?: string;
+  /** Tokens with names, roles and ends, in place of `token`. @default none */
+  readonly tokens?: readonly NamedToken[];
 }
 
 const serveOptions = z
@@ -25,10 +32,12 @@ const serveOptions = z
     port: listenFields.port.default(4780),
     host: listenFields.host.default('127.0.0.1'),
     token: tokenField.optional(),
+    tokens: namedTokens.optional(),
   } satisfies FieldsOf<ServeOptions>)
   .refine(
-    ({ token, verify }) => token === undefined || verify === undefined,
-    'either a token or verify',
+    ({ token, tokens, verify }) =>
+      [token, tokens, verify].filter((each) => each !== undefined).length <= 1,
+    'one of token, tokens and verify',
   );
 
 /** The silence after which a connection is closed: twice the heartbeat of `/events`, whose client has then stopped reading. */
@@ -48,7 +57,7 @@ export async function serve(
   capabilities: CapabilityRegistry,
   options: ServeOptions = {},
 ): Promise<RunningServer> {
-  const { port, host, token, verify, resource, ...discovery } = checkOptions(
+  const { port, host, token, tokens, verify, resource, ...discovery } = checkOptions(
     serveOptions,
     options,
     'options of serve',
@@ -57,13 +66,14 @@ export async function serve(
     ...discovery,
     allowedHosts: discovery.allowedHosts ?? hostsFor(host),
     ...(token !== undefined && { auth: { token } }),
+    ...(tokens !== undefined && { auth: { tokens } }),
     ...(verify && { verify }),
     ...(resource && { resource }),
   });
   return listen({
     port,
     host,
-    needsToken: token !== undefined || verify !== undefined,
+    needsToken: [token, tokens, verify].some((each) => each !== undefined),
     silenceMs: SILENCE_MS,
     // Hono adds headers of CORS to a `Response` only.
     answer: (request, outgoing) =>

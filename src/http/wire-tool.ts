@@ -127,6 +127,15 @@ export function wireDetail(tool: CapabilityTool): Fields {
   };
 }
 
+/** Fields that change without their author. */
+const LIVE = new Set(['health', 'available', 'auth_status', 'compatibility', 'source', 'digest']);
+
+/** Returns what a tool's author declared, and what follows from it. */
+export function definitionFields(tool: CapabilityTool): Fields {
+  const fields = Object.entries({ ...written(tool, LIST), ...written(tool, DETAIL) });
+  return Object.fromEntries(fields.filter(([name]) => !LIVE.has(name)));
+}
+
 function written(tool: CapabilityTool, fields: typeof LIST): Fields {
   return Object.fromEntries(fields.map(([name, { wire }]) => [wire, valueOf(tool, name)]));
 }

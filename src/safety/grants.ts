@@ -31,6 +31,8 @@ export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   readonly rule: string;
   /** True if `input` names all arguments that a call may have. */
   readonly exact: boolean;
+  /** SHA-256 of the approved call's id and arguments. That call has an approval of its own and uses nothing of the grant up. */
+  readonly approvedCall: string;
   /** Milliseconds since 1970, by the clock of the store. */
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -44,7 +46,7 @@ export interface GrantChoice {
   readonly scope: GrantScope;
 }
 
-const PURPOSE = 'tooldex/grant/v2';
+const PURPOSE = 'tooldex/grant/v3';
 /** The key of the list of all grants. */
 const INDEX = 'grants';
 const MOST_LISTED = 1_000;
@@ -122,6 +124,7 @@ export class Grants {
       input: input && cloneFrozen(input),
       exact: input !== undefined && canonicalJson(input) === canonicalJson(asked.input),
       uses,
+      approvedCall: digestOf([asked.callId, asked.input]),
       createdAt: time,
       expiresAt,
       storeIdentity: identity,
@@ -161,6 +164,7 @@ export class Grants {
           isAlive(grant, now) &&
           listKey(grant) === listKey(call) &&
           grant.rule === decision.rule &&
+          grant.approvedCall !== digestOf([call.callId, call.input]) &&
           hasInput(grant, call.input) &&
           (await this.#used(grant)) < (grant.uses ?? Infinity)
         )

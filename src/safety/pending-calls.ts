@@ -10,6 +10,8 @@ const RECORD = 'tooldex/stored-pending/v1';
 const ANSWER = 'tooldex/pending-answer/v1';
 /** The key of the list of the newest pending calls. */
 const INDEX = 'pending-calls';
+/** The key of the list of the newest calls that were answered. */
+const ANSWERED = 'answered-calls';
 const MOST_LISTED = 1_000;
 
 /** An answer as the store keeps it: an approval, with the arguments the user changed; a result; or, with neither, a no. */
@@ -78,6 +80,25 @@ export class PendingCalls {
     return Object.freeze(found.filter((each) => each !== undefined));
   }
 
+  /** Returns the answered calls whose answers aren't used, without those in `known`, which it adds to. @throws ToolError `STATE_UNAVAILABLE`. */
+  async answered(known: Set<string>): Promise<readonly StoredPending[]> {
+    const items = await this.#store.read(ANSWERED, { limit: MOST_LISTED });
+    const fresh = items.filter((item) => !known.has(item));
+    known.clear();
+    for (const item of items) known.add(item);
+    const found = await Promise.all(fresh.map((item) => this.#unused(item)));
+    return found.filter((each) => each !== undefined);
+  }
+
+  async #unused(item: string): Promise<StoredPending | undefined> {
+    const [id, key = ''] = item.split(' ');
+    const stored = await this.#read(key);
+    if (stored?.id !== id || stored?.answer === undefined) return undefined;
+    const isUsed =
+      stored.answer === 'approved' && (await this.approvals.isUsed({ pendingId: stored.id }));
+    return isUsed ? undefined : stored;
+  }
+
   /** Returns one of the newest thousand by its id. @throws ToolError `STATE_UNAVAILABLE`. */
   async get(id: string): Promise<StoredPending | undefined> {
     return (await this.list()).find((each) => each.id === id);
@@ -93,7 +114,7 @@ export class PendingCalls {
     edited?: { readonly input: unknown },
   ): Promise<Approval> {
     const approval = await this.approvals.grant(pending, edited);
-    await this.#answer(pending.id, pending.expiresAt - pending.createdAt, {
+    await this.#answer(pending, pending.expiresAt - pending.createdAt, {
       approval,
       ...(edited !== undefined && { input: cloneFrozen(edited.input) as Json }),
     });
@@ -114,9 +135,9 @@ export class PendingCalls {
   /** Says no to a pending call. @throws ToolError as `approve` and `answer`. */
   async deny({ answer: _, ...pending }: StoredPending): Promise<void> {
     if (pending.kind !== 'approval' && 'kind' in pending)
-      return this.#answer(pending.id, LIMITS.timerMs, {});
+      return this.#answer(pending, LIMITS.timerMs, {});
     await this.approvals.deny(pending);
-    await this.#answer(pending.id, pending.expiresAt - pending.createdAt, {});
+    await this.#answer(pending, pending.expiresAt - pending.createdAt, {});
   }
 
   /**
@@ -124,11 +145,12 @@ export class PendingCalls {
    *
    * @throws ToolError `ALREADY_RESOLVED` when it has an answer; `STATE_UNAVAILABLE`.
    */
-  async answer({ id }: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
-    await this.#answer(id, LIMITS.timerMs, { value: cloneFrozen(value) });
+  async answer(pending: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
+    await this.#answer(pending, LIMITS.timerMs, { value: cloneFrozen(value) });
   }
 
-  async #answer(id: string, ttlMs: number, answer: Answer): Promise<void> {
+  async #answer(pending: Pending, ttlMs: number, answer: Answer): Promise<void> {
+    const { id } = pending;
     const text = JSON.stringify(this.#signer.signed(ANSWER, { id, ...answer }));
     if (!(await this.#store.compareAndSet(answerKey(id), undefined, text, { ttlMs })))
       throw new ToolError(
@@ -136,6 +158,8 @@ export class PendingCalls {
         'This call has an answer already, and the first answer counts. Ask again for another.',
         { details: { pendingId: id } },
       );
+    const item = `${id} ${keyOf({ principal: undefined, ...pending })}`;
+    await this.#store.append(ANSWERED, item, { max: MOST_LISTED });
   }
 
   async #answerTo(id: string): Promise<Answer | undefined> {
@@ -174,7 +198,8 @@ function keyOf(call: Omit<ApprovedCall, 'definitionDigest'>): string {
   return `pending:${digestOf([principal, conversationId, callId, toolName, input])}`;
 }
 
-const answerKey = (id: string) => `pending-answer:${id}`;
+/** Returns the key of a pending call's answer. */
+export const answerKey = (id: string) => `pending-answer:${id}`;
 
 /** Returns what this library signed; whatever else stands in the store is nothing. */
 function genuine(

@@ -1,6 +1,9 @@
+import { serve as serveHono } from '@hono/node-server';
 import autocannon from 'autocannon';
+import { Hono } from 'hono';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { parseArgs } from 'node:util';
 import { CapabilityRegistry } from '../../src/capability.js';
 import {
@@ -149,13 +152,25 @@ async function runServer(): Promise<void> {
       );
   }
   const { url } = await serve(capabilities, { port: 0, page: false });
+  const bare = await bareHono((await (await fetch(`${url}/tools`)).json()) as object);
   process.on('message', () => {
     const { user, system } = process.cpuUsage();
     for (let round = 0; round < 3; round++) globalThis.gc!();
     const { heapUsed, rss } = process.memoryUsage();
     process.send!({ cpu: user + system, heap: heapUsed, rss } satisfies Usage);
   });
-  process.send!(url);
+  process.send!([url, bare]);
+}
+
+/** A Hono server that does nothing but serialise the objects of one answer, each time anew. */
+async function bareHono(answer: object): Promise<string> {
+  const app = new Hono().get('/tools', (context) => context.json(answer));
+  return new Promise((resolve) => {
+    const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
+      resolve(`http://127.0.0.1:${port}`),
+    );
+    (server as Server).maxRequestsPerSocket = REQUESTS_PER_CONNECTION;
+  });
 }
 
 async function answerOf<T>(child: ChildProcess): Promise<T> {
@@ -195,11 +210,16 @@ async function main(): Promise<void> {
   const child = fork(import.meta.filename, ['--server'], {
     execArgv: ['--expose-gc', '--import', 'tsx'],
   });
-  const url = await answerOf<string>(child);
+  const [url, bare] = await answerOf<readonly [string, string]>(child);
   await load(url, ['/tools'], 2);
   const before = await usageOf(child);
   const rows: (string | number)[][] = [];
-  for (const [title, queries] of Object.entries(QUERIES)) {
+  const cases = [
+    ['a bare Hono server with the objects of /tools', bare, ['']] as const,
+    ['/tools', url, ['']] as const,
+    ...Object.entries(QUERIES).map(([title, queries]) => [title, url, queries] as const),
+  ];
+  for (const [title, url, queries] of cases) {
     const paths = await Promise.all(queries.map((query) => pathOf(url, query)));
     const started = await usageOf(child);
     const { requests, latency, throughput, non2xx, errors } = await load(url, paths, seconds);
@@ -226,7 +246,7 @@ async function main(): Promise<void> {
   publish(
     'HTTP catalogue',
     [
-      `\`GET /tools?…\` of ${TOOLS.toLocaleString('en')} tools with ${CALLS} recorded calls each, 50 a page, over ${CONNECTIONS} connections of ${REQUESTS_PER_CONNECTION} requests for ${seconds} s; no answer is kept. The server and the load generator (autocannon) are a process each on the same machine.`,
+      `\`GET /tools?…\` of ${TOOLS.toLocaleString('en')} tools with ${CALLS} recorded calls each, 50 a page, over ${CONNECTIONS} connections of ${REQUESTS_PER_CONNECTION} requests for ${seconds} s; the catalogue keeps 32 answers for a second. The server and the load generator (autocannon) are a process each on the same machine.`,
       markdownTable(
         [
           'request',

@@ -213,7 +213,7 @@ describe('the files of the page', () => {
       ['/assets/app.js', 'text/javascript; charset=utf-8'],
       ['/assets/icon.svg', 'image/svg+xml'],
     ]);
-    expect(files.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(80 * 1024);
+    expect(files.reduce((sum, { body }) => sum + body.length, 0)).toBeLessThan(100 * 1024);
     expect(new Set(files.map(({ etag }) => etag)).size).toBe(files.length);
     expect(PAGE_FILES).toEqual(files);
     for (const { etag } of files) expect(etag).toMatch(/^"[\w-]{22}"$/);

@@ -91,6 +91,8 @@ const MOST_TOOLS = 10_000;
  * of other processes is joined with what the executors of this one tell.
  */
 export class HealthLedger {
+  /** The number of reports that came in; what it knows of this process changes with it. */
+  reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
@@ -123,12 +125,14 @@ export class HealthLedger {
     at = this.#clock.now(),
     isCounted = false,
   ): void {
+    this.reports += 1;
     const { success, latencyMs, provider = null } = record;
     if (!isCounted) this.#log.record({ ...record, kind: 'tool', name: ledgerName(owner, name) });
     this.#factsOf(owner, name).lastInvocation = Object.freeze({ provider, success, latencyMs, at });
   }
 
   recordJob(owner: string | null, name: string, { success, latencyMs }: ExecutionRecord): void {
+    this.reports += 1;
     this.#log.record({ kind: 'job', name: ledgerName(owner, name), success, latencyMs });
   }
 
@@ -139,6 +143,7 @@ export class HealthLedger {
    * ledger.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
+    this.reports += 1;
     const isCounted = counted && ownerKey(owner) === '';
     if (event.type === 'call-settled') {
       const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;

@@ -106,12 +106,12 @@ export function hasToken(): boolean {
 }
 
 /** Asks the interface next to this page. Addresses are relative, so that the page works under any path. */
-async function get(address: string, signal: AbortSignal): Promise<Response> {
+async function ask(address: string, init: RequestInit): Promise<Response> {
   const token = sessionStorage.getItem(TOKEN);
-  const headers: Record<string, string> =
-    token === null ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(address, { headers, signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('authorization', `Bearer ${token}`);
+  const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
+    if (init.signal?.aborted === true) throw error;
     throw new ApiError(0, 'The server does not answer.');
   });
   if (response.ok) return response;
@@ -123,7 +123,14 @@ async function get(address: string, signal: AbortSignal): Promise<Response> {
 }
 
 export async function getJson<T>(address: string, signal: AbortSignal): Promise<T> {
-  return (await (await get(address, signal)).json()) as T;
+  return (await (await ask(address, { signal })).json()) as T;
+}
+
+/** Sends an operator's action. */
+export async function postJson<T>(address: string, body: unknown): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  const sent = { method: 'POST', headers, body: JSON.stringify(body) };
+  return (await (await ask(address, sent)).json()) as T;
 }
 
 /**
@@ -182,7 +189,7 @@ export async function followChanges(
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
       onConnection(isFirst ? 'connecting' : 'lost');
-      const { body } = await get('events', signal);
+      const { body } = await ask('events', { signal });
       onConnection('live');
       // The server may be another process by now, which counts from one again.
       if (!isFirst) onRevision(null);

@@ -14,15 +14,18 @@ import {
 } from './api.js';
 import { listenToKeys } from './keys.js';
 import { number } from './marks.js';
+import { CallsView, OverviewView, WaitingView, type Overview } from './operator-views.js';
 import { FindingsView, WorkView } from './other-views.js';
 import {
   AXES,
   formatRoute,
+  LISTS,
+  OPERATOR_VIEWS,
   parseRoute,
   questionOf,
   ROW_FIELDS,
-  VIEWS,
   type Route,
+  type View,
 } from './route.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { Filters, keyOf, ToolList } from './tool-list.js';
@@ -42,6 +45,9 @@ interface Tools {
   readonly question: string;
 }
 
+const OPERATOR_PAGES = { overview: OverviewView, waiting: WaitingView, calls: CallsView };
+const isOperatorView = (view: View): view is keyof typeof OPERATOR_PAGES =>
+  Object.hasOwn(OPERATOR_PAGES, view);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The page: what it shows follows from the address and the server's answers. */
@@ -58,6 +64,8 @@ function App() {
   const [isFiltering, setFiltering] = useState(false);
   const [theme, setTheme] = useState(rememberedTheme);
   const [mostFindings, setMostFindings] = useState(1);
+  /** The number of calls that wait; missing if the server has no views for operators. */
+  const [waiting, setWaiting] = useState<number>();
   const search = useRef<HTMLInputElement>(null);
   const move = useRef((_by: number | string) => {});
   const revision = useRef<number | null>(null);
@@ -160,7 +168,9 @@ function App() {
       attempt(async (signal) => {
         const asked = new URLSearchParams(persona === null ? {} : { persona });
         setPersonas((await getJson<{ personas: readonly string[] }>('health', signal)).personas);
-        for (const list of VIEWS.slice(1)) {
+        const overview = await getJson<Overview>('overview', signal).catch(() => undefined);
+        setWaiting(overview?.waiting);
+        for (const list of LISTS) {
           const most = list === 'findings' ? 200 * mostFindings : Infinity;
           for await (const answer of readList<never>(list, asked, signal, most))
             setLists((before) => ({ ...before, [list]: answer }));
@@ -172,7 +182,7 @@ function App() {
     listenToKeys({ search: focusSearch, move: (by) => move.current(by), close, field: search }),
   );
   useEffect(() => applyTheme(theme), [theme]);
-  const isReady = view === 'tools' || lists[view] !== undefined;
+  const isReady = view === 'tools' || isOperatorView(view) || lists[view] !== undefined;
   useLayoutEffect(() => {
     if (view !== 'tools')
       document.querySelector<HTMLElement>('.card[aria-current="true"]')?.focus();
@@ -180,7 +190,13 @@ function App() {
   document.title = `${name ?? capitalized(view)} – tooldex`;
 
   const answer = tools?.answer;
-  const counts = (list: string) => (list === 'tools' ? answer?.searched : lists[list]?.total) ?? 0;
+  const counts = (list: View) =>
+    (list === 'tools' ? answer?.searched : list === 'waiting' ? waiting : lists[list]?.total) ?? 0;
+  const views: readonly View[] = [
+    ...(waiting === undefined ? [] : OPERATOR_VIEWS),
+    'tools',
+    ...LISTS,
+  ];
   const others =
     personas.some((each) => each.toLowerCase() === persona?.toLowerCase()) || persona === null
       ? []
@@ -204,7 +220,7 @@ function App() {
     <header class="bar">
       <a class="brand" href="#/tools">tooldex</a>
       <nav class="tabs" aria-label="Views">
-        ${VIEWS.map((each) => {
+        ${views.map((each) => {
           const rest =
             each === 'tools' ? {} : { query: '', filters: new Map<string, ReadonlySet<string>>() };
           const href = formatRoute({ ...route, ...rest, view: each, name: null, owner: null });
@@ -213,7 +229,7 @@ function App() {
             href=${href}
             aria-current=${each === view ? 'page' : undefined}
           >
-            ${capitalized(each)}<span class="count">${number(counts(each))}</span>
+            ${capitalized(each)}${each !== 'overview' && each !== 'calls' && html`<span class="count">${number(counts(each))}</span>`}
           </a>`;
         })}
       </nav>
@@ -328,6 +344,7 @@ function App() {
           name=${name}
           owner=${owner}
           version=${version}
+          hasCalls=${waiting !== undefined}
           onAsk=${ask}
           onClose=${closeTool}
         />`
@@ -355,13 +372,15 @@ function App() {
               ${
                 !isReady
                   ? html`<p class="empty">Loading …</p>`
-                  : view === 'findings'
-                    ? html`<${FindingsView}
-                        route=${route}
-                        answer=${lists[view]}
-                        onMore=${() => setMostFindings(mostFindings + 1)}
-                      />`
-                    : html`<${WorkView} route=${route} answer=${lists[view]} />`
+                  : isOperatorView(view)
+                    ? html`<${OPERATOR_PAGES[view]} route=${route} />`
+                    : view === 'findings'
+                      ? html`<${FindingsView}
+                          route=${route}
+                          answer=${lists[view]}
+                          onMore=${() => setMostFindings(mostFindings + 1)}
+                        />`
+                      : html`<${WorkView} route=${route} answer=${lists[view]} />`
               }
             </div>
           </main>`

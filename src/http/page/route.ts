@@ -64,8 +64,12 @@ function capitalized(text: string): string {
 /** The fields that are requested of every tool. */
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
-export const VIEWS = ['tools', 'skills', 'tasks', 'jobs', 'findings'] as const;
-type View = (typeof VIEWS)[number];
+/** The views that show a list of the catalogue. */
+export const LISTS = ['skills', 'tasks', 'jobs', 'findings'] as const;
+/** The views for the people who run agents. The server has them only if it was started with a store. */
+export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
+const VIEWS = ['tools', ...LISTS, ...OPERATOR_VIEWS] as const;
+export type View = (typeof VIEWS)[number];
 
 /** The state of the page: all of it is in the address, so that it can be shared and restored. */
 export interface Route {

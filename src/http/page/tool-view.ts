@@ -6,7 +6,9 @@ import { fieldsOn } from '../../tool/tool-fields.js';
 import { valuesOn } from '../values-on.js';
 import { getJson, type DetailedTool, type Metrics } from './api.js';
 import { FactMarks, FoldedText, healthWords, milliseconds, NoticeMarks } from './marks.js';
+import { CallTable, usePolled, type Call } from './operator-views.js';
 import { schemaRows } from './schema-rows.js';
+import { TryIt } from './try-it.js';
 
 /** The interval at which a visible open tool is requested again: its health changes without the catalogue changing. */
 const REFRESH_MS = 10_000;
@@ -16,12 +18,14 @@ interface ToolProps {
   readonly owner: string | null;
   /** Another value asks for the tool again. */
   readonly version: number;
+  /** Says that the server has views for operators. */
+  readonly hasCalls: boolean;
   readonly onAsk: (query: string) => void;
   readonly onClose: () => void;
 }
 
 /** The panel with the tool that is open. */
-export function OpenTool({ name, owner, version, onAsk, onClose }: ToolProps) {
+export function OpenTool({ name, owner, version, hasCalls, onAsk, onClose }: ToolProps) {
   const [tool, setTool] = useState<DetailedTool>();
   const [problem, setProblem] = useState('');
   const title = useRef<HTMLHeadingElement>(null);
@@ -66,7 +70,12 @@ export function OpenTool({ name, owner, version, onAsk, onClose }: ToolProps) {
         ? html`<p class="problem" role="alert">${problem}</p>`
         : tool === undefined
           ? html`<p class="muted">Loading …</p>`
-          : html`<${ToolView} tool=${tool} opened=${opened.current} onAsk=${onAsk} />`
+          : html`<${ToolView}
+              tool=${tool}
+              opened=${opened.current}
+              hasCalls=${hasCalls}
+              onAsk=${onAsk}
+            />`
     }
   </aside>`;
 }
@@ -74,11 +83,12 @@ export function OpenTool({ name, owner, version, onAsk, onClose }: ToolProps) {
 interface ViewProps {
   readonly tool: DetailedTool;
   readonly opened: DetailedTool;
+  readonly hasCalls: boolean;
   readonly onAsk: (query: string) => void;
 }
 
 /** Shows all fields of one tool. */
-function ToolView({ tool, opened, onAsk }: ViewProps) {
+function ToolView({ tool, opened, hasCalls, onAsk }: ViewProps) {
   const rows = schemaRows(tool.parameters);
   const changes = changesOf(opened, tool);
   const section = (heading: string, content: unknown) =>
@@ -131,12 +141,61 @@ ${JSON.stringify(shown, null, 2)}</pre>
     }
     ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} inferred=${tool.inferred} />`)}
     ${section('Health', html`<${Health} tool=${tool} />`)}
+    ${hasCalls && html`<${ForOperators} tool=${tool} />`}
     <details>
       <summary>Raw JSON</summary>
       <pre tabindex="0" aria-label="Raw JSON">${JSON.stringify(tool, null, 2)}</pre>
     </details>
   `;
 }
+
+/** Shows an operator how the tool has changed, who called it, and a form to try it. */
+function ForOperators({ tool }: { readonly tool: DetailedTool }) {
+  const owner = tool.persona === null ? '' : `?persona=${encodeURIComponent(tool.persona)}`;
+  const name = encodeURIComponent(tool.name);
+  const [history] = usePolled<History>(`definitions/${name}${owner}`);
+  const [calls] = usePolled<{ readonly calls: readonly Call[] }>(`calls?tool=${name}`);
+  const [waiting] = usePolled<{ readonly allowed: { readonly run: boolean } }>('pending');
+  const changes = history?.changes ?? [];
+  return html`
+    ${
+      history?.first_seen != null &&
+      html`<section>
+        <h3>Since it was first seen, ${new Date(history.first_seen).toLocaleDateString()}</h3>
+        ${
+          changes.length === 0
+            ? html`<p class="muted">Its definition has not changed.</p>`
+            : html`<${Facts}
+                facts=${changes.map(({ field, before, now }) => [field, `${words(before)} → ${words(now)}`])}
+              />`
+        }
+      </section>`
+    }
+    <section>
+      <h3>Last calls</h3>
+      <${CallTable} route=${undefined} calls=${(calls?.calls ?? []).slice(0, MOST_CALLS)} />
+    </section>
+    ${
+      waiting?.allowed.run === true &&
+      html`<section>
+        <h3>Try it</h3>
+        <${TryIt} tool=${tool} />
+      </section>`
+    }
+  `;
+}
+
+interface History {
+  readonly first_seen: number | null;
+  readonly changes: readonly {
+    readonly field: string;
+    readonly before: unknown;
+    readonly now: unknown;
+  }[];
+}
+
+/** Calls that the panel of one tool shows. */
+const MOST_CALLS = 20;
 
 /** Returns why a tool is in a set that follows from its fields. */
 function reasonFor(set: string, tool: DetailedTool): string {
@@ -166,9 +225,12 @@ const LIVE = new Set([
 ]);
 const LONGEST = 120;
 
+function words(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
+}
+
 /** Returns what a tool's author has changed: each field with its value before and now. */
 function changesOf(before: DetailedTool, now: DetailedTool): readonly Fact[] {
-  const words = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
   return Object.keys(now).flatMap((field): readonly Fact[] =>
     LIVE.has(field) || words(before[field]) === words(now[field])
       ? []

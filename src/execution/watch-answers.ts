@@ -1,0 +1,31 @@
+import type { Clock } from '../core/clock.js';
+import type { StoredPending } from '../safety/calls.js';
+import type { PendingCalls } from '../safety/pending-calls.js';
+
+const POLL_MS = 1_000;
+
+/**
+ * Looks at the store every second and calls the listener once for each pending call that has an unused answer.
+ *
+ * @returns a function that stops looking.
+ */
+export function watchAnswers(
+  pendingCalls: PendingCalls,
+  clock: Clock,
+  listener: (answered: StoredPending) => void,
+): () => void {
+  const known = new Set<string>();
+  let cancel: (() => void) | undefined = () => undefined;
+  const look = async (): Promise<void> => {
+    // A store that is away is asked again a second later.
+    const answered = await pendingCalls.answered(known).catch(() => []);
+    if (cancel === undefined) return;
+    cancel = clock.after(POLL_MS, () => void look(), { background: true });
+    answered.forEach((each) => listener(each));
+  };
+  void look();
+  return () => {
+    cancel?.();
+    cancel = undefined;
+  };
+}

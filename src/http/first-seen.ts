@@ -1,0 +1,67 @@
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import type { Clock } from '../core/clock.js';
+import type { StateStore } from '../state/state-store.js';
+import { toolKey } from './callers-catalogue.js';
+import { definitionFields } from './wire-tool.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Stores that are written to at the same time. */
+const AT_ONCE = 32;
+/** Characters of a definition that is kept whole. */
+const LONGEST = 65_536;
+
+/** The changes of a tool's definition since it was first seen. */
+export interface DefinitionHistory {
+  /** Milliseconds since 1970. */
+  readonly first_seen: number;
+  readonly changes: readonly {
+    readonly field: string;
+    readonly before: unknown;
+    readonly now: unknown;
+  }[];
+}
+
+/** Remembers in a store how each tool was defined when a catalogue first saw it. */
+export class FirstSeen {
+  readonly #store: StateStore;
+  readonly #clock: Clock;
+
+  constructor(store: StateStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Remembers the tools that the store doesn't know. It works in the background, and a store that is away is asked the next time. */
+  async note(tools: readonly CapabilityTool[]): Promise<void> {
+    const waiting = [...tools];
+    const work = async (): Promise<void> => {
+      for (let tool = waiting.pop(); tool !== undefined; tool = waiting.pop()) {
+        const text = JSON.stringify({ at: this.#clock.now(), fields: definitionFields(tool) });
+        if (text.length <= LONGEST) await this.#store.compareAndSet(keyOf(tool), undefined, text);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work)).catch(() => undefined);
+  }
+
+  /** Returns what has changed in a tool's definition; `undefined` if it was never noted. @throws ToolError `STATE_UNAVAILABLE`. */
+  async historyOf(tool: CapabilityTool): Promise<DefinitionHistory | undefined> {
+    const text = await this.#store.get(keyOf(tool));
+    if (text === undefined) return undefined;
+    const { at, fields: before } = JSON.parse(text) as { at: number; fields: Fields };
+    const now = definitionFields(tool);
+    const changed = Object.keys({ ...before, ...now }).filter(
+      (field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]),
+    );
+    return {
+      first_seen: at,
+      changes: changed.map((field) => ({
+        field,
+        before: before[field] ?? null,
+        now: now[field] ?? null,
+      })),
+    };
+  }
+}
+
+const keyOf = (tool: CapabilityTool) => `first-seen:${toolKey(tool)}`;

@@ -1,0 +1,334 @@
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import type { CapabilityTool } from '../capability/state/capability-items.js';
+import type { Clock } from '../core/clock.js';
+import { isToolError } from '../core/errors.js';
+import { checkOptions, withMethods, type FieldsOf } from '../core/options.js';
+import type { ToolEvent } from '../core/tool-event.js';
+import { readCallLog, type RecordedCall } from '../execution/call-log.js';
+import type { ToolExecutor } from '../execution/tool-executor.js';
+import type { Role } from '../host/request-guard.js';
+import { approvalKey } from '../safety/approvals.js';
+import type { GrantScope } from '../safety/calls.js';
+import { OperatorDesk, type OperatorAction } from '../safety/operator-desk.js';
+import { readOutcome } from '../safety/read-outcome.js';
+import type { StateStore } from '../state/state-store.js';
+import { FirstSeen } from './first-seen.js';
+import { HttpError } from './http-error.js';
+import { NO_STORE, sendJson, send, type Env } from './send.js';
+
+/** The options of the operators' part of the catalogue. */
+export interface OperatorOptions {
+  /** The store of the executors whose calls are shown and answered. */
+  readonly store: StateStore;
+  /** The approval key of these executors. Without it, waiting calls are not shown. @default none */
+  readonly approvalKey?: Uint8Array | undefined;
+  /** Lets tokens with the role `approve` answer calls. @default false */
+  readonly allowApprove?: boolean | undefined;
+  /** Runs tools for tokens with the role `run`, through its own policy. @default none: tools can't be tried */
+  readonly executor?: ToolExecutor | undefined;
+  /** The value that tried tools get as `context.context`. @default none */
+  readonly context?: unknown;
+  /** Receives everything that operators do. @default none */
+  readonly onAction?: ((action: OperatorAction) => void) | undefined;
+}
+
+/** The option fields of the operators' part. */
+export const operatorField = z
+  .strictObject({
+    store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),
+    approvalKey: approvalKey().optional(),
+    allowApprove: z.boolean().default(false),
+    executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
+    context: z.custom<unknown>(() => true).optional(),
+    onAction: z
+      .custom<NonNullable<OperatorOptions['onAction']>>(
+        (value) => typeof value === 'function',
+        'a function',
+      )
+      .optional(),
+  } satisfies FieldsOf<OperatorOptions>)
+  .optional();
+
+type Settings = z.output<NonNullable<typeof operatorField>>;
+type Ask = Context<Env>;
+
+/** Bytes of a request's body. */
+const MOST_BYTES = 262_144;
+/** Events of a tried call that are shown. */
+const MOST_EVENTS = 100;
+
+const bodies = {
+  approve: z.strictObject({ input: z.unknown().optional() }),
+  deny: z.strictObject({}),
+  answer: z.strictObject({ value: z.unknown() }),
+  grant: z.strictObject({
+    input: z.record(z.string(), z.unknown()).optional(),
+    uses: z.number().optional(),
+    until: z.number().optional(),
+  }),
+  run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
+};
+
+/** The paths that take other methods than GET and HEAD, and bodies. */
+export const ACTION_PATHS =
+  /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
+
+/**
+ * Adds the operators' routes: what waits and who answers it, calls, grants, an overview, and trying tools.
+ *
+ * Everything that changes something needs a token with the role for it. Without tokens the routes are read-only.
+ */
+export function addOperatorRoutes(
+  app: Hono<Env>,
+  capabilities: CapabilityRegistry,
+  settings: NonNullable<Settings>,
+  clock: Clock,
+  findings: () => readonly { readonly finding: { readonly severity: string } }[],
+): void {
+  const { store, executor } = settings;
+  const desk =
+    settings.approvalKey && new OperatorDesk(store, settings.approvalKey, settings.onAction);
+  const mayApprove = desk !== undefined && settings.allowApprove;
+  const canDo = (context: Ask) => ({
+    approve: mayApprove && hasRole(context, 'approve'),
+    run: executor !== undefined && hasRole(context, 'run'),
+  });
+
+  const firstSeen = new FirstSeen(store, clock);
+  const changed: { name: string; persona: string | null; change: string; at: number }[] = [];
+  void firstSeen.note(capabilities.tools());
+  capabilities.onChange(({ added, edited, removed }) => {
+    for (const [change, items] of Object.entries({ added, edited, removed }))
+      for (const { kind, name, owner } of items)
+        if (kind === 'tool') changed.unshift({ name, persona: owner, change, at: clock.now() });
+    changed.length = Math.min(changed.length, MOST_CHANGES);
+    const isNew = (tool: CapabilityTool) =>
+      added.some(({ name, owner }) => name === tool.name && owner === tool.owner);
+    void firstSeen.note(capabilities.tools().filter(isNew));
+  });
+
+  app.get('/definitions/:name', async (context) => {
+    const tool = capabilities.tool(context.req.param('name'), context.req.query('persona'));
+    const history = tool && (await firstSeen.historyOf(tool));
+    return sendJson(context, history ?? { first_seen: null, changes: [] });
+  });
+  app.get('/pending', async (context) => {
+    const waiting = desk === undefined ? [] : await desk.waiting();
+    const pending = waiting.map((each) => {
+      const {
+        signature: _,
+        storeIdentity: __,
+        ...shown
+      } = { signature: '', storeIdentity: '', ...each };
+      const choices = each.kind === 'approval' && executor ? executor.grantChoices(each) : [];
+      return { ...snakeCase(shown), grant_choices: choices };
+    });
+    return sendJson(context, { allowed: canDo(context), pending });
+  });
+  app.get('/grants', async (context) =>
+    sendJson(context, {
+      grants:
+        desk === undefined
+          ? []
+          : (await desk.grants()).map(({ signature: _, ...each }) => snakeCase(each)),
+    }),
+  );
+  app.get('/actions', async (context) =>
+    sendJson(context, { actions: desk === undefined ? [] : (await desk.actions()).map(snakeCase) }),
+  );
+  app.get('/calls', async (context) => {
+    const { tool, principal, conversation, status } = context.req.query();
+    const wanted = { toolName: tool, principal, conversationId: conversation, status };
+    const calls = (await readCallLog(store)).filter((call) =>
+      Object.entries(wanted).every(
+        ([field, value]) => value === undefined || call[field as keyof RecordedCall] === value,
+      ),
+    );
+    return sendJson(context, { total: calls.length, calls: calls.map(snakeCase) });
+  });
+  app.get('/overview', async (context) => {
+    const waiting = desk === undefined ? [] : await desk.waiting();
+    return sendJson(context, {
+      waiting: waiting.length,
+      ...overviewOf(await readCallLog(store), clock.now()),
+      findings: countBy(findings().map(({ finding }) => finding.severity)),
+      changed_today: changed.filter(({ at }) => clock.now() - at < DAY_MS),
+    });
+  });
+
+  const act = (
+    name: 'approve' | 'deny' | 'answer' | 'grant',
+    work: (desk: OperatorDesk, id: string, operator: string, body: never) => Promise<unknown>,
+  ) =>
+    app.post(`/pending/:id/${name}`, async (context) => {
+      const operator = requireRole(context, 'approve', mayApprove);
+      const body = await bodyOf(context, bodies[name]);
+      await work(desk!, context.req.param('id'), operator, body as never);
+      return sendJson(context, { done: name });
+    });
+  act('approve', (at, id, operator, body: z.output<typeof bodies.approve>) =>
+    at.approve(id, operator, 'input' in body ? { input: body.input } : undefined),
+  );
+  act('deny', (at, id, operator) => at.deny(id, operator));
+  act('answer', (at, id, operator, body: z.output<typeof bodies.answer>) =>
+    at.answer(id, operator, body.value),
+  );
+  act('grant', (at, id, operator, body: GrantScope) => at.grant(id, operator, body));
+  app.delete('/grants/:id', async (context) => {
+    const operator = requireRole(context, 'approve', mayApprove);
+    return sendJson(context, { revoked: await desk!.revoke(context.req.param('id'), operator) });
+  });
+
+  app.post('/run', async (context) => {
+    const operator = requireRole(context, 'run', executor !== undefined);
+    const { name, input } = await bodyOf(context, bodies.run);
+    const id = `try-${clock.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+    const events: ToolEvent[] = [];
+    const stop = executor!.on((event) => {
+      if ('callId' in event && event.callId === id && events.length < MOST_EVENTS)
+        events.push(event);
+    });
+    const outcome = await executor!
+      .execute({ id, name, input: input ?? {} }, { principal: operator, context: settings.context })
+      .finally(stop);
+    return sendJson(context, { outcome, events, model_reads: readOutcome(outcome).text });
+  });
+  app.get('/metrics', async (context) => {
+    const waiting = desk === undefined ? undefined : (await desk.waiting()).length;
+    const type = 'text/plain; version=0.0.4; charset=utf-8';
+    return send(context, 200, metricsOf(capabilities, waiting), {
+      ...NO_STORE,
+      'content-type': type,
+    });
+  });
+}
+
+function hasRole(context: Ask, role: Role): boolean {
+  return context.get('roles').includes(role);
+}
+
+/** Returns who sends a request that changes something. @throws HttpError 403. */
+function requireRole(context: Ask, role: Role, isOn: boolean): string {
+  const operator = context.get('operator');
+  if (isOn && operator !== undefined && hasRole(context, role)) return operator;
+  throw new HttpError(403, {
+    code: 'FORBIDDEN',
+    message: isOn
+      ? `Expected a token with the role "${role}". Ask whoever runs this server for one.`
+      : `This server does not let operators ${role}. Start it with ${role === 'run' ? '--allow-run' : '--allow-approve and --approval-key-file'}.`,
+  });
+}
+
+/** Reads the JSON body of a request. @throws HttpError 400, 413, 415. */
+async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.output<S>> {
+  const { req } = context;
+  const refuse = (status: number, code: string, message: string) =>
+    new HttpError(status, { code, message }, { connection: 'close' });
+  if (!/^application\/json\b/i.test(req.header('content-type') ?? 'application/json'))
+    throw refuse(415, 'UNSUPPORTED_MEDIA_TYPE', 'Expected a body of application/json.');
+  if (Number(req.header('content-length') ?? 0) > MOST_BYTES)
+    throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
+  let body: unknown;
+  try {
+    const text = await req.text();
+    if (text.length > MOST_BYTES)
+      throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
+    body = text === '' ? {} : JSON.parse(text);
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw refuse(400, 'INVALID_ARGUMENT', 'Expected a body of JSON, got something else.');
+  }
+  try {
+    return checkOptions(schema, body, 'fields of the body') as z.output<S>;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    throw refuse(400, 'INVALID_ARGUMENT', error.message);
+  }
+}
+
+/** Writes names of fields in snake_case, as everything on the wire. Values stay as they are. */
+function snakeCase(fields: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value as unknown,
+    ]),
+  );
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MOST_CHANGES = 100;
+const SLOTS = 12;
+const MOST_NAMED = 10;
+
+/** Returns what went wrong and what took long in the last hour, as far as the log of calls goes back. */
+function overviewOf(calls: readonly RecordedCall[], now: number) {
+  const recent = calls.filter(({ at }) => now - at < HOUR_MS);
+  const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));
+  const tools = new Map<string, { calls: number; errors: number; totalMs: number }>();
+  for (const { at, status, toolName, durationMs } of recent) {
+    const isError = Number(status === 'error');
+    const slot = slots[SLOTS - 1 - Math.floor((Math.max(0, now - at) / HOUR_MS) * SLOTS)]!;
+    slot.calls += 1;
+    slot.errors += isError;
+    const tool = tools.get(toolName) ?? { calls: 0, errors: 0, totalMs: 0 };
+    tools.set(toolName, {
+      calls: tool.calls + 1,
+      errors: tool.errors + isError,
+      totalMs: tool.totalMs + durationMs,
+    });
+  }
+  const rows = [...tools].map(([name, { totalMs, ...counts }]) => ({
+    name,
+    ...counts,
+    mean_ms: Math.round(totalMs / counts.calls),
+  }));
+  return {
+    last_hour: slots,
+    failing: rows
+      .filter(({ errors }) => errors > 0)
+      .sort((a, b) => b.errors - a.errors)
+      .slice(0, MOST_NAMED),
+    slowest: rows.sort((a, b) => b.mean_ms - a.mean_ms).slice(0, MOST_NAMED),
+  };
+}
+
+function countBy(values: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+/** Writes metrics in the text format of Prometheus. */
+function metricsOf(capabilities: CapabilityRegistry, waiting: number | undefined): string {
+  const tools = capabilities.tools();
+  const label = (text: string) => text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n');
+  const lines = [
+    '# HELP tooldex_tools The tools of the catalogue.',
+    '# TYPE tooldex_tools gauge',
+    `tooldex_tools ${tools.length}`,
+  ];
+  if (waiting !== undefined)
+    lines.push(
+      '# HELP tooldex_pending_calls The calls that wait for somebody.',
+      '# TYPE tooldex_pending_calls gauge',
+      `tooldex_pending_calls ${waiting}`,
+    );
+  lines.push(
+    '# HELP tooldex_recent_calls The calls of each tool that health is computed from, at most 100.',
+    '# TYPE tooldex_recent_calls gauge',
+  );
+  for (const { name, owner, health } of tools) {
+    const { total, success, failure } = health.tool;
+    if (total === 0) continue;
+    const place = `tool="${label(name)}",persona="${label(owner ?? '')}"`;
+    lines.push(
+      `tooldex_recent_calls{${place},result="success"} ${success}`,
+      `tooldex_recent_calls{${place},result="failure"} ${failure}`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,106 @@
+import { ToolError } from '../core/errors.js';
+import { isPlainObject } from '../core/plain-data.js';
+import { withoutSecrets } from '../core/public-message.js';
+import { audio, image, text } from '../tool/content.js';
+import { fail, ok, type ToolResult } from '../tool/outcome.js';
+import { boundedBytes } from './read-document.js';
+
+/** Bytes of an answer that are read: 4 MiB. */
+const MOST_BYTES = 4 * 2 ** 20;
+/** Characters of an error's body that a model reads. */
+const LONGEST_ERROR = 2_000;
+/** Answers after which another attempt may succeed. */
+const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
+
+/**
+ * Turns an HTTP answer into a tool's result: JSON as its value, text as text, images and audio as content.
+ *
+ * An answer that names a next page in its `Link` header (RFC 8288) tells models which arguments lead there. A failed
+ * request is a `fail` with status and body. A readonly call that may succeed later throws instead, so that the executor
+ * repeats it.
+ *
+ * @throws ToolError `PROVIDER_UNAVAILABLE` for such an answer.
+ */
+export async function readAnswer(
+  response: Response,
+  call: { readonly isReadonly: boolean; readonly needsCredentials: boolean },
+): Promise<ToolResult> {
+  const { bytes, isCut } = await boundedBytes(response, MOST_BYTES);
+  const mediaType = (response.headers.get('content-type') ?? '')
+    .split(';')[0]!
+    .trim()
+    .toLowerCase();
+  const body = new TextDecoder().decode(bytes);
+  const value = mediaType === '' || isJson(mediaType) ? jsonOr(body) : body;
+  if (!response.ok) return failed(response, value, call);
+  if (bytes.length === 0) return ok({ status: response.status });
+  if (/^(?:image|audio)\//.test(mediaType) && !isCut) {
+    const content = mediaType.startsWith('image')
+      ? image(bytes, mediaType)
+      : audio(bytes, mediaType);
+    return ok({ mediaType, bytes: bytes.length }, { content: [content] });
+  }
+  if (body.includes('\u0000')) return ok({ mediaType, bytes: bytes.length });
+  const next = nextPage(response);
+  const notes = [
+    isCut && 'The answer has more than 4 MiB. The rest was not read; ask for less at once.',
+    next !== undefined && `There are more results. Call again with ${next}.`,
+  ].filter((note) => typeof note === 'string');
+  if (notes.length === 0) return ok(value);
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  return ok(value, { content: [shown, ...notes].map((each) => text(each)) });
+}
+
+function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json');
+}
+
+function jsonOr(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return body;
+  }
+}
+
+function failed(
+  { status, statusText, headers }: Response,
+  body: unknown,
+  {
+    isReadonly,
+    needsCredentials,
+  }: { readonly isReadonly: boolean; readonly needsCredentials: boolean },
+): ToolResult {
+  const said = isPlainObject(body)
+    ? [body['message'], body['error'], body['detail'], body['title']].find(
+        (each) => typeof each === 'string',
+      )
+    : undefined;
+  const reason = [
+    `The API answered ${status}${statusText && ` ${statusText}`}`,
+    typeof said === 'string' && `: ${withoutSecrets(said.slice(0, 500))}`,
+    '.',
+    status === 401 && needsCredentials && ' The call had no credentials: set them with "auth".',
+    status >= 300 && status < 400 && ' It redirects to another address, which is not followed.',
+  ].filter((part) => typeof part === 'string');
+  const message = reason.join('');
+  if (isReadonly && TRANSIENT.has(status)) {
+    const retryAfter = headers.get('retry-after');
+    throw new ToolError('PROVIDER_UNAVAILABLE', message, {
+      details: { status, ...(retryAfter !== null && { retryAfter }) },
+    });
+  }
+  const shown = typeof body === 'string' ? body : JSON.stringify(body);
+  return fail(message, {
+    status,
+    body: shown.length > LONGEST_ERROR ? `${shown.slice(0, LONGEST_ERROR)}…` : body,
+  });
+}
+
+/** The arguments that lead to the next page, such as `page=2`: the query of the `Link` header's next address. */
+function nextPage({ headers, url }: Response): string | undefined {
+  const link = /<([^<>]{1,4096})>\s*;[^,<]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];
+  if (link === undefined || !URL.canParse(link, url || 'http://localhost')) return undefined;
+  const { search } = new URL(link, url || 'http://localhost');
+  return search.slice(1, 501) || undefined;
+}

@@ -1,0 +1,166 @@
+import { readFile } from 'node:fs/promises';
+import { ToolError } from '../core/errors.js';
+import { describeValue, isPlainObject } from '../core/plain-data.js';
+
+/** Any object of the document. Fields that a wrong document lacks read as undefined. */
+export type Part = Readonly<Record<string, unknown>>;
+
+/** An API description, upgraded to OpenAPI 3.1. */
+export interface ApiDocument {
+  readonly root: Part;
+  /** The address that the document was fetched from. Relative server addresses start there. */
+  readonly url?: URL;
+}
+
+/** Bytes of a document's text: 64 MiB. GitHub's own description has 7. */
+const MOST_BYTES = 64 * 2 ** 20;
+
+/**
+ * Reads an OpenAPI 3.1, OpenAPI 3.0 or Swagger 2 document and upgrades it to 3.1. The text is JSON or YAML.
+ *
+ * @param source the parsed document, its http(s) address, or the path of its file.
+ * @throws ToolError `INVALID_ARGUMENT` if it can't be read or isn't such a document.
+ */
+export async function readDocument(
+  source: string | URL | object,
+  fetchUrl: typeof fetch,
+): Promise<ApiDocument> {
+  const address = source instanceof URL ? source.href : source;
+  if (typeof address !== 'string') return { root: await upgraded(structuredCopy(address)) };
+  if (!/^https?:\/\//i.test(address))
+    return { root: await upgraded(await parse(await textOf(address))) };
+  const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
+    (cause: unknown) => {
+      throw unreadable(`could not fetch ${address}`, 'Check the address.', cause);
+    },
+  );
+  if (!response.ok)
+    throw unreadable(`could not fetch ${address}: HTTP ${response.status}`, 'Check the address.');
+  const bytes = await boundedBytes(response, MOST_BYTES);
+  if (bytes.isCut) throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
+  const text = new TextDecoder().decode(bytes.bytes);
+  return { root: await upgraded(await parse(text)), url: new URL(response.url || address) };
+}
+
+async function textOf(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const code = (cause as { readonly code?: string }).code ?? 'an error';
+    throw unreadable(`could not read the file (${code})`, 'Check its path.', cause);
+  });
+  if (text.length > MOST_BYTES)
+    throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
+  return text;
+}
+
+/** Parses JSON, or YAML if the text isn't JSON. The YAML library stops aliases that multiply. */
+async function parse(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const { parse: parseYaml } = await import('yaml');
+    try {
+      return parseYaml(text) as unknown;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown';
+      throw unreadable(`the text is neither JSON nor YAML: ${reason}`, 'Check the file.', cause);
+    }
+  }
+}
+
+function structuredCopy(document: object): unknown {
+  try {
+    return structuredClone(document);
+  } catch (cause) {
+    throw unreadable('the document is not plain data', 'Pass the parsed JSON.', cause);
+  }
+}
+
+async function upgraded(document: unknown): Promise<Part> {
+  if (!isPlainObject(document))
+    throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
+  const version = document['openapi'] ?? document['swagger'];
+  if (!/^(?:2\.0|3\.[01](?:\.\d+)?)$/.test(String(version)))
+    throw unreadable(
+      `the version is ${describeValue(version)}`,
+      'Use a document of Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
+    );
+  const { upgrade } = await import('@scalar/openapi-upgrader');
+  try {
+    if (version === '2.0') nameNullable(document);
+    const root = upgrade(document, '3.1') as unknown;
+    if (isPlainObject(root) && isPlainObject(root['paths'])) return root;
+  } catch (cause) {
+    throw unreadable('it could not be upgraded to 3.1', 'Validate the document first.', cause);
+  }
+  throw unreadable('it has no paths', 'Add an object "paths" with the operations.');
+}
+
+/** Renames `x-nullable`, which Swagger 2 documents use for what OpenAPI 3.0 calls `nullable`. */
+function nameNullable(part: object): void {
+  if (!Array.isArray(part) && (part as Part)['x-nullable'] === true)
+    Object.assign(part, { nullable: true });
+  for (const inner of Object.values(part) as unknown[])
+    if (typeof inner === 'object' && inner !== null) nameNullable(inner);
+}
+
+function unreadable(what: string, advice: string, cause?: unknown): ToolError {
+  return new ToolError(
+    'INVALID_ARGUMENT',
+    `Could not read the API description: ${what}. ${advice}`,
+    {
+      cause,
+    },
+  );
+}
+
+/** Reads at most so many bytes of an answer and cancels the rest. */
+export async function boundedBytes(
+  response: Response,
+  most: number,
+): Promise<{ readonly bytes: Uint8Array; readonly isCut: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push((chunk as Uint8Array).subarray(0, most - size));
+    size += (chunk as Uint8Array).length;
+    if (size > most) break; // Leaving the loop cancels the stream.
+  }
+  return { bytes: Buffer.concat(chunks), isCut: size > most };
+}
+
+/** Returns the object at a local reference (`#/components/…`, RFC 6901), or undefined if it's not in the document. */
+export function resolveReference(root: Part, reference: string): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let at: unknown = root;
+  for (const step of reference.slice(2).split('/')) {
+    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Part)[name];
+  }
+  return at;
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+/** Returns a part of the document, at the end of its local references; an empty part for anything else. */
+export function partAt(root: Part, value: unknown): Part {
+  let part = value;
+  for (let hops = 0; hops < 32; hops += 1) {
+    if (!isPlainObject(part)) return {};
+    const { $ref } = part;
+    if (typeof $ref !== 'string') return part;
+    part = resolveReference(root, $ref);
+  }
+  return {};
+}
+
+/** Returns a list of the document; an empty one for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,133 @@
+import { ToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import { isPlainObject } from '../core/plain-data.js';
+import type { Operation, Parameter } from './operations.js';
+
+/** A request before it is authorized and sent. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns the request that a call's arguments describe.
+ *
+ * @throws ToolError `INVALID_INPUT` if an argument would lead outside the base URL.
+ */
+export function requestFor(operation: Operation, baseUrl: URL, input: Input): ApiRequest {
+  const headers = new Headers({ accept: 'application/json, */*;q=0.5', 'user-agent': 'tooldex' });
+  const query: [string, string][] = [];
+  let path = operation.path;
+  for (const parameter of operation.parameters) {
+    const value = input[parameter.argument];
+    if (value === undefined) continue;
+    const pairs = pairsOf(parameter, value);
+    const line = pairs.map(([, text]) => text).join(',');
+    if (parameter.in === 'path')
+      path = path.replaceAll(`{${parameter.name}}`, segmentOf(parameter, line));
+    else if (parameter.in === 'query') query.push(...pairs);
+    else headers.set(parameter.name, headerValue(parameter, line));
+  }
+  const url = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/$/, '')}${path}`);
+  url.search = new URLSearchParams(query).toString();
+  if (!isInside(url, baseUrl)) throw outside(operation.name);
+  const { body } = operation;
+  if (body === undefined || input['body'] === undefined)
+    return { method: operation.method, url, headers };
+  const encoded = encodeBody(body.kind, input['body']);
+  if (!(encoded instanceof FormData)) headers.set('content-type', body.mediaType);
+  return { method: operation.method, url, headers, body: encoded };
+}
+
+/** Returns true for an address of the same origin, at or below the base URL's path. */
+export function isInside(url: URL, baseUrl: URL): boolean {
+  return (
+    url.origin === baseUrl.origin &&
+    `${url.pathname}/`.startsWith(`${baseUrl.pathname.replace(/\/$/, '')}/`)
+  );
+}
+
+/** A segment of dots would be resolved before it is sent: `users/..` is the parent of `users`. */
+function segmentOf({ argument }: Parameter, text: string): string {
+  if (text === '' || /^\.{1,2}$/.test(text))
+    throw new ToolError(
+      'INVALID_INPUT',
+      expectedGot(`"${argument}" as part of a path`, JSON.stringify(text), 'Give its value.'),
+    );
+  return encodeURIComponent(text).replaceAll('%2C', ',');
+}
+
+function headerValue({ argument }: Parameter, text: string): string {
+  if (!/[\r\n\0]/.test(text)) return text;
+  throw new ToolError(
+    'INVALID_INPUT',
+    expectedGot(`"${argument}" as one line`, 'line breaks', 'Leave them out.'),
+  );
+}
+
+function outside(name: string): ToolError {
+  return new ToolError(
+    'INVALID_INPUT',
+    expectedGot(`arguments of ${name} that stay below the base URL`, 'others', 'Change the path.'),
+  );
+}
+
+/** Writes a value as its style says (OpenAPI 3.1, "Style Values"), as names with texts. */
+function pairsOf({ name, style, explode }: Parameter, value: unknown): [string, string][] {
+  if (style === 'json') return [[name, JSON.stringify(value)]];
+  if (style === 'deepObject') return nested(name, value);
+  const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ',';
+  if (Array.isArray(value))
+    return explode && style === 'form'
+      ? value.map((item) => [name, textOf(item)])
+      : [[name, value.map(textOf).join(separator)]];
+  if (!isPlainObject(value)) return [[name, textOf(value)]];
+  const members = Object.entries(value).map(([key, item]): [string, string] => [key, textOf(item)]);
+  if (!explode) return [[name, members.flat().join(separator)]];
+  return style === 'form'
+    ? members
+    : [[name, members.map(([key, text]) => `${key}=${text}`).join(',')]];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+/** Writes an object in brackets, `a[b]=1`, and so its lists: `a[0]=1`. */
+function nested(name: string, value: unknown): [string, string][] {
+  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  return Object.entries(value).flatMap(([key, item]) => nested(`${name}[${key}]`, item));
+}
+
+function encodeBody(
+  kind: NonNullable<Operation['body']>['kind'],
+  value: unknown,
+): string | Uint8Array<ArrayBuffer> | FormData {
+  if (kind === 'json') return JSON.stringify(value);
+  if (kind === 'text') return textOf(value);
+  if (kind === 'binary') return bytesOf(value as Input);
+  const fields = Object.entries(isPlainObject(value) ? value : {});
+  if (kind === 'form')
+    return new URLSearchParams(fields.flatMap(([name, item]) => nested(name, item))).toString();
+  const form = new FormData();
+  for (const [name, item] of fields)
+    for (const each of Array.isArray(item) ? (item as unknown[]) : [item])
+      if (isFile(each))
+        form.append(name, new Blob([bytesOf(each)]), textOf(each['filename'] ?? name));
+      else form.append(name, textOf(each));
+  return form;
+}
+
+function isFile(value: unknown): value is Input {
+  return isPlainObject(value) && ('text' in value || 'base64' in value);
+}
+
+function bytesOf({ text, base64 }: Input): Uint8Array<ArrayBuffer> {
+  return base64 === undefined
+    ? new TextEncoder().encode(textOf(text ?? ''))
+    : new Uint8Array(Buffer.from(textOf(base64), 'base64'));
+}

@@ -1,0 +1,197 @@
+import { ToolError, isToolError } from '../core/errors.js';
+import { expectedGot } from '../core/issues.js';
+import type { Json } from '../core/plain-data.js';
+import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
+import type { StateStore } from '../state/state-store.js';
+import { readAnswer } from '../tool/question.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+import type { GrantScope, StoredPending } from './calls.js';
+import { Grants, type Grant } from './grants.js';
+import { PendingCalls } from './pending-calls.js';
+import { Signer } from './signer.js';
+
+/** An operator's action, as the store keeps it. */
+export interface OperatorAction {
+  readonly action: 'approve' | 'deny' | 'answer' | 'grant' | 'revoke';
+  /** The operator, as their token or command names them. */
+  readonly operator: string;
+  /** The pending call's id, or the grant's for `revoke`. */
+  readonly id: string;
+  readonly toolName?: string;
+  readonly principal?: string;
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly at: number;
+}
+
+/** The key of the list of the newest actions. */
+const ACTIONS = 'operator-actions';
+const MOST_LISTED = 1_000;
+
+/** Lists and answers what waits in a store, for the people who run agents. Every action is recorded with who did it. */
+export class OperatorDesk {
+  readonly #store: StateStore;
+  readonly #pending: PendingCalls;
+  readonly #grants: Grants;
+  readonly #onAction: (action: OperatorAction) => void;
+
+  /**
+   * @param key the approval key of the executors on this store.
+   * @param onAction is called with every action.
+   */
+  constructor(
+    store: StateStore,
+    key: Uint8Array,
+    onAction: (action: OperatorAction) => void = () => undefined,
+  ) {
+    this.#store = store;
+    this.#pending = new PendingCalls({ store, key });
+    this.#grants = new Grants(store, new Signer(key));
+    this.#onAction = onAction;
+  }
+
+  /** Returns the newest thousand calls that nobody has answered, the newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+  async waiting(): Promise<readonly StoredPending[]> {
+    const { time } = await this.#store.now();
+    return (await this.#pending.list()).filter(
+      (each) =>
+        each.answer === undefined && !('expiresAt' in each && (each.expiresAt ?? Infinity) <= time),
+    );
+  }
+
+  /**
+   * Approves a call, with other arguments if `edited` has them.
+   *
+   * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator was faster, `INVALID_ARGUMENT` for a call that
+   * needs another kind of answer, `STATE_UNAVAILABLE`.
+   */
+  async approve(id: string, operator: string, edited?: { readonly input: unknown }): Promise<void> {
+    const pending = await this.#open(id, 'approval');
+    await this.#act({ action: 'approve', operator, id }, pending, () =>
+      this.#pending.approve(pending, edited),
+    );
+  }
+
+  /** Approves a call and further calls like it. @param entry its tool, if it's known here. @throws ToolError as `approve` does. */
+  async grant(id: string, operator: string, scope: GrantScope, entry?: ToolEntry): Promise<Grant> {
+    const { answer: _, ...pending } = await this.#open(id, 'approval');
+    const grant = await this.#grants.make(pending, scope, entry);
+    await this.#act({ action: 'grant', operator, id }, pending, async () => {
+      await this.#pending.approve(pending);
+      await this.#grants.record(grant);
+    });
+    return grant;
+  }
+
+  /** Denies a call of any kind. @throws ToolError as `approve` does. */
+  async deny(id: string, operator: string): Promise<void> {
+    const pending = await this.#open(id);
+    await this.#act({ action: 'deny', operator, id }, pending, () => this.#pending.deny(pending));
+  }
+
+  /**
+   * Answers a question, or gives a manual call its result.
+   *
+   * @throws ToolError `INVALID_INPUT` for an answer that the call doesn't take; otherwise as `approve` does.
+   */
+  async answer(id: string, operator: string, value: unknown): Promise<void> {
+    const pending = await this.#open(id);
+    if (pending.kind === 'approval')
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `${pending.toolName} waits for an approval. Approve or deny it instead of answering.`,
+      );
+    const checked = checkedAnswer(pending, value);
+    await this.#act({ action: 'answer', operator, id }, pending, () =>
+      this.#pending.answer(pending, checked),
+    );
+  }
+
+  /** Returns the grants that count, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  grants(): Promise<readonly (Grant & { readonly used: number })[]> {
+    return this.#grants.list();
+  }
+
+  /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
+  async revoke(id: string, operator: string): Promise<boolean> {
+    const isRevoked = await this.#grants.revoke(id);
+    if (isRevoked) await this.#record({ action: 'revoke', operator, id });
+    return isRevoked;
+  }
+
+  /** Returns the newest thousand actions, the newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+  async actions(): Promise<readonly OperatorAction[]> {
+    const items = await this.#store.read(ACTIONS, { limit: MOST_LISTED });
+    return items.map((item) => JSON.parse(item) as OperatorAction).toReversed();
+  }
+
+  async #open<Kind extends StoredPending['kind']>(id: string, kind?: Kind) {
+    const found = await this.#pending.get(id);
+    if (found === undefined)
+      throw new ToolError(
+        'UNKNOWN_CALL',
+        'No call with this id waits for an answer. It may have expired, or the store has restarted.',
+        { details: { pendingId: id } },
+      );
+    if (found.answer !== undefined) throw await this.#answered(id);
+    if (kind !== undefined && found.kind !== kind)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `${found.toolName} waits for the answer to a ${found.kind === 'question' ? 'question' : 'manual call'}, not for an approval. Answer it.`,
+      );
+    return found as Extract<StoredPending, { readonly kind: Kind }>;
+  }
+
+  /** Returns the error that tells an operator who was faster. */
+  async #answered(id: string): Promise<ToolError> {
+    const by = (await this.actions()).find((each) => each.id === id);
+    return new ToolError(
+      'ALREADY_RESOLVED',
+      `This call is answered already${by === undefined ? '' : ` (${by.action}, by ${by.operator})`}. The first answer counts.`,
+      { details: { pendingId: id } },
+    );
+  }
+
+  async #act(
+    action: Omit<OperatorAction, 'at'>,
+    { toolName, principal }: Pick<StoredPending, 'toolName' | 'principal'>,
+    answer: () => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await answer();
+    } catch (error) {
+      const isLate =
+        isToolError(error, 'ALREADY_RESOLVED') || isToolError(error, 'INVALID_APPROVAL');
+      if (isLate && (await this.#pending.get(action.id))?.answer !== undefined)
+        throw await this.#answered(action.id);
+      throw error;
+    }
+    await this.#record({ ...action, toolName, ...(principal !== undefined && { principal }) });
+  }
+
+  async #record(action: Omit<OperatorAction, 'at'>): Promise<void> {
+    const recorded = Object.freeze({ ...action, at: (await this.#store.now()).time });
+    await this.#store.append(ACTIONS, JSON.stringify(recorded), { max: MOST_LISTED });
+    this.#onAction(recorded);
+  }
+}
+
+/** Returns an answer that a question or manual call takes. */
+function checkedAnswer(pending: StoredPending, value: unknown): Json {
+  if (pending.kind === 'question') {
+    const answer = readAnswer(pending, value);
+    if (!answer.ok) throw new ToolError('INVALID_INPUT', answer.message);
+    return answer.value;
+  }
+  const { outputSchema } = pending as Extract<StoredPending, { readonly kind: 'manual' }>;
+  const issues =
+    outputSchema === undefined
+      ? []
+      : compileJsonSchema(outputSchema as object).check(value as Json);
+  if (issues.length > 0)
+    throw new ToolError(
+      'INVALID_INPUT',
+      expectedGot('a result that fits the tool', 'another', issues[0]!.message),
+      { details: { issues } },
+    );
+  return value as Json;
+}

@@ -1,0 +1,74 @@
+import { searchWords, stem } from '../search/words.js';
+import type { Selection } from '../selection/selection.js';
+import type { ToolEntry } from '../tool/tool-definition.js';
+
+/** A request with what was selected for it. */
+export interface Evaluated {
+  readonly text: string;
+  readonly wanted: readonly string[];
+  readonly selection: Selection;
+}
+
+/** A wanted tool that didn't reach the model. */
+export interface Miss {
+  readonly text: string;
+  readonly toolName: string;
+  /** The tool's place in the search results for the request, from 1; missing if no word of the request hits it. */
+  readonly place?: number;
+  /** The reason the selection gives for leaving it out. */
+  readonly reason: string;
+  /** The tools that were offered instead, best first, with the reason for each. */
+  readonly instead: readonly { readonly toolName: string; readonly explanation: string }[];
+}
+
+/** Returns the names of the offered tools, in their order. */
+export function namesOf({ tools }: Selection): readonly string[] {
+  return tools.map(({ toolName }) => toolName);
+}
+
+/** Returns the share of a request's wanted tools that were offered. */
+export function recallOf({ wanted, selection }: Evaluated): number {
+  const offered = namesOf(selection);
+  return wanted.filter((name) => offered.includes(name)).length / wanted.length;
+}
+
+/** Returns the nDCG of the offered tools: 1 / log2(i + 1) for a wanted tool at place i, divided by the best possible sum. */
+export function ndcgOf({ wanted, selection }: Evaluated): number {
+  const gain = (place: number) => 1 / Math.log2(place + 2);
+  const found = namesOf(selection)
+    .map((name, place) => (wanted.includes(name) ? gain(place) : 0))
+    .reduce(sum, 0);
+  const best = wanted.map((_, place) => gain(place)).reduce(sum, 0);
+  return found / best;
+}
+
+const MOST_WORDS = 5;
+
+/** Returns the words of texts that aren't among known stems, the most frequent first. */
+export function newWords(texts: readonly string[], known: ReadonlySet<string>): readonly string[] {
+  const counts = new Map<string, { word: string; texts: number }>();
+  for (const each of texts)
+    for (const word of new Set(searchWords(each).words)) {
+      const key = stem(word);
+      if (known.has(key) || key.length < 3) continue;
+      counts.set(key, { word, texts: (counts.get(key)?.texts ?? 0) + 1 });
+    }
+  return [...counts.values()]
+    .sort((a, b) => b.texts - a.texts)
+    .slice(0, MOST_WORDS)
+    .map(({ word }) => word);
+}
+
+/** Returns the stems of a tool's name, description, keywords and examples. */
+export function stemsOf({ name, description, keywords, examples }: ToolEntry): readonly string[] {
+  return searchWords([name, description, ...keywords, ...examples].join('\n')).words.map(stem);
+}
+
+/** Returns the mean; 0 of nothing. */
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce(sum, 0) / values.length;
+}
+
+export function sum(a: number, b: number): number {
+  return a + b;
+}

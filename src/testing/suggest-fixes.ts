@@ -1,0 +1,64 @@
+import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { selectTools } from '../selection/select-tools.js';
+import type { SelectionRequest } from '../selection/selection-request.js';
+import { definitionOf } from '../tool/tool-definition.js';
+import { mean, newWords, recallOf, stemsOf, type Evaluated, type Miss } from './evaluated.js';
+
+/** One keyword or example for one tool, tried on all requests. */
+export interface SuggestedFix {
+  readonly toolName: string;
+  readonly field: 'keywords' | 'examples';
+  readonly value: string;
+  /** The rise of mean recall. */
+  readonly gain: number;
+  /** The requests that get more of their tools. */
+  readonly fixes: readonly string[];
+  /** The requests that get fewer of theirs. */
+  readonly breaks: readonly string[];
+}
+
+/** Ideas that are tried: each selects for every request once. */
+const MOST_TRIED = 100;
+
+/**
+ * Returns the keywords and examples that fix misses, the largest gain first.
+ *
+ * Words of the missed requests are tried as keywords, and the requests themselves as examples. A keyword says more about
+ * requests that nobody has asked yet; an example may fix just the request it repeats. Nothing is changed.
+ */
+export function suggestFixes(
+  registry: ToolMetadataRegistry,
+  before: readonly Evaluated[],
+  misses: readonly Miss[],
+  request: Omit<SelectionRequest, 'text'>,
+): readonly SuggestedFix[] {
+  const copy = new ToolMetadataRegistry();
+  copy.registerAll([...registry].map(({ definition }) => definition));
+  const ideas = [...new Set(misses.map(({ toolName }) => toolName))].flatMap((toolName) => {
+    const texts = misses.filter((miss) => miss.toolName === toolName).map(({ text }) => text);
+    const words = newWords(texts, new Set(stemsOf(registry.require(toolName))));
+    return [
+      ...words.map((value) => ({ toolName, field: 'keywords', value }) as const),
+      ...texts.map((value) => ({ toolName, field: 'examples', value }) as const),
+    ];
+  });
+  const tried = ideas.slice(0, MOST_TRIED).map((idea): SuggestedFix => {
+    const { definition } = registry.require(idea.toolName);
+    const values = [...(definition[idea.field] ?? []), idea.value];
+    copy.register(definitionOf({ ...definition, [idea.field]: values }), { replace: true });
+    const changes = before.map((each) => ({
+      text: each.text,
+      change:
+        recallOf({ ...each, selection: selectTools(copy, { ...request, text: each.text }) }) -
+        recallOf(each),
+    }));
+    copy.register(definition, { replace: true });
+    return {
+      ...idea,
+      gain: mean(changes.map(({ change }) => change)),
+      fixes: changes.filter(({ change }) => change > 0).map(({ text }) => text),
+      breaks: changes.filter(({ change }) => change < 0).map(({ text }) => text),
+    };
+  });
+  return tried.filter(({ gain }) => gain > 0).sort((a, b) => b.gain - a.gain);
+}

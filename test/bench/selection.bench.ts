@@ -1,0 +1,112 @@
+import { evaluateSelection } from '../../src/testing.js';
+import { ToolMetadataRegistry } from '../../src/index.js';
+import { estimateTokens, renderTool } from '../../src/tool/render-tool.js';
+import { mean } from './metrics.js';
+import { peers } from './peers.js';
+import { documentOf, tunedMiniSearch } from './rankers.js';
+import { markdownTable, writeSection } from './report.js';
+import {
+  definitionsOf,
+  readSet,
+  SET_NAMES,
+  setsAreThere,
+  type BenchSet,
+} from './retrieval-sets.js';
+
+const MAX_TOOLS = 8;
+const TOKEN_BUDGET = 1_500;
+/** Requests of a set that are asked, evenly spread. */
+const MOST_REQUESTS = 500;
+
+if (!setsAreThere()) {
+  console.log('skipped: the retrieval sets are not beside the checkout');
+  process.exit(0);
+}
+
+if (!peers.install()) process.exit(1);
+
+const rows = SET_NAMES.map((name) => {
+  const set = readSet(name);
+  const step = Math.max(1, set.queries.length / MOST_REQUESTS);
+  const queries = set.queries
+    .filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step))
+    .filter(({ relevant }) => relevant.length > 0);
+  const { definitions, idOf } = definitionsOf(set);
+  const nameOf = new Map([...idOf].map(([tool, id]) => [id, tool]));
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(definitions);
+  const ours = evaluateSelection(
+    registry,
+    queries.map(({ text, relevant }) => ({ text, tools: relevant.map((id) => nameOf.get(id)!) })),
+    { maxTools: MAX_TOOLS, tokenBudget: TOKEN_BUDGET },
+  );
+  const theirs = miniSearch(set, queries, (id) => tokensInFull(registry, nameOf.get(id)!));
+  return [
+    name,
+    set.tools.length,
+    queries.length,
+    percent(ours.recall),
+    ours.tokens.selected,
+    percent(theirs.recall),
+    Math.round(theirs.tokens),
+    percent(theirs.recallInBudget),
+    ours.tokens.allTools,
+  ];
+});
+
+writeSection(
+  'Selection end to end',
+  `Recall of the wanted tools among those that reach the model: \`selectTools\` with ${MAX_TOOLS} tools and ${TOKEN_BUDGET} tokens, beside the first ${MAX_TOOLS} of a tuned MiniSearch with full schemas. The last figure of MiniSearch counts only those of its ${MAX_TOOLS} that fit into ${TOKEN_BUDGET} tokens. At most ${MOST_REQUESTS} requests a set, evenly spread.\n\n${markdownTable(
+    [
+      'set',
+      'tools',
+      'requests',
+      'tooldex',
+      'its tokens',
+      'MiniSearch',
+      'its tokens',
+      `within ${TOKEN_BUDGET}`,
+      'tokens of all tools',
+    ],
+    rows,
+  )}`,
+);
+
+function miniSearch(
+  set: BenchSet,
+  queries: BenchSet['queries'],
+  tokensOf: (id: string) => number,
+): { readonly recall: number; readonly tokens: number; readonly recallInBudget: number } {
+  const index = tunedMiniSearch();
+  index.addAll(set.tools.map((tool) => documentOf(tool)));
+  const measured = queries.map(({ text, relevant }) => {
+    const ids = index
+      .search(text)
+      .slice(0, MAX_TOOLS)
+      .map(({ id }) => id);
+    let left = TOKEN_BUDGET;
+    const fitting = ids.filter((id) => (left -= tokensOf(id)) >= 0);
+    const share = (found: readonly string[]) =>
+      relevant.filter((id) => found.includes(id)).length / relevant.length;
+    return {
+      recall: share(ids),
+      recallInBudget: share(fitting),
+      tokens: ids.map(tokensOf).reduce((a, b) => a + b, 0),
+    };
+  });
+  const average = (field: keyof (typeof measured)[number]) =>
+    mean(measured.map((each) => each[field]));
+  return {
+    recall: average('recall'),
+    tokens: average('tokens'),
+    recallInBudget: average('recallInBudget'),
+  };
+}
+
+function tokensInFull(registry: ToolMetadataRegistry, name: string): number {
+  return estimateTokens(JSON.stringify(renderTool(registry.require(name), 'full')));
+}
+
+function percent(share: number): string {
+  return (100 * share).toFixed(1);
+}

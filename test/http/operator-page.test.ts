@@ -1,0 +1,175 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { serve } from '../../src/http.js';
+import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { MemoryStateStore } from '../../src/state.js';
+import { tooPale, unnamedControls } from './page-checks.js';
+import { browserPresent, openBrowser, openPage, warnIfNoBrowser } from './page-fixture.js';
+
+warnIfNoBrowser('the page for operators');
+
+const KEY = Buffer.alloc(32, 7);
+const TOKEN = 'x'.repeat(20);
+const HOSTILE = '<img src=x onerror=alert(1)>';
+
+describe.skipIf(!browserPresent)('the page for operators (skipped without a browser)', () => {
+  let browser: Browser;
+  let executor: ToolExecutor;
+  let server: Awaited<ReturnType<typeof serve>>;
+  const open: Awaited<ReturnType<typeof openPage>>[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    const store = new MemoryStateStore();
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll([
+      defineTool({
+        name: 'refund',
+        description: 'Refunds an order',
+        inputSchema: z.object({ order: z.int(), note: z.string().optional() }),
+        accessMode: 'write',
+        preview: ({ order }) => ({ summary: `Refund order ${order}`, reversible: false }),
+        execute: ({ order }) => `refunded ${order}`,
+      }),
+      defineTool({
+        name: 'pick',
+        description: 'Lets the user pick',
+        inputSchema: z.object({}),
+        accessMode: 'readonly',
+        execute: () => askUser('Which colour?', ['red', 'blue']),
+      }),
+      defineTool({
+        name: 'status',
+        description: 'Tells where an order is',
+        inputSchema: z.object({ order: z.int(), speed: z.enum(['now', 'later']).optional() }),
+        accessMode: 'readonly',
+        execute: ({ order, speed }) => {
+          if (order > 3) throw new Error(HOSTILE);
+          return `order ${order} ${speed ?? ''}`;
+        },
+      }),
+    ]);
+    executor = new ToolExecutor({ registry, store, approvalKey: KEY, recordArguments: true });
+    const tools = [...registry].map(({ definition }) => definition);
+    server = await serve(await CapabilityRegistry.load({ tools }), {
+      port: 0,
+      tokens: [
+        { token: TOKEN, name: 'ada', roles: ['view', 'approve', 'run'] },
+        { token: 'v'.repeat(20), name: 'vic' },
+      ],
+      operator: { store, approvalKey: KEY, allowApprove: true, executor },
+    });
+  });
+  afterEach(async () => {
+    for (const { page, complaints } of open.splice(0)) {
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    }
+    await server.close();
+    await executor.close();
+  });
+
+  async function show(view: string, token = TOKEN, width = 1200) {
+    const opened = await openPage(browser, `${server.url}/#/${view}`, {
+      viewport: { width, height: 900 },
+    });
+    open.push(opened);
+    await opened.page.fill('#token', token);
+    await opened.page.getByRole('button', { name: 'Open' }).click();
+    await opened.page.getByRole('link', { name: /^Waiting/ }).waitFor();
+    return opened.page;
+  }
+  const refund = (order: number) =>
+    executor.execute(
+      { id: `refund-${order}`, name: 'refund', input: { order } },
+      { principal: HOSTILE },
+    );
+
+  it('approves, changes and denies what waits, and answers a question', async () => {
+    await refund(1);
+    await refund(2);
+    await refund(3);
+    await executor.execute({ id: 'pick', name: 'pick' });
+    const page = await show('waiting');
+    const card = (text: string) => page.locator('article', { hasText: text });
+    await card('Refund order 1').getByText('This cannot be undone.').waitFor();
+    await card('Refund order 1').getByRole('button', { name: 'Approve' }).click();
+    await card('Refund order 1').waitFor({ state: 'detached' });
+    await card('Refund order 2').locator('textarea').fill('{ "order": 22 }');
+    await card('Refund order 2').getByRole('button', { name: 'Approve these arguments' }).click();
+    await card('Refund order 2').waitFor({ state: 'detached' });
+    await card('Refund order 3').getByRole('button', { name: 'Deny' }).click();
+    await card('Which colour?').getByRole('button', { name: 'blue' }).click();
+    await page.getByText('Nothing waits for you.').waitFor();
+    expect(await refund(1)).toMatchObject({ value: 'refunded 1' });
+    expect(await refund(2)).toMatchObject({ value: 'refunded 22' });
+    expect(await refund(3)).toMatchObject({ status: 'denied' });
+    expect(await executor.execute({ id: 'pick', name: 'pick' })).toMatchObject({ value: 'blue' });
+  });
+
+  it('tells an operator that a colleague was faster', async () => {
+    await refund(1);
+    const page = await show('waiting');
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await approve.waitFor();
+    await page.route('**/pending', (route) => route.abort());
+    const [pending] = await executor.pendingCalls.list();
+    await executor.pendingCalls.deny(pending!);
+    await approve.click();
+    await page.getByRole('alert').filter({ hasText: 'answered already' }).waitFor();
+    open.splice(0).forEach((each) => void each.page.context().close()); // The aborted requests are complaints.
+  });
+
+  it('lets a token without the role look only', async () => {
+    await refund(1);
+    const page = await show('waiting', 'v'.repeat(20));
+    await page.getByText("You can look, but this token can't answer.").waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  it('shows the last hour and filters calls', async () => {
+    for (let order = 1; order < 6; order += 1)
+      await executor.execute(
+        { id: `s-${order}`, name: 'status', input: { order } },
+        { principal: 'bob' },
+      );
+    const page = await show('overview');
+    await page.getByText('2 of 5 failed').waitFor();
+    await page.getByRole('link', { name: 'Calls' }).click();
+    await page.getByText('5 of the last 1,000 calls').waitFor();
+    await page.getByLabel('Status').selectOption('error');
+    await page.getByText('2 of the last 1,000 calls').waitFor();
+    expect(await page.locator('.calls tbody tr').count()).toBe(2);
+  });
+
+  it('runs a tool from a form and shows what a model would read', async () => {
+    const page = await show('tools/status');
+    await page.getByText('Its definition has not changed.').waitFor();
+    await page.locator('.try input').fill('2');
+    await page.locator('.try select').selectOption({ label: '"later"' });
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('order 2 later', { exact: true }).waitFor();
+  });
+
+  it.each([390, 1024])('names every control and is legible at %i pixels', async (width) => {
+    await refund(1);
+    await executor.execute({ id: 'pick', name: 'pick' });
+    for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
+      const page = await show(view, TOKEN, width);
+      await page
+        .locator(view === 'tools/status' ? '.try' : '.card, .calls')
+        .first()
+        .waitFor();
+      expect(await page.evaluate(unnamedControls)).toEqual([]);
+      expect(await page.evaluate(tooPale)).toEqual([]);
+      const overflow =
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(overflow)).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { CapabilityRegistry } from '../../src/capability.js';
+import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
+import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { MemoryStateStore } from '../../src/state.js';
+
+const KEY = randomBytes(32);
+const token = (name: string) => `${name}-${'x'.repeat(16)}`;
+const TOKENS = [
+  { token: token('viewer'), name: 'vic' },
+  { token: token('ada'), name: 'ada', roles: ['view', 'approve'] },
+  { token: token('bob'), name: 'bob', roles: ['view', 'approve'] },
+  { token: token('runner'), name: 'rita', roles: ['view', 'run'] },
+  { token: token('old'), name: 'old', roles: ['view', 'approve', 'run'], expiresAt: 1 },
+] as const;
+
+async function setup(
+  operator: object = {},
+  auth: DiscoveryOptions['auth'] | null = { tokens: TOKENS },
+) {
+  const store = new MemoryStateStore();
+  const registry = new ToolMetadataRegistry();
+  const seen: unknown[] = [];
+  registry.registerAll([
+    defineTool({
+      name: 'send_mail',
+      description: 'Sends a mail',
+      inputSchema: z.object({ to: z.string() }),
+      accessMode: 'write',
+      execute: () => 'sent',
+    }),
+    defineTool({
+      name: 'whoami',
+      description: 'Tells who calls',
+      inputSchema: z.object({}),
+      accessMode: 'readonly',
+      execute: (_input, { principal, context }) => {
+        seen.push(context);
+        return { principal };
+      },
+    }),
+  ]);
+  const executor = new ToolExecutor({ registry, store, approvalKey: KEY });
+  const capabilities = await CapabilityRegistry.load({
+    tools: [...registry].map(({ definition }) => definition),
+  });
+  const app = createDiscoveryApp(capabilities, {
+    ...(auth && { auth }),
+    operator: {
+      store,
+      approvalKey: KEY,
+      allowApprove: true,
+      executor,
+      context: { db: 1 },
+      ...operator,
+    },
+  });
+  const ask = async (path: string, as: string | undefined = 'viewer', init: RequestInit = {}) => {
+    const response = await app.request(path, {
+      ...init,
+      headers: { ...(as && { authorization: `Bearer ${token(as)}` }), ...init.headers },
+    });
+    const text = await response.text();
+    return { status: response.status, text, json: () => JSON.parse(text) as Record<string, never> };
+  };
+  const post = (path: string, as: string | undefined, body: unknown = {}) =>
+    ask(path, as, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    });
+  const wait = async (id = 'c-1', to = 'a') => {
+    await executor.execute({ id, name: 'send_mail', input: { to } });
+    const { pending } = (await ask('/pending')).json() as unknown as {
+      pending: readonly { readonly id: string; readonly call_id: string }[];
+    };
+    return pending.find((each) => each.call_id === id)!.id;
+  };
+  return { app, ask, post, wait, executor, seen, store };
+}
+
+describe('the routes of operators', () => {
+  it('show what waits, without what signs it', async () => {
+    const { wait, ask } = await setup();
+    await wait();
+    const { text, json } = await ask('/pending');
+    expect(json()).toMatchObject({
+      allowed: { approve: false, run: false },
+      pending: [{ call_id: 'c-1', tool_name: 'send_mail', input: { to: 'a' }, danger: 'medium' }],
+    });
+    expect(text).not.toMatch(/signature|store_identity/);
+  });
+
+  it('let a token with the role approve a call, which then runs once', async () => {
+    const { wait, post, ask, executor } = await setup();
+    const id = await wait();
+    expect((await post(`/pending/${id}/approve`, 'ada')).status).toBe(200);
+    expect(
+      await executor.execute({ id: 'c-1', name: 'send_mail', input: { to: 'a' } }),
+    ).toMatchObject({
+      value: 'sent',
+    });
+    expect((await ask('/actions')).json()).toMatchObject({
+      actions: [{ action: 'approve', operator: 'ada', tool_name: 'send_mail' }],
+    });
+  });
+
+  it('tell the slower of two operators who was faster', async () => {
+    const { wait, post } = await setup();
+    const id = await wait();
+    await post(`/pending/${id}/deny`, 'ada');
+    const late = await post(`/pending/${id}/approve`, 'bob');
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining('deny, by ada')]);
+  });
+
+  it.each([
+    ['no token', undefined, 401],
+    ['another role', 'viewer', 403],
+    ['a token that may only run', 'runner', 403],
+    ['an expired token', 'old', 401],
+  ])('refuse an approval with %s', async (_what, as, status) => {
+    const { wait, post } = await setup();
+    const id = await wait();
+    const { app } = await setup();
+    const answer =
+      as === undefined
+        ? await app.request(`/pending/${id}/approve`, { method: 'POST', body: '{}' })
+        : await post(`/pending/${id}/approve`, as);
+    expect(answer.status).toBe(status);
+  });
+
+  it('are read-only without tokens, and if the server allows nothing', async () => {
+    const open = await setup({}, null);
+    const id = await open.wait();
+    const answer = await open.post(`/pending/${id}/approve`, '');
+    expect([answer.status, answer.text]).toEqual([
+      403,
+      expect.stringContaining('role \\"approve\\"'),
+    ]);
+    const closed = await setup({ allowApprove: false, executor: undefined });
+    const other = await closed.wait();
+    expect((await closed.post(`/pending/${other}/approve`, 'ada')).text).toContain(
+      '--allow-approve',
+    );
+    expect((await closed.post('/run', 'runner', { name: 'whoami' })).text).toContain('--allow-run');
+  });
+
+  it('try a tool through the executor, as the operator and with the context of the server', async () => {
+    const { post, seen } = await setup();
+    const { json } = await post('/run', 'runner', { name: 'whoami', input: {} });
+    expect(json()).toMatchObject({
+      outcome: { status: 'ok', value: { principal: 'rita' } },
+      model_reads: '{"principal":"rita"}',
+      events: [{ type: 'decision' }, { type: 'call-started' }, { type: 'call-settled' }],
+    });
+    expect(seen).toEqual([{ db: 1 }]);
+    expect(
+      (await post('/run', 'runner', { name: 'send_mail', input: { to: 'a' } })).json(),
+    ).toMatchObject({
+      outcome: { status: 'approval_required' },
+    });
+  });
+
+  it('give and end a grant', async () => {
+    const { wait, post, ask, executor } = await setup();
+    expect((await post(`/pending/${await wait()}/grant`, 'ada', { uses: 5 })).status).toBe(200);
+    expect(
+      await executor.execute({ id: 'c-2', name: 'send_mail', input: { to: 'b' } }),
+    ).toMatchObject({ status: 'ok' });
+    const { grants } = (await ask('/grants')).json() as unknown as { grants: { id: string }[] };
+    expect(grants).toMatchObject([{ tool_name: 'send_mail', used: 1 }]);
+    expect((await ask(`/grants/${grants[0]!.id}`, 'ada', { method: 'DELETE' })).json()).toEqual({
+      revoked: true,
+    });
+  });
+
+  it('list and filter the last calls, and sum up the last hour', async () => {
+    const { ask, executor, post } = await setup();
+    await post('/run', 'runner', { name: 'whoami' });
+    await executor.execute({ id: 'x', name: 'whoami', input: { bad: 1 } });
+    await executor.execute({ id: 'y', name: 'nothing' });
+    expect((await ask('/calls?status=error')).json()).toMatchObject({
+      total: 1,
+      calls: [{ call_id: 'y', code: 'TOOL_NOT_FOUND' }],
+    });
+    expect((await ask('/overview')).json()).toMatchObject({
+      waiting: 0,
+      failing: [{ name: 'nothing', errors: 1 }],
+    });
+  });
+
+  it.each([
+    ['a body that is no JSON', '{', 400],
+    ['an unknown field', '{"inputs":1}', 400],
+    ['a body that is too large', JSON.stringify({ input: 'x'.repeat(300_000) }), 413],
+  ])('refuse %s', async (_what, body, status) => {
+    const { post, wait } = await setup();
+    const answer = await post(`/pending/${await wait()}/approve`, 'ada', body);
+    expect(answer.status).toBe(status);
+  });
+
+  it('write metrics for Prometheus and say whether the store answers', async () => {
+    const { ask, wait, app, store } = await setup();
+    await wait();
+    expect((await ask('/metrics')).text).toContain('tooldex_pending_calls 1');
+    expect((await app.request('/livez')).status).toBe(200);
+    expect((await app.request('/readyz')).status).toBe(200);
+    await store.close();
+    expect((await app.request('/readyz')).status).toBe(503);
+  });
+});

@@ -1,0 +1,578 @@
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { toolsFromOpenApi, type OpenApiOptions } from '../../src/openapi.js';
+import { serveDocument, type SeenRequest } from './document-server.js';
+
+const closers: (() => Promise<unknown>)[] = [];
+afterAll(() => Promise.all(closers.map((close) => close())));
+
+const PETS = {
+  openapi: '3.0.3',
+  info: { title: 'Pets', version: '1' },
+  servers: [{ url: 'https://pets.example/v1' }],
+  security: [{ key: [] }],
+  paths: {
+    '/pets': {
+      get: {
+        operationId: 'listPets',
+        summary: 'Lists pets',
+        tags: ['pets'],
+        parameters: [
+          { name: 'status', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
+          { name: 'filter', in: 'query', style: 'deepObject', schema: { type: 'object' } },
+          { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
+          { name: 'api_key', in: 'query', schema: { type: 'string' } },
+        ],
+      },
+      post: {
+        operationId: 'addPet',
+        tags: ['pets'],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Pet' } } },
+        },
+      },
+    },
+    '/pets/{id}': {
+      parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+      get: { operationId: 'getPet', description: 'Returns a pet' },
+      delete: {
+        operationId: 'deletePet',
+        deprecated: true,
+        'x-tooldex': { requiresConsent: true },
+      },
+    },
+    '/pets/{id}/photo': {
+      post: {
+        operationId: 'addPhoto',
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+        requestBody: {
+          content: {
+            'multipart/form-data': {
+              schema: {
+                type: 'object',
+                properties: {
+                  photo: { type: 'string', format: 'binary' },
+                  caption: { type: 'string' },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    '/orders': {
+      post: {
+        operationId: 'order',
+        requestBody: {
+          content: {
+            'application/x-www-form-urlencoded': { schema: { type: 'object', properties: {} } },
+          },
+        },
+      },
+    },
+  },
+  components: {
+    securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+    schemas: {
+      Pet: {
+        type: 'object',
+        required: ['id', 'name'],
+        properties: {
+          id: { type: 'integer', readOnly: true },
+          name: { type: 'string' },
+          nick: { type: 'string', nullable: true },
+          parent: { $ref: '#/components/schemas/Pet' },
+        },
+      },
+    },
+  },
+};
+
+/** Loads a document, and an executor that approves every call. */
+async function load(document: object, options: OpenApiOptions = {}) {
+  const api = await toolsFromOpenApi(document, options);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(api.tools);
+  const executor = new ToolExecutor({ registry, confirm: () => true, maxAttempts: 1 });
+  closers.push(() => executor.close());
+  const call = (name: string, input: object = {}) =>
+    executor.execute({ id: `${name}-${Math.random()}`, name, input });
+  return { ...api, registry, executor, call };
+}
+
+async function served(
+  document: typeof PETS | (object & { readonly paths: Readonly<Record<string, object>> }),
+  options: OpenApiOptions = {},
+  answers: Parameters<typeof serveDocument>[1] = {},
+) {
+  const server = await serveDocument(document, answers);
+  closers.push(server.close);
+  return { server, ...(await load(document, { baseUrl: server.baseUrl, ...options })) };
+}
+
+describe('toolsFromOpenApi', () => {
+  it('derives name, description, category and axes from an operation', async () => {
+    const { registry } = await load(PETS);
+    expect([...registry].map(({ name }) => name)).toEqual([
+      'listPets',
+      'addPet',
+      'getPet',
+      'deletePet',
+      'addPhoto',
+      'order',
+    ]);
+    expect(registry.require('listPets')).toMatchObject({
+      description: 'Lists pets',
+      category: 'pets',
+      accessMode: 'readonly',
+      executionCategory: 'network',
+      reads: ['untrusted'],
+    });
+    expect(registry.require('addPet')).toMatchObject({
+      accessMode: 'write',
+      description: 'POST /pets',
+    });
+    expect(registry.require('deletePet')).toMatchObject({
+      accessMode: 'write',
+      dangerLevel: 'high',
+      requiresConsent: true,
+      priority: 3,
+    });
+    expect(registry.require('addPet').idempotencyKey).not.toBe(true);
+  });
+
+  it('makes a schema that stands alone, without readonly fields and without credentials', async () => {
+    const { registry } = await load(PETS);
+    expect(registry.require('addPet').inputJsonSchema).toEqual({
+      type: 'object',
+      properties: { body: { $ref: '#/$defs/Pet' } },
+      required: ['body'],
+      additionalProperties: false,
+      $defs: {
+        Pet: {
+          type: 'object',
+          required: ['name'],
+          properties: {
+            name: { type: 'string' },
+            nick: { type: ['string', 'null'] },
+            parent: { $ref: '#/$defs/Pet' },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(registry.require('listPets').inputJsonSchema)).not.toContain('api_key');
+  });
+
+  it('sends each argument where the document says', async () => {
+    const { call, server } = await served(PETS, { auth: { key: 'k-1' } });
+    await call('listPets', { status: ['new', 'sold'], filter: { age: 3 }, 'X-Trace': 't' });
+    await call('getPet', { id: 'a/b c' });
+    await call('addPet', { body: { name: 'Rex' } });
+    await call('order', { body: { lines: [{ sku: 'a&b' }] } });
+    await call('addPhoto', {
+      id: '1',
+      body: { photo: { text: 'hi', filename: 'a.txt' }, caption: 'x' },
+    });
+    const [list, get, add, order, photo] = server.seen as [
+      SeenRequest,
+      SeenRequest,
+      SeenRequest,
+      SeenRequest,
+      SeenRequest,
+    ];
+    expect(list.url).toBe('/pets?status=new&status=sold&filter%5Bage%5D=3');
+    expect(list.headers).toMatchObject({ 'x-trace': 't', 'x-key': 'k-1' });
+    expect(get.url).toBe('/pets/a%2Fb%20c');
+    expect(JSON.parse(add.body)).toEqual({ name: 'Rex' });
+    expect(new URLSearchParams(order.body).get('lines[0][sku]')).toBe('a&b');
+    expect(photo.body).toMatch(/name="photo"; filename="a\.txt"[\s\S]*hi[\s\S]*name="caption"/);
+  });
+
+  it('asks a function for the credential of each call', async () => {
+    const { executor, server } = await served(PETS, {
+      auth: { key: ({ principal }) => `key of ${principal}` },
+    });
+    await executor.execute({ id: '1', name: 'listPets', input: {} }, { principal: 'ada' });
+    expect(server.seen[0]?.headers['x-key']).toBe('key of ada');
+  });
+
+  it('reports operations whose credentials are missing, and says so when a call is refused', async () => {
+    const { findings, call } = await served(
+      PETS,
+      {},
+      { getPet: () => ({ status: 401, body: '{}' }) },
+    );
+    expect(findings).toContainEqual({
+      kind: 'credentials',
+      operation: 'GET /pets/{id}',
+      tool: 'getPet',
+      message: 'Calls are sent without credentials. Set auth for "key".',
+    });
+    expect(await call('getPet', { id: '1' })).toMatchObject({
+      status: 'error',
+      message:
+        'The API answered 401 Unauthorized. The call had no credentials: set them with "auth".',
+    });
+  });
+
+  it('asks before a write and shows the request', async () => {
+    const { registry } = await load(PETS);
+    const executor = new ToolExecutor({ registry });
+    const outcome = await executor.execute({ id: '1', name: 'deletePet', input: { id: '7' } });
+    await executor.close();
+    expect(outcome).toMatchObject({
+      status: 'approval_required',
+      pending: {
+        preview: { summary: 'DELETE https://pets.example/v1/pets/7', recipients: ['pets.example'] },
+      },
+    });
+  });
+
+  it.each(['..', '.', ''])('refuses %j as a part of a path', async (id) => {
+    const { call, server } = await served(PETS, { auth: { key: 'k' } });
+    expect(await call('getPet', { id })).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
+    expect(server.seen).toEqual([]);
+  });
+
+  it('follows redirects of reads below the base URL and no others', async () => {
+    const elsewhere = await serveDocument(PETS);
+    closers.push(elsewhere.close);
+    const { call, server } = await served(
+      PETS,
+      { auth: { key: 'k' } },
+      {
+        getPet: ({ url }) => ({
+          status: 302,
+          headers: { location: url.endsWith('/1') ? '/pets' : `${elsewhere.baseUrl}/pets` },
+          body: '',
+        }),
+      },
+    );
+    expect(await call('getPet', { id: '1' })).toMatchObject({ value: { operation: 'listPets' } });
+    expect(await call('getPet', { id: '2' })).toMatchObject({
+      status: 'error',
+      message:
+        'The API answered 302 Found. It redirects to another address, which is not followed.',
+    });
+    expect([server.seen.length, elsewhere.seen.length]).toEqual([3, 0]);
+  });
+
+  it('returns JSON as the value and says how to get the next page', async () => {
+    const { call } = await served(
+      PETS,
+      {},
+      {
+        listPets: () => ({
+          headers: { link: '<https://pets.example/v1/pets?page=2&limit=5>; rel="next"' },
+          body: '[{"id":1}]',
+        }),
+      },
+    );
+    expect(await call('listPets')).toMatchObject({
+      value: [{ id: 1 }],
+      content: [
+        { text: '[{"id":1}]' },
+        { text: 'There are more results. Call again with page=2&limit=5.' },
+      ],
+    });
+  });
+
+  it('returns the status and the body of a refused request', async () => {
+    const { call } = await served(
+      PETS,
+      {},
+      { addPet: () => ({ status: 422, body: '{"message":"name is taken"}' }) },
+    );
+    expect(await call('addPet', { body: { name: 'Rex' } })).toMatchObject({
+      status: 'error',
+      message: 'The API answered 422 Unprocessable Entity: name is taken.',
+      details: { status: 422, body: { message: 'name is taken' } },
+    });
+  });
+
+  it('repeats a read that may succeed later, and never a write', async () => {
+    let reads = 0;
+    const { registry, server } = await served(
+      PETS,
+      {},
+      {
+        getPet: () => ({ status: reads++ === 0 ? 503 : 200, body: '{"id":1}' }),
+        addPet: () => ({ status: 503, body: '' }),
+      },
+    );
+    const executor = new ToolExecutor({ registry, confirm: () => true });
+    closers.push(() => executor.close());
+    const read = await executor.execute({ id: '1', name: 'getPet', input: { id: '1' } });
+    const write = await executor.execute({
+      id: '2',
+      name: 'addPet',
+      input: { body: { name: 'a' } },
+    });
+    expect(read).toMatchObject({ status: 'ok', value: { id: 1 }, attempts: 2 });
+    expect(write).toMatchObject({ status: 'error', details: { status: 503 } });
+    expect(server.seen.filter(({ operation }) => operation === 'addPet')).toHaveLength(1);
+  });
+
+  it('returns a picture as content', async () => {
+    const { call } = await served(
+      PETS,
+      {},
+      { getPet: () => ({ headers: { 'content-type': 'image/png' }, body: Buffer.from([1, 2]) }) },
+    );
+    expect(await call('getPet', { id: '1' })).toMatchObject({
+      value: { mediaType: 'image/png', bytes: 2 },
+      content: [{ type: 'image', mediaType: 'image/png', data: 'AQI=' }],
+    });
+  });
+
+  it('reads at most 4 MiB of an answer and says so', async () => {
+    const { call } = await served(
+      PETS,
+      {},
+      {
+        getPet: () => ({
+          headers: { 'content-type': 'text/plain' },
+          body: 'x'.repeat(5 * 2 ** 20),
+        }),
+      },
+    );
+    const outcome = await call('getPet', { id: '1' });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      content: [{}, { text: expect.stringContaining('more than 4 MiB') as string }],
+    });
+    expect(outcome.status === 'ok' && (outcome.value as string).length).toBe(4 * 2 ** 20);
+  });
+
+  it('loads only the operations that are wanted, with the options given for each', async () => {
+    const { registry } = await load(PETS, {
+      include: ['#pets', 'GET /pets/*'],
+      exclude: ['add*'],
+      tools: { getPet: { keywords: ['animal'], cacheTtlMs: 1_000 } },
+    });
+    expect([...registry].map(({ name }) => name)).toEqual(['listPets', 'getPet']);
+    expect(registry.require('getPet')).toMatchObject({ keywords: ['animal'], cacheTtlMs: 1_000 });
+    await expect(load(PETS, { tools: { getPets: false } })).rejects.toThrow(
+      /names of operations, got "getPets"/,
+    );
+  });
+
+  it('lets x-tooldex only tighten, unless the document is trusted', async () => {
+    const document = withOperation({
+      operationId: 'purge',
+      'x-tooldex': { accessMode: 'mixed', dangerLevel: 'critical', keywords: ['clean'] },
+    });
+    const loose = withOperation({
+      operationId: 'purge',
+      'x-tooldex': { accessMode: 'write', dangerLevel: 'safe', keywords: ['clean'] },
+    });
+    expect((await load(document)).registry.require('purge')).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'critical',
+      keywords: [],
+    });
+    const post = withOperation(loose.paths['/a'].get, 'post');
+    expect((await load(post)).registry.require('purge')).toMatchObject({ dangerLevel: 'medium' });
+    expect((await load(post, { trusted: true })).registry.require('purge')).toMatchObject({
+      dangerLevel: 'safe',
+      keywords: ['clean'],
+    });
+  });
+});
+
+/** Returns a document with one operation. */
+function withOperation(operation: object, method = 'get', more: object = {}) {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'a', version: '1' },
+    servers: [{ url: 'https://a.example' }],
+    paths: { '/a': { [method]: operation } as { readonly get: object } },
+    ...more,
+  };
+}
+
+describe('documents that toolsFromOpenApi reads', () => {
+  it('takes Swagger 2, JSON or YAML, from a file or an address', async () => {
+    const swagger = {
+      swagger: '2.0',
+      info: { title: 'a', version: '1' },
+      host: 'a.example',
+      basePath: '/v2',
+      schemes: ['https'],
+      paths: {
+        '/a': {
+          put: {
+            operationId: 'putA',
+            parameters: [{ in: 'body', name: 'b', schema: { type: 'string', 'x-nullable': true } }],
+          },
+        },
+      },
+    };
+    const { baseUrl, registry } = await load(swagger);
+    expect(baseUrl).toBe('https://a.example/v2');
+    expect(registry.require('putA').inputJsonSchema).toMatchObject({
+      properties: { body: { type: ['string', 'null'] } },
+    });
+
+    const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'a.yaml');
+    writeFileSync(
+      file,
+      'openapi: 3.1.0\nservers: [{url: https://y.example}]\npaths: {/a: {get: {}}}',
+    );
+    expect(await load({ ...(await toolsFromOpenApi(file)) }).catch(() => undefined)).toBe(
+      undefined,
+    );
+    expect((await toolsFromOpenApi(file)).tools.map(({ name }) => name)).toEqual(['get_a']);
+
+    const fetched = await toolsFromOpenApi('https://docs.example/api.json', {
+      fetch: () => Promise.resolve(Response.json(withOperation({}, 'get', { servers: [] }))),
+    });
+    expect(fetched.baseUrl).toBe('https://docs.example/');
+  });
+
+  it.each([
+    ['no document', 'nothing.json', {}, /could not read the file \(ENOENT\)/],
+    ['another version', { openapi: '4.0.0', paths: {} }, {}, /the version is "4\.0\.0"/],
+    ['no paths', { openapi: '3.1.0' }, {}, /it has no paths/],
+    ['no server', withOperation({}, 'get', { servers: [] }), {}, /Expected a base URL/],
+    [
+      'a server that is no web address',
+      withOperation({}, 'get', { servers: [{ url: 'file:///' }] }),
+      {},
+      /http or https/,
+    ],
+    ['an option that is misspelt', PETS, { baseURL: 'https://a' }, /baseUrl/],
+  ])('refuses %s', async (_what, source, options, message) => {
+    await expect(toolsFromOpenApi(source, options as OpenApiOptions)).rejects.toThrow(message);
+  });
+
+  it('refuses a document from another host that names a server on this machine', async () => {
+    const fetch = () =>
+      Promise.resolve(
+        Response.json(withOperation({}, 'get', { servers: [{ url: 'http://127.0.0.1:8500' }] })),
+      );
+    await expect(toolsFromOpenApi('https://docs.example/api.json', { fetch })).rejects.toThrow(
+      /Set options\.baseUrl if you mean this address/,
+    );
+  });
+
+  it('turns what it cannot express into findings', async () => {
+    const { registry, findings } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a': {
+          get: {
+            operationId: 'a',
+            parameters: [
+              { name: 'p', in: 'query', style: 'matrix', schema: {} },
+              { name: 'q', in: 'query', schema: { $ref: 'file:///etc/passwd#/root' } },
+              { name: 'r', in: 'query', schema: { $ref: '#/components/schemas/Missing' } },
+            ],
+          },
+        },
+        '/b/{x}': {
+          get: {
+            operationId: 'b',
+            parameters: [{ name: 'x', in: 'path', required: true, style: 'matrix', schema: {} }],
+          },
+        },
+        '/c': { get: { operationId: 'c', servers: [{ url: 'https://other.example' }] } },
+      },
+    });
+    expect([...registry].map(({ name }) => name)).toEqual(['a']);
+    expect(registry.require('a').inputJsonSchema).toMatchObject({ properties: { q: {}, r: {} } });
+    expect(findings.map(({ kind, tool, message }) => `${kind} ${tool}: ${message}`)).toEqual([
+      'changed a: Expected the style of the query parameter "p" as one of form, spaceDelimited, pipeDelimited, deepObject, got "matrix". It is left out.',
+      'changed a: Expected a reference to a schema inside the document, got "file:///etc/passwd#/root". Any value is allowed there.',
+      'changed a: Expected a reference to a schema inside the document, got "#/components/schemas/Missing". Any value is allowed there.',
+      'refused b: Expected the style of the path parameter "x" as one of simple, got "matrix".',
+      'refused c: The operation has a server of its own. Load the document again with that server as baseUrl, and include only this operation.',
+    ]);
+  });
+
+  it('survives a hostile document', async () => {
+    const doubling = Object.fromEntries(
+      Array.from({ length: 22 }, (_, index) => [
+        `D${index}`,
+        {
+          type: 'object',
+          properties: {
+            a: { $ref: `#/components/schemas/D${index + 1}` },
+            b: { $ref: `#/components/schemas/D${index + 1}` },
+          },
+        },
+      ]),
+    );
+    const body = (ref: string) => ({
+      requestBody: { content: { 'application/json': { schema: { $ref: ref } } } },
+    });
+    const { registry, findings } = await load({
+      ...withOperation({}),
+      paths: {
+        '/a/{__proto__}': {
+          post: {
+            operationId: '../../constructor\u200b<script>',
+            description: 'Adds\u200b a thing',
+            parameters: [
+              { name: '__proto__', in: 'path', required: true, schema: { type: 'string' } },
+            ],
+            ...body('#/components/schemas/D0'),
+          },
+        },
+        '/loop': { post: { operationId: 'loop', ...body('#/components/schemas/Loop') } },
+        '//evil.example/x': { get: { operationId: 'away' } },
+        '/same': { get: { operationId: 'loop' } },
+      },
+      components: {
+        schemas: { ...doubling, D22: {}, Loop: { allOf: [{ $ref: '#/components/schemas/Loop' }] } },
+      },
+    });
+    const [first] = registry;
+    expect(first).toMatchObject({ name: 'constructor_script', description: 'Adds a thing' });
+    expect(registry.has('loop_2')).toBe(true);
+    expect(findings).toContainEqual(expect.objectContaining({ kind: 'refused', tool: 'loop' }));
+    expect(Object.prototype).not.toHaveProperty('type');
+  });
+
+  it('never sends a request to a host that a path names', async () => {
+    const urls: string[] = [];
+    const { call } = await load(
+      { ...withOperation({}), paths: { '//evil.example/x': { get: { operationId: 'away' } } } },
+      {
+        fetch: (url) => {
+          urls.push((url as URL).href);
+          return Promise.resolve(Response.json({}));
+        },
+      },
+    );
+    await call('away');
+    expect(urls.map((url) => new URL(url).host)).toEqual(['a.example']);
+  });
+});
+
+const DOCUMENTS = resolve(import.meta.dirname, '../../../shared/data/openapi');
+
+describe.skipIf(!existsSync(DOCUMENTS))('large public documents', () => {
+  it.each([
+    ['github', 1_223],
+    ['kubernetes', 845],
+    ['stripe', 452],
+    ['digitalocean', 290],
+    ['slack', 174],
+  ])('%s: each operation is a tool or a finding that says why not', async (name, operations) => {
+    const { tools, findings } = await toolsFromOpenApi(join(DOCUMENTS, `${name}.json`), {
+      baseUrl: 'https://api.example',
+    });
+    const refused = findings.filter(({ kind }) => kind === 'refused');
+    expect(tools.length + refused.length).toBe(operations);
+    expect(refused.every(({ message }) => message.startsWith('The operation has a server'))).toBe(
+      true,
+    );
+    expect(refused.length).toBeLessThan(2);
+    expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length);
+  });
+});
