@@ -112,6 +112,15 @@ export const TOOL_OPTIONS = {
     'run tools without approval if the settings of another program approve them',
     { needs: ['mcp'] },
   ),
+  openapi: text('<file|url>', 'make a tool from each operation of an OpenAPI document'),
+  baseUrl: text('<url>', 'the address of the API (default: the first server in the document)', {
+    needs: ['openapi'],
+  }),
+  auth: repeated(
+    '<scheme=variable>',
+    'the environment variable with the credential for a security scheme; repeat for more',
+    { needs: ['openapi'] },
+  ),
   persona: text('<name>', 'see and call tools as this persona', {
     needs: ['manifests', 'tools', 'mcp'],
   }),
@@ -158,7 +167,7 @@ export const RUN_OPTIONS = {
     '<dir>',
     'the folder that the bundled tools may work in (default: the current folder)',
     {
-      excludes: ['tools', 'manifests', 'mcp'],
+      excludes: ['tools', 'manifests', 'mcp', 'openapi'],
     },
   ),
 } satisfies Options;

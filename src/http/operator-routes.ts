@@ -184,7 +184,7 @@ export function addOperatorRoutes(
   app.post('/run', async (context) => {
     const operator = requireRole(context, 'run', executor !== undefined);
     const { name, input } = await bodyOf(context, bodies.run);
-    const id = `try-${clock.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+    const id = `try-${randomUUID()}`;
     const events: ToolEvent[] = [];
     const stop = executor!.on((event) => {
       if ('callId' in event && event.callId === id && events.length < MOST_EVENTS)

@@ -78,18 +78,18 @@ export function reportProblems(terminal: Terminal, problems: readonly LoadProble
 }
 
 /**
- * Loads the bundled tools, or those in the user's files, manifests and MCP servers. Tools of code win over manifests, and
- * both win over servers.
+ * Loads the bundled tools, or those in the user's files, manifests, OpenAPI document and MCP servers. If two have the same
+ * name, the first in this order counts.
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
   { everyone = false, onElicit }: LoadChoice = {},
 ): Promise<LoadedRegistry> {
-  const { tools: patterns, manifests, mcp, persona, trustAutoApprove = false } = options;
+  const { tools: patterns, manifests, mcp, openapi, persona, trustAutoApprove = false } = options;
   const root = options.root === undefined ? cwd : existingFolder('--root', options.root, cwd);
   const none = { problems: [], fileOf: new Map<string, string>() };
   // Imported on use: a command starts sooner without the modules that it doesn't need.
-  if (patterns === undefined && manifests === undefined && mcp === undefined) {
+  if ([patterns, manifests, mcp, openapi].every((place) => place === undefined)) {
     const { createDefaultTools } = await import('../../../tools/index.js');
     return { ...none, registry: registryOf(createDefaultTools({ root })) };
   }
@@ -108,7 +108,13 @@ export async function loadRegistry(
       : await (
           await import('./load-mcp-tools.js')
         ).loadMcpTools({ file: mcp, terminal, cwd, trustAutoApprove, onElicit });
-  if (patterns === undefined && described === undefined) return served!;
+  const api =
+    openapi === undefined
+      ? undefined
+      : await (
+          await import('./load-openapi-tools.js')
+        ).loadOpenApiTools({ ...options, openapi, terminal, cwd });
+  if (patterns === undefined && described === undefined && api === undefined) return served!;
   const code =
     patterns === undefined
       ? { ...none, tools: [] }
@@ -125,6 +131,7 @@ export async function loadRegistry(
     }
   };
   if (described !== undefined) add(described);
+  if (api !== undefined) add(api);
   if (served !== undefined) {
     const completed = [...registry].map(({ definition }) => served.complete(definition));
     registry.registerAll(completed, { replace: true });
