@@ -216,7 +216,7 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show next to the code. */
 const FORMATS = ['table', 'json', 'github'] as const;
-export type Format = (typeof FORMATS)[number];
+type Format = (typeof FORMATS)[number];
 
 export const FORMAT_OPTIONS = {
   format: choice(

@@ -12,7 +12,7 @@ import { interruptible } from '../terminal/terminal.js';
 import { askToConfirm } from './ask-user.js';
 
 /** The things that a command works with while it runs tools. */
-export interface Execution {
+interface Execution {
   readonly executor: ToolExecutor;
   /** Fires when the user presses Ctrl-C. */
   readonly signal: AbortSignal;

@@ -26,7 +26,7 @@ export const CONFIG_OPTIONS = {
 } satisfies Options;
 
 /** The place of settings for MCP servers. */
-export interface ConfigPlace {
+interface ConfigPlace {
   readonly terminal: Dialog;
   readonly cwd: string;
   readonly options: { readonly config?: string | undefined; readonly mcp?: string | undefined };
