@@ -8,7 +8,7 @@ import { toOpenAITools } from '../../interop/export/to-openai-tools.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { Selection } from '../../selection/selection.js';
 import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { withTools } from '../load/load-registry.js';
 import {
   amount,
@@ -22,7 +22,7 @@ import {
   TOOL_OPTIONS,
   withDefault,
   type Values,
-} from '../options.js';
+} from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { table, wrapList } from '../terminal/table.js';
 import { paint, type Terminal } from '../terminal/terminal.js';

@@ -5,9 +5,9 @@ import type { CallContext } from '../../safety/calls.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import { definitionOf } from '../../tool/tool-definition.js';
-import type { Context } from '../command.js';
+import type { Context } from '../command/command.js';
 import { importContext } from '../load/import-default.js';
-import { given, type RunValues } from '../options.js';
+import { given, type RunValues } from '../command/options.js';
 import { interruptible } from '../terminal/terminal.js';
 import { askToConfirm } from './ask-user.js';
 

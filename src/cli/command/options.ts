@@ -1,10 +1,10 @@
-import { DangerLevel, Priority } from '../core/enums.js';
-import { LIMITS } from '../core/limits.js';
-import { DERIVED_SETS } from '../registry/derived-sets.js';
-import type { ToolFilter } from '../registry/tool-filter.js';
-import { POLICY_MODES } from '../safety/calls.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/tool-fields.js';
-import { wrongUsage } from './terminal/wrong-usage.js';
+import { DangerLevel, Priority } from '../../core/enums.js';
+import { LIMITS } from '../../core/limits.js';
+import { DERIVED_SETS } from '../../registry/derived-sets.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
+import { POLICY_MODES } from '../../safety/calls.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** An option of the command line. Parsing, help and the messages about wrong usage all derive from it. */
 export interface Option<T = unknown> {
