@@ -37,7 +37,7 @@ describe('a tool file', () => {
         'a.mjs',
         expect.objectContaining({
           code: 'TIMEOUT',
-          message: expect.stringContaining('within 0.05 s'),
+          message: expect.stringContaining('longer than 0.05 s'),
         }),
       ],
       ['b.mjs', undefined],

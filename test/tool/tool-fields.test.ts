@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
-import { filterOf } from '../../src/cli/options.js';
+import { filterOf } from '../../src/cli/command/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
 import { AXES, ROW_FIELDS } from '../../src/http/page/route.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';

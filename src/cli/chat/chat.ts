@@ -1,11 +1,14 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Session, type ChatEngine, type ChatEvent, type ChatPending } from '../../chat.js';
+import { Session } from '../../chat/session/session.js';
+import type { ChatEngine } from '../../chat/chat-engine.js';
+import type { ChatEvent } from '../../chat/chat-result.js';
+import type { ChatPending } from '../../chat/chat-state.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { textOf } from '../../chat/thread.js';
 import { MemoryBlobStore } from '../../state/blob-store.js';
 import { DirectoryBlobStore } from '../../state/directory-blob-store.js';
-import { command, type Context } from '../command.js';
+import { command, type Context } from '../command/command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
 import {
   cut,
@@ -20,7 +23,7 @@ import { importDefault } from '../load/import-default.js';
 import { withTools } from '../load/load-registry.js';
 import { parseJson } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
-import { amount, flag, given, RUN_OPTIONS, text, type Values } from '../options.js';
+import { amount, flag, given, RUN_OPTIONS, text, type Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { paint, plainJson, plainText, readBounded, type Dialog } from '../terminal/terminal.js';
 import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';

@@ -1,4 +1,4 @@
-import { scriptedModel, type ModelStep } from '../../chat.js';
+import { scriptedModel, type ModelStep } from '../../chat/model-step.js';
 import type { Json } from '../../core/plain-data.js';
 
 /** The maximum length of a result that the script repeats. */

@@ -14,7 +14,7 @@ import {
 import { correctionOf, correctionText } from '../../audit/judge/corrections.js';
 import type { ToolAudit, Verdict } from '../../audit/judge/judge-tool.js';
 import { ToolError } from '../../core/errors.js';
-import { command, print, type Context } from '../command.js';
+import { command, print, type Context } from '../command/command.js';
 import { loadRegistry, reportProblems } from '../load/load-registry.js';
 import { parseJsonc, readJsonFile } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
@@ -28,7 +28,7 @@ import {
   TOOL_OPTIONS,
   type Options,
   type Values,
-} from '../options.js';
+} from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, table, wrapWords } from '../terminal/table.js';
 import {

@@ -5,11 +5,10 @@ import { toAnthropicTools } from '../../interop/export/to-anthropic-tools.js';
 import { toGeminiTools } from '../../interop/export/to-gemini-tools.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
 import { toOpenAITools } from '../../interop/export/to-openai-tools.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { selectTools } from '../../selection/select-tools.js';
 import type { Selection } from '../../selection/selection.js';
 import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { withTools } from '../load/load-registry.js';
 import {
   amount,
@@ -23,7 +22,7 @@ import {
   TOOL_OPTIONS,
   withDefault,
   type Values,
-} from '../options.js';
+} from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { table, wrapList } from '../terminal/table.js';
 import { paint, type Terminal } from '../terminal/terminal.js';
@@ -53,9 +52,6 @@ export const search = command({
           yield `No tool fits ${JSON.stringify(request)}. To see all ${registry.size} tools, run tooldex list.`;
           return;
         }
-        const heading = (title: string, note: string) =>
-          `${paint(terminal, 'bold', title)}  ${paint(terminal, 'dim', note)}`;
-        yield heading('Search', 'ranked by everything known about a tool');
         yield table(
           terminal,
           ranked.map(({ toolName, score, explanation }) => ({
@@ -65,10 +61,6 @@ export const search = command({
             WHY: explanation,
           })),
         );
-        if (found.keywords.length > 0) {
-          yield heading('\nKeywords', 'matched / declared + specificity + priority');
-          yield keywordTable(terminal, found.keywords);
-        }
         for (const [title, names] of [
           ['Always offered', found.mandatory],
           ['Categories', found.categories],
@@ -78,23 +70,6 @@ export const search = command({
       });
     }),
 });
-
-type KeywordMatches = ReturnType<ToolMetadataRegistry['getToolsMatchingTextScored']>;
-
-/** Returns keyword scores with the parts they are the sum of. */
-export function keywordTable(terminal: Terminal, matches: KeywordMatches): string {
-  return table(
-    terminal,
-    matches.map(({ toolName, score, base, specificity, priorityBoost, matchedKeywords }) => ({
-      TOOL: [toolName, 'bold'],
-      SCORE: score.toFixed(2),
-      '= BASE': base.toFixed(2),
-      '+ SPEC': specificity.toFixed(2),
-      '+ PRIO': priorityBoost.toFixed(2),
-      KEYWORDS: matchedKeywords.join(', '),
-    })),
-  );
-}
 
 /** The limits of a selection. */
 const LIMIT_OPTIONS = {

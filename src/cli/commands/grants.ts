@@ -1,7 +1,7 @@
 import { Grants, type Grant } from '../../safety/grants.js';
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
-import { flag, type Values } from '../options.js';
+import { flag, type Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { table } from '../terminal/table.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isPlainObject } from '../../core/plain-data.js';
-import { command, print } from '../command.js';
-import { flag } from '../options.js';
+import { command, print } from '../command/command.js';
+import { flag } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { agrees } from '../terminal/terminal.js';
 
@@ -116,9 +116,13 @@ function filesFor(project: Project): readonly NewFile[] {
   const { typescript, modules, vitest8 } = project;
   const extension = typescript ? 'ts' : 'js';
   // TypeScript is written with import everywhere.
-  const code = (text: string) => (typescript || modules ? text : asCommonJs(text));
+  const isModule = typescript || modules;
+  const code = (text: string) => (isModule ? text : asCommonJs(text));
   const files = [
-    { path: `tools/word-count.${extension}`, text: code(TOOL) },
+    {
+      path: `tools/word-count.${extension}`,
+      text: code(toolFor(isModule ? 'export const wordCount =' : 'exports.wordCount =')),
+    },
     { path: `tools/word-count.test.${extension}`, text: code(testFor(project)) },
     {
       path: 'tooldex.config.json',
@@ -133,10 +137,12 @@ function filesFor(project: Project): readonly NewFile[] {
   return files;
 }
 
-const TOOL = `import { AccessMode, defineTool, ExecutionCategory } from 'tooldex';
+const toolFor = (
+  declaration: string,
+) => `import { AccessMode, defineTool, ExecutionCategory } from 'tooldex';
 import { z } from 'zod';
 
-export const wordCount = defineTool({
+${declaration} defineTool({
   name: 'word_count',
   description: 'Counts the words of a text',
   inputSchema: z.object({ text: z.string().describe('The text whose words are counted') }),
@@ -171,9 +177,7 @@ test('counts the words of a text', async () => {
 }
 
 function asCommonJs(text: string): string {
-  return text
-    .replace(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')
-    .replace(/^export const (\w+)/gm, 'exports.$1');
+  return text.replace(/^import (.+) from (.+);$/gm, 'const $1 = require($2);');
 }
 
 function nextSteps(project: Project): readonly string[] {

@@ -10,10 +10,11 @@ import {
   type LintRules,
 } from '../../registry/lint/lint-tools.js';
 import { normalizeLabel } from '../../tool/metadata-schema.js';
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { lintRulesFor } from '../load/lint-settings.js';
-import { loadRegistry, type LoadedRegistry } from '../load/load-registry.js';
-import { FORMAT_OPTIONS, formatOf, list, TOOL_OPTIONS } from '../options.js';
+import { loadRegistry } from '../load/load-registry.js';
+import type { LoadedRegistry } from '../load/loaded-registry.js';
+import { FORMAT_OPTIONS, formatOf, list, TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, table } from '../terminal/table.js';
 import {

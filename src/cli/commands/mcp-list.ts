@@ -1,11 +1,11 @@
 import { isPlainObject } from '../../core/plain-data.js';
-import type { McpServerStatus } from '../../mcp.js';
+import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { cut } from '../execute/show-calls.js';
 import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { TOOL_OPTIONS } from '../options.js';
+import { TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { LONGEST_LINE, table } from '../terminal/table.js';
 import { paint, plainJson, plainLine } from '../terminal/terminal.js';

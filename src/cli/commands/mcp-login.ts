@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { command } from '../command.js';
+import { command } from '../command/command.js';
 import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { flag } from '../options.js';
+import { flag } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import { interruptible, paint, plainLine, seenText } from '../terminal/terminal.js';

@@ -2,18 +2,15 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { onAbort } from '../../core/listeners.js';
 import { poisonedTexts } from '../../core/poisoned-text.js';
-import {
-  DefinitionPins,
-  McpDiscovery,
-  type McpSettings,
-  type PinFinding,
-  type PinnedDefinition,
-  type ServerListing,
-} from '../../mcp.js';
-import { command, print, type Context } from '../command.js';
+import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
+import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
+import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
+import type { PinnedDefinition } from '../../mcp/pins/pin.js';
+import { command, print, type Context } from '../command/command.js';
 import { shownArguments } from '../execute/shown-call.js';
 import { CONFIG_OPTIONS, readMcpConfig } from '../load/load-mcp-tools.js';
-import { flag, text, type Options, type Values } from '../options.js';
+import { flag, text, type Options, type Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import {

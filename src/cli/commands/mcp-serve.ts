@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createMcpServer, type McpToolServer } from '../../mcp.js';
-import { command } from '../command.js';
+import { createMcpServer, type McpToolServer } from '../../mcp/server/create-mcp-server.js';
+import { command } from '../command/command.js';
 import { callContextOf, limitTime, policyOf } from '../execute/with-executor.js';
 import { withTools } from '../load/load-registry.js';
 import {
@@ -12,7 +12,7 @@ import {
   given,
   RUN_OPTIONS,
   withDefault,
-} from '../options.js';
+} from '../command/options.js';
 import { amountOf } from '../terminal/table.js';
 import { interruptible, paint, untilAborted, type Dialog } from '../terminal/terminal.js';
 import { HTTP_OPTIONS, listenOptions } from './serve.js';

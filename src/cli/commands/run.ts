@@ -1,4 +1,4 @@
-import { command, print } from '../command.js';
+import { command, print } from '../command/command.js';
 import { answerQuestion } from '../execute/ask-user.js';
 import {
   callLine,
@@ -14,7 +14,7 @@ import {
 import { withExecutor } from '../execute/with-executor.js';
 import { withTools } from '../load/load-registry.js';
 import { readCalls, readJsonFile, readJsonOption } from '../load/read-json.js';
-import { flag, RUN_OPTIONS, text } from '../options.js';
+import { flag, RUN_OPTIONS, text } from '../command/options.js';
 import { EXIT, EXIT_HELP, exitCodeOf } from '../terminal/exit-codes.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { paint, type Terminal } from '../terminal/terminal.js';

@@ -3,11 +3,11 @@ import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve as serveHttp } from '../../http/serve.js';
 import { PROCESSES, PublishedHealth } from '../../providers/published-health.js';
-import { command, type Context } from '../command.js';
+import { command, type Context } from '../command/command.js';
 import { connectRedis, placeOf, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { lintRulesFor } from '../load/lint-settings.js';
 import { existingFolder, loadRegistry, reportProblems } from '../load/load-registry.js';
-import { amount, given, repeated, text, TOOL_OPTIONS, type Values } from '../options.js';
+import { amount, given, repeated, text, TOOL_OPTIONS, type Values } from '../command/options.js';
 import { amountOf } from '../terminal/table.js';
 import { interruptible, paint, plainLine, untilAborted } from '../terminal/terminal.js';
 

@@ -5,8 +5,8 @@ import { loadManifest } from '../../capability/manifest/load-manifest.js';
 import { wholeFinding, type ManifestIssue } from '../../capability/manifest/manifest-issue.js';
 import { flagWords, requiredFlags } from '../../safety/required-flags.js';
 import { entryOf, type ToolEntry } from '../../tool/tool-definition.js';
-import { command, print } from '../command.js';
-import { FORMAT_OPTIONS, formatOf } from '../options.js';
+import { command, print } from '../command/command.js';
+import { FORMAT_OPTIONS, formatOf } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import {

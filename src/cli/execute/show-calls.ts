@@ -128,7 +128,7 @@ export function statusLine(terminal: Terminal, outcome: ToolOutcome): string {
   return `${shown}  ${paint(terminal, 'dim', facts.join(', '))}`;
 }
 
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   if (ms < 1) return '< 1 ms';
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }

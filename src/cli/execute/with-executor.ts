@@ -5,14 +5,14 @@ import type { CallContext } from '../../safety/calls.js';
 import type { PolicyRule } from '../../safety/policy-rule.js';
 import { SafetyPolicy } from '../../safety/safety-policy.js';
 import { definitionOf } from '../../tool/tool-definition.js';
-import type { Context } from '../command.js';
+import type { Context } from '../command/command.js';
 import { importContext } from '../load/import-default.js';
-import { given, type RunValues } from '../options.js';
+import { given, type RunValues } from '../command/options.js';
 import { interruptible } from '../terminal/terminal.js';
 import { askToConfirm } from './ask-user.js';
 
 /** The things that a command works with while it runs tools. */
-export interface Execution {
+interface Execution {
   readonly executor: ToolExecutor;
   /** Fires when the user presses Ctrl-C. */
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { isToolError, ToolError } from '../../core/errors.js';
 import { DEFAULT_PREFIX, isRedisUrl } from '../../state/redis/redis-options.js';
 import { RedisStateStore } from '../../state/redis/redis-state-store.js';
-import { text, withDefault, type Options } from '../options.js';
+import { text, withDefault, type Options } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The options of commands that read the Redis of other processes. */

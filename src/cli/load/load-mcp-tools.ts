@@ -1,19 +1,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import {
-  DEFAULT_LOCK_FILE,
-  DefinitionPins,
-  McpDiscovery,
-  readMcpSettings,
-  type McpSettings,
-  type OnElicit,
-} from '../../mcp.js';
+import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pins.js';
+import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import { readMcpSettings, type McpSettings } from '../../mcp/settings/read-mcp-settings.js';
+import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolDefinition } from '../../tool/tool-definition.js';
-import { text, type Options } from '../options.js';
+import { text, type Options } from '../command/options.js';
 import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import type { LoadedRegistry } from './load-registry.js';
+import type { LoadedRegistry } from './loaded-registry.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 
 /** The files that may hold settings, as editors and other programs name them. */
@@ -26,7 +22,7 @@ export const CONFIG_OPTIONS = {
 } satisfies Options;
 
 /** The place of settings for MCP servers. */
-export interface ConfigPlace {
+interface ConfigPlace {
   readonly terminal: Dialog;
   readonly cwd: string;
   readonly options: { readonly config?: string | undefined; readonly mcp?: string | undefined };

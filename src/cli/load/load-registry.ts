@@ -3,31 +3,16 @@ import { relative, resolve, sep } from 'node:path';
 import type { CapabilityTool } from '../../capability/state/capability-items.js';
 import { ToolError } from '../../core/errors.js';
 import type { LoadProblem } from '../../load/load-tools.js';
-import type { OnElicit } from '../../mcp.js';
+import type { LoadedRegistry } from './loaded-registry.js';
+import type { OnElicit } from '../../mcp/connection/elicitation.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolSource } from '../../tool/find-definitions.js';
-import type { Context } from '../command.js';
-import type { ToolPlaces } from '../options.js';
+import type { Context } from '../command/command.js';
+import type { ToolPlaces } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import { paint, placeText, plainLine, plainText, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-
-/** The tools that a command works on. */
-export interface LoadedRegistry {
-  readonly registry: ToolMetadataRegistry;
-  readonly problems: readonly LoadProblem[];
-  /** The file of each tool. Bundled tools have none. */
-  readonly fileOf: ReadonlyMap<string, string>;
-  /** The tools in the manifests that only other personas have. */
-  readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
-  /** The persona of each tool that only one persona has, and the tool's name there. */
-  readonly owned?: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
-  /** The number of warnings about the manifests. */
-  readonly warnings?: number;
-  /** Closes the connections of the tools. */
-  readonly close?: () => Promise<void>;
-}
 
 interface LoadChoice {
   /** Loads the tools of all personas if none is named. That suits commands that only look: a call needs one persona. */

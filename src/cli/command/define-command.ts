@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option as ProgramOption, type Command as Program } from 'commander';
-import { isToolError } from '../core/errors.js';
-import { suggestValue } from '../core/issues.js';
+import { isToolError } from '../../core/errors.js';
+import { suggestValue } from '../../core/issues.js';
 import type { Command } from './command.js';
 import { flag, type Option, type Options } from './options.js';
-import { wrongUsage } from './terminal/wrong-usage.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** The options of every command. */
 const COMMON_OPTIONS: Options = { json: flag('print JSON') };

@@ -1,10 +1,10 @@
-import { DangerLevel, Priority } from '../core/enums.js';
-import { LIMITS } from '../core/limits.js';
-import { DERIVED_SETS } from '../registry/derived-sets.js';
-import type { ToolFilter } from '../registry/tool-filter.js';
-import { POLICY_MODES } from '../safety/calls.js';
-import { TOOL_FIELDS, valuesOf, type ToolField } from '../tool/tool-fields.js';
-import { wrongUsage } from './terminal/wrong-usage.js';
+import { DangerLevel, Priority } from '../../core/enums.js';
+import { LIMITS } from '../../core/limits.js';
+import { DERIVED_SETS } from '../../registry/derived-sets.js';
+import type { ToolFilter } from '../../registry/tool-filter.js';
+import { POLICY_MODES } from '../../safety/calls.js';
+import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
+import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** An option of the command line. Parsing, help and the messages about wrong usage all derive from it. */
 export interface Option<T = unknown> {
@@ -225,7 +225,7 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
 
 /** The formats of findings: for users, for programs, or as annotations that CI services show next to the code. */
 const FORMATS = ['table', 'json', 'github'] as const;
-export type Format = (typeof FORMATS)[number];
+type Format = (typeof FORMATS)[number];
 
 export const FORMAT_OPTIONS = {
   format: choice(

@@ -1,7 +1,7 @@
-import type { ImportOptions } from '../load/import-modules.js';
+import type { ImportOptions } from '../../load/import-modules.js';
 import type { Options, Values } from './options.js';
-import type { Dialog } from './terminal/terminal.js';
-import { plainJson } from './terminal/terminal.js';
+import type { Dialog } from '../terminal/terminal.js';
+import { plainJson } from '../terminal/terminal.js';
 
 /** The things that a command works with. */
 export interface Context<V = unknown> {
