@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
+import { randomUUID } from '../core/crypto.js';
 import { isToolError } from '../core/errors.js';
 import { checkOptions, withMethods, type FieldsOf } from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';

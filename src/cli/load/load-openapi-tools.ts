@@ -1,10 +1,10 @@
+import { resolve } from 'node:path';
 import { toolsFromOpenApi } from '../../openapi.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import type { ToolPlaces } from '../options.js';
+import type { ToolPlaces } from '../command/options.js';
 import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import { resolve } from 'node:path';
-import type { LoadedRegistry } from './load-registry.js';
+import type { LoadedRegistry } from './loaded-registry.js';
 
 /**
  * Makes tools from the operations of an OpenAPI document. Operations without a tool are problems, and other findings are
@@ -18,7 +18,7 @@ export async function loadOpenApiTools({
   auth = [],
   terminal,
   cwd,
-}: Pick<ToolPlaces, 'baseUrl' | 'auth'> & {
+}: Partial<Pick<ToolPlaces, 'baseUrl' | 'auth'>> & {
   readonly openapi: string;
   readonly terminal: Dialog;
   readonly cwd: string;
