@@ -1,6 +1,7 @@
 import type { Flow } from '../core/flow.js';
 import type { Json } from '../core/plain-data.js';
-import type { Pending, PendingApproval, GrantScope } from '../safety/calls.js';
+import type { GrantScope, Pending, PendingApproval } from '../safety/calls.js';
+import { freezePlain } from '../tool/bound-input.js';
 import type { SchemaLevel } from '../tool/render-tool.js';
 import type {
   AssistantMessage,
@@ -11,7 +12,7 @@ import type {
   ToolResultPart,
 } from './thread.js';
 
-/** A call that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */
+/** A call that a chat waits for. A call is `uncertain` if the process that started it is gone: nobody knows whether it had its effect. */
 export type ChatPending =
   | Pending
   | {
@@ -22,31 +23,39 @@ export type ChatPending =
       /** Milliseconds since 1970. */ readonly startedAt: number;
     };
 
-/** The progress of one call of the open turn; `input` are other arguments than the model's, where the user changed them. */
+/** The progress of one call. `input` holds the user's arguments if the user changed the model's. */
 export type CallProgress =
-  /** `rerunOf` is when it was started before, if it may run again. */
+  /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
   | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
-  /** The outcome is not known: the call runs, or the process that ran it is gone. */
+  /** The call is running, or the process that ran it is gone. */
   | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
   | { readonly state: 'waiting'; readonly pending: Pending }
-  /** The call runs when the chat goes on; `grant` are further calls that the user approved with it. */
+  /** The call runs when the chat continues. `grant` covers further calls that the user approved with it. */
   | {
       readonly state: 'approved';
       readonly pending: PendingApproval;
       readonly input?: Json;
       readonly grant?: GrantScope;
     }
-  | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
+  /** `end` says that the run ends with this turn. */
+  | {
+      readonly state: 'settled';
+      readonly output: ToolOutput;
+      readonly input?: Json;
+      readonly end?: TurnEnd;
+    };
 
-/** One call that the model made in the open turn. */
+/** One call of the open turn. */
 export interface CallRecord {
   readonly callId: string;
   readonly toolName: string;
   readonly input: Json;
+  /** The digest of the tool when the model called it; missing if the registry had no such tool. */
+  readonly digest?: string;
   readonly progress: CallProgress;
 }
 
-/** The reason why a turn is the last, whatever else its calls answer. */
+/** The reason why a call makes its turn the last one. */
 export type TurnEnd =
   | {
       readonly reason: 'halt';
@@ -56,15 +65,12 @@ export type TurnEnd =
     }
   | { readonly reason: 'tool_error'; readonly callId: string; readonly error: string };
 
-/** A turn whose calls are not all settled. Its messages join the thread when they are. */
+/** A turn with calls that have no result yet. Its messages join the thread when every call has its result. */
 export interface OpenTurn {
-  /** The position of this answer of the model, counted from 0 in this run. */
+  /** The position of this turn, counted from 0 in its run. */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly calls: readonly CallRecord[];
-  /** The tools called, as they were declared when the model saw them. */
-  readonly tools: readonly { readonly toolName: string; readonly digest: string }[];
-  readonly end?: TurnEnd;
 }
 
 /** The end of a run. */
@@ -79,136 +85,114 @@ export type ChatEnd =
       readonly error: { readonly code: string; readonly message: string };
     };
 
-/** The whole of a chat between two steps: plain data. */
+/** A chat between two steps, as plain data. */
 export interface ChatState {
-  /** The closed turns: a model accepts them at any time. */
+  /** The closed turns. Every model accepts them. */
   readonly messages: readonly ChatMessage[];
   readonly openTurn?: OpenTurn;
-  /** The end of the last run; missing while one is under way, or has pending calls. */
+  /** The end of the last run; missing while a run is under way or calls are pending. */
   readonly end?: ChatEnd;
-  /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
+  /** The tools that the model saw last, in order. Later turns keep this order, so prompts stay cached. */
   readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
-  /** The labels of the conversation before its open turn, or after its last one, with those of calls beside the chat; missing where nothing was read. */
+  /** The labels of the conversation: what it had read before its open turn, or after its last one. */
   readonly flow?: Flow;
 }
 
-export const NO_CHAT: ChatState = Object.freeze({
-  messages: Object.freeze([]),
-  offered: Object.freeze([]),
-});
+export const NO_CHAT: ChatState = freezePlain({ messages: [], offered: [] });
 
-/** Positions of calls by their ids: those of one message stay where they are, however often a state with them is made. */
-const positions = new WeakMap<AssistantMessage, ReadonlyMap<string, number>>();
-
-/** Returns the position of a call in the open turn; -1 for an unknown id. */
-export function positionOf({ message, calls }: OpenTurn, callId: string): number {
-  let known = positions.get(message);
-  if (known?.size !== calls.length)
-    positions.set(message, (known = new Map(calls.map((call, at) => [call.callId, at]))));
-  return known.get(callId) ?? -1;
+/** Returns the state with other progress of one call. */
+export function withCall<S extends ChatState>(state: S, callId: string, progress: CallProgress): S {
+  return withCalls(state, (call) => (call.callId === callId ? { ...call, progress } : call));
 }
 
-/** Returns the state with other progress of one call of the open turn. */
-export function withCall(state: ChatState, callId: string, progress: CallProgress): ChatState {
+/** Returns the state with each call of the open turn changed. */
+export function withCalls<S extends ChatState>(
+  state: S,
+  change: (call: CallRecord) => CallRecord,
+): S {
   const { openTurn } = state;
-  const at = openTurn === undefined ? -1 : positionOf(openTurn, callId);
-  if (openTurn === undefined || at < 0) return state;
-  // A spread: other copies of a frozen array take sixty times as long to be frozen again.
-  const calls = [...openTurn.calls];
-  calls[at] = Object.freeze({ ...calls[at]!, progress: Object.freeze(progress) });
-  return Object.freeze({
-    ...state,
-    openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }),
-  });
+  if (openTurn === undefined) return state;
+  return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the record of a call that an answer of the model makes. */
+/** Returns the record of a call that the model made. */
 export function callRecord(
-  { toolCallId, toolName, input }: ToolCallPart,
+  { toolCallId: callId, toolName, input }: ToolCallPart,
   progress: CallProgress,
+  digest?: string,
 ): CallRecord {
-  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progress) });
+  return { callId, toolName, input, ...(digest !== undefined && { digest }), progress };
 }
 
-/** Returns the arguments that the user gave instead of the model's. */
+/** Returns the arguments that the user gave in place of the model's. */
 export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
   return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
 }
 
-/** Returns the arguments with which a call is run, or was started. */
+/** Returns the arguments with which a call runs, or ran. */
 export function argumentsOf(call: CallRecord): Json {
-  const { input = call.input } = editedInput(call);
-  return input;
+  return editedInput(call).input ?? call.input;
 }
 
 /** Returns what the open turn waits for, in the order of its calls. */
 export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
-  return (openTurn?.calls ?? []).flatMap((call): readonly ChatPending[] => {
+  const calls = openTurn?.calls ?? [];
+  return calls.flatMap((call): readonly ChatPending[] => {
     const { callId, toolName, progress } = call;
     if (progress.state === 'waiting') return [progress.pending];
-    if (progress.state === 'started')
-      return [
-        Object.freeze({
-          kind: 'uncertain',
-          callId,
-          toolName,
-          input: argumentsOf(call),
-          startedAt: progress.startedAt,
-        }),
-      ];
-    return [];
+    if (progress.state !== 'started') return [];
+    const { startedAt } = progress;
+    return [{ kind: 'uncertain', callId, toolName, input: argumentsOf(call), startedAt }];
   });
 }
 
-/** Returns the messages of a turn: the model's, and one with the results that are there, in the order of the calls. */
+/** Returns the messages of a turn: the model's, and one message with the results so far, in the order of the calls. */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
-  const results = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
+  const content = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
     progress.state === 'settled'
-      ? [
-          Object.freeze({
-            type: 'tool-result',
-            toolCallId: callId,
-            toolName,
-            output: progress.output,
-          }),
-        ]
+      ? [{ type: 'tool-result', toolCallId: callId, toolName, output: progress.output }]
       : [],
   );
-  return results.length === 0
-    ? [asRun(turn)]
-    : [asRun(turn), Object.freeze({ role: 'tool', content: Object.freeze(results) })];
+  return freezePlain(
+    content.length === 0 ? [asRun(turn)] : [asRun(turn), { role: 'tool', content }],
+  );
 }
 
-/** Returns the model's message with the arguments that its calls were run with: the model would take the results for those of its own. */
+/** Returns the model's message with the arguments that the user changed, so that the model reads them beside their results. */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
-  const changed = new Map(
+  const edited = new Map(
     calls.flatMap((call) =>
       call.progress.state === 'settled' && call.progress.input !== undefined
-        ? [[call.callId, call.progress.input] as const]
+        ? [[call.callId, call.progress.input]]
         : [],
     ),
   );
-  if (changed.size === 0 || typeof message.content === 'string') return message;
+  if (edited.size === 0 || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {
-    const input =
-      part.type === 'tool-call' ? changed.get((part as ToolCallPart).toolCallId) : undefined;
-    return input === undefined ? part : Object.freeze({ ...part, input });
+    const input = edited.get((part as ToolCallPart).toolCallId);
+    return part.type !== 'tool-call' || input === undefined ? part : { ...part, input };
   });
-  return Object.freeze({ ...message, content: Object.freeze(content) });
+  return { ...message, content };
 }
 
-/** Returns true when every call of the open turn has its result. */
+/** Returns true if every call of the open turn has its result. */
 export function isSettled({ calls }: OpenTurn): boolean {
   return calls.every(({ progress }) => progress.state === 'settled');
 }
 
-/** Returns the state in which the messages of a settled turn have joined the thread; other states stay as they are. */
-export function closeTurn(state: ChatState): ChatState {
+/** Returns why a turn is the last one. A failed call comes before one that halts; then the model's order decides. */
+export function turnEndOf(turn: OpenTurn | undefined): TurnEnd | undefined {
+  const ends = (turn?.calls ?? []).flatMap(({ progress }) =>
+    progress.state === 'settled' && progress.end !== undefined ? [progress.end] : [],
+  );
+  return ends.find(({ reason }) => reason === 'tool_error') ?? ends[0];
+}
+
+/** Returns the state with the messages of a settled turn in the thread. A state whose turn is open stays as it is. */
+export function closeTurn<S extends ChatState>(state: S): S {
   const { openTurn, ...rest } = state;
   if (openTurn === undefined || !isSettled(openTurn)) return state;
-  const messages: readonly ChatMessage[] = Object.freeze([
-    ...state.messages,
-    ...messagesOf(openTurn),
-  ]);
-  return Object.freeze({ ...rest, messages, ...(openTurn.end && { end: openTurn.end }) });
+  const end = turnEndOf(openTurn);
+  const messages = [...state.messages, ...messagesOf(openTurn)];
+  return freezePlain({ ...rest, messages, ...(end && { end }) } as unknown as S);
 }
