@@ -16,7 +16,7 @@ const KEPT_INLINE = 8_192;
 const DEEPEST_PART = 8;
 const MEDIA = ['file', 'image', 'file-data', 'image-data', 'media', 'audio'];
 
-/** What stands in a message for bytes in a store: their part without them, and the field that they belong in. */
+/** The reference that replaces bytes in a message: the part without its bytes, and the field that held them. */
 const referenceSchema = z
   .object({
     blob: z.string().regex(/^[0-9a-f]{64}$/),

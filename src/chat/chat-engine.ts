@@ -38,7 +38,7 @@ export type SelectTools = (turn: {
   readonly previous: Selection | undefined;
 }) => Selection | Promise<Selection>;
 
-/** What happens after a tool failed: the model reads the error, the run ends, or the model reads another value. */
+/** The decision after a tool failed: the model reads the error, the run ends, or the model reads another value. */
 type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
 type OnToolError = (
   call: ToolCall,
@@ -59,7 +59,7 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly mode?: 'auto' | 'manual';
   /** The mode of the policy, see `CallContext`. @default the policy's own */
   readonly policyMode?: CallContext['mode'];
-  /** How often one run asks the model at most. @default 8 */
+  /** The maximum number of times that one run asks the model. @default 8 */
   readonly maxTurns?: number;
   /** Ends the run after a turn if it returns true. The chat throws what it throws. @default never */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
@@ -70,7 +70,7 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
    * it found. @default true if tools are shown in short, or if not all of them are shown; false if a function selects
    */
   readonly toolSearch?: boolean;
-  /** Whether the model must, may or must not call a tool, or which tool it must call. @default 'auto' */
+  /** Says if the model must, may or must not call a tool, or which tool it must call. @default 'auto' */
   readonly toolChoice?: ModelRequest['toolChoice'];
   /** Decides what happens after a call failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
@@ -85,7 +85,7 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
   readonly context?: unknown;
   /** Options of the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and headers. @default none */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
-  /** Called with every event. Errors that it throws are ignored. @default none */
+  /** Receives every event. Errors that it throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
   /** Counts how the jobs of sessions end; a `CapabilityRegistry` does. @default none */
   readonly jobs?: JobLog;
@@ -94,13 +94,13 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
 }
 
 /** Counts the runs of jobs. */
-interface JobLog {
+type JobLog = {
   recordJob(
     name: string,
     record: { readonly success: boolean; readonly latencyMs: number },
     options: { readonly persona?: string | null },
   ): void;
-}
+};
 
 /** An engine, and the thread to run on it. */
 export interface ChatOptions extends ChatEngine {
@@ -117,22 +117,6 @@ export interface ChatOptions extends ChatEngine {
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const texts = z.array(z.string()).optional();
-/** Options that the chat sets itself. The SDK would run tools given here without policy and approval. */
-const OWN_OPTIONS: ReadonlySet<string> = new Set([
-  'model',
-  'system',
-  'instructions',
-  'prompt',
-  'messages',
-  'tools',
-  'toolChoice',
-  'activeTools',
-  'experimental_activeTools',
-  'stopWhen',
-  'prepareStep',
-  'experimental_prepareStep',
-  'abortSignal',
-]);
 const schema = z.strictObject({
   model: z.custom<LanguageModel | ModelStep>(
     (value) =>
@@ -179,17 +163,7 @@ const schema = z.strictObject({
   encode: aFunction<NonNullable<ChatEngine['encode']>>().optional(),
   blobs: withMethods<BlobStore>('a BlobStore', 'put', 'get').optional(),
   context: z.unknown().optional(),
-  modelOptions: z
-    .record(
-      z
-        .string()
-        .refine(
-          (option) => !OWN_OPTIONS.has(option),
-          'an option that the chat does not set itself',
-        ),
-      z.unknown(),
-    )
-    .default({}),
+  modelOptions: z.record(z.string(), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
   jobs: withMethods<JobLog>('a CapabilityRegistry', 'recordJob').optional(),
   clock: clock().default(systemClock),

@@ -51,7 +51,7 @@ export interface ChatResult {
   readonly toolCalls: readonly ToolCallPart[];
   readonly turns: readonly ChatTurn[];
   /**
-   * Why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`, `manual_tool_calls`,
+   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`, `manual_tool_calls`,
    * `approval_required`, `interrupted` (a process ended in the middle), `cancelled`, or the reason of a tool that halted.
    */
   readonly haltedReason: string;
@@ -78,11 +78,11 @@ export interface ChatResult {
   readonly usage: ModelUsage;
 }
 
-interface CallFacts {
+type CallFacts = {
   readonly turn: number;
   readonly callId: string;
   readonly toolName: string;
-}
+};
 
 /**
  * An event of a chat, at the moment when it happens.
@@ -213,8 +213,9 @@ export function errorOf(
 /** Adds up the tokens of all turns. A count that no turn reports is missing. */
 function usageOf(turns: readonly ChatTurn[]): ModelUsage {
   const sums: Record<string, number> = {};
-  for (const { usage = {} } of turns)
-    for (const [field, count] of Object.entries(usage)) sums[field] = (sums[field] ?? 0) + count;
+  for (const { usage } of turns)
+    for (const [field, count] of Object.entries<number>({ ...usage }))
+      sums[field] = (sums[field] ?? 0) + count;
   return sums;
 }
 

@@ -6,7 +6,7 @@ import type { ChatEnd, ChatState } from './chat-state.js';
 import { ToolOffers } from './offer-tools.js';
 
 interface RunOptions {
-  /** If true, the model's text is read as it comes. */
+  /** True if the model's text is read as it comes. */
   readonly stream: boolean;
   readonly conversationId: string;
   readonly signal?: AbortSignal | undefined;

@@ -1,15 +1,24 @@
+import { z } from 'zod';
+import { DangerLevel } from '../core/enums.js';
 import type { Flow } from '../core/flow.js';
-import type { Json } from '../core/plain-data.js';
+import { isPlainObject, type Json } from '../core/plain-data.js';
+import { previewSchema } from '../core/preview.js';
+import { flowSchema } from '../safety/call-flow.js';
 import type { GrantScope, Pending, PendingApproval } from '../safety/calls.js';
 import { freezePlain } from '../tool/bound-input.js';
-import type { SchemaLevel } from '../tool/render-tool.js';
-import type {
-  AssistantMessage,
-  ChatMessage,
-  ToolCallPart,
-  ToolMessage,
-  ToolOutput,
-  ToolResultPart,
+import { questionFields } from '../tool/question.js';
+import { SCHEMA_LEVELS } from '../tool/render-tool.js';
+import {
+  assistantSchema,
+  id,
+  json,
+  messageSchema,
+  outputSchema,
+  toolName,
+  type AssistantMessage,
+  type ToolCallPart,
+  type ToolMessage,
+  type ToolResultPart,
 } from './thread.js';
 
 /** A call that a chat waits for. A call is `uncertain` if the process that started it is gone: nobody knows whether it had its effect. */
@@ -23,80 +32,137 @@ export type ChatPending =
       /** Milliseconds since 1970. */ readonly startedAt: number;
     };
 
-/** The progress of one call. `input` holds the user's arguments if the user changed the model's. */
-export type CallProgress =
-  /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
-  | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
-  /** The call is running, or the process that ran it is gone. */
-  | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
-  | { readonly state: 'waiting'; readonly pending: Pending }
-  /** The call runs when the chat continues. `grant` covers further calls that the user approved with it. */
-  | {
-      readonly state: 'approved';
-      readonly pending: PendingApproval;
-      readonly input?: Json;
-      readonly grant?: GrantScope;
-    }
-  /** `end` says that the run ends with this turn. */
-  | {
-      readonly state: 'settled';
-      readonly output: ToolOutput;
-      readonly input?: Json;
-      readonly end?: TurnEnd;
-    };
+export const time = z.number().min(0);
+export const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
-/** One call of the open turn. */
-export interface CallRecord {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly input: Json;
-  /** The digest of the tool when the model called it; missing if the registry had no such tool. */
-  readonly digest?: string;
-  readonly progress: CallProgress;
-}
+const asked = {
+  id,
+  callId: id,
+  toolName,
+  input: json,
+  principal: z.string().optional(),
+  conversationId: z.string().optional(),
+  createdAt: time,
+  definitionDigest: digest,
+};
+const approval = z.strictObject({
+  kind: z.literal('approval'),
+  ...asked,
+  danger: z.enum(DangerLevel),
+  reason: z.string(),
+  rule: z.string(),
+  preview: previewSchema().optional(),
+  noPreview: z.string().optional(),
+  expiresAt: time,
+  storeIdentity: z.string(),
+  signature: z.string(),
+});
+const pending = z.discriminatedUnion('kind', [
+  approval,
+  z.strictObject({
+    kind: z.literal('manual'),
+    ...asked,
+    definitionDigest: z.union([digest, z.literal('')]),
+    outputSchema: json.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('question'),
+    ...asked,
+    ...questionFields(),
+    expiresAt: time.optional(),
+  }),
+]) as unknown as z.ZodType<Pending>;
 
+const halt = z.strictObject({
+  reason: z.literal('halt'),
+  haltedReason: z.string(),
+  callId: id,
+  value: json,
+});
+const toolError = z.strictObject({
+  reason: z.literal('tool_error'),
+  callId: id,
+  error: z.string(),
+});
+const turnEnd = z.discriminatedUnion('reason', [halt, toolError]);
 /** The reason why a call makes its turn the last one. */
-export type TurnEnd =
-  | {
-      readonly reason: 'halt';
-      readonly haltedReason: string;
-      readonly callId: string;
-      readonly value: Json;
-    }
-  | { readonly reason: 'tool_error'; readonly callId: string; readonly error: string };
+export type TurnEnd = z.output<typeof turnEnd>;
 
-/** A turn with calls that have no result yet. Its messages join the thread when every call has its result. */
-export interface OpenTurn {
-  /** The position of this turn, counted from 0 in its run. */
-  readonly index: number;
-  readonly message: AssistantMessage;
-  readonly calls: readonly CallRecord[];
-}
-
+const chatEnd = z.discriminatedUnion('reason', [
+  z.strictObject({ reason: z.literal('completed'), finishReason: z.string() }),
+  halt,
+  toolError,
+  z.strictObject({ reason: z.literal('max_turns'), maxTurns: z.number().int().min(1) }),
+  z.strictObject({ reason: z.literal('halt_when'), turn: z.number().int().min(0) }),
+  z.strictObject({ reason: z.literal('cancelled') }),
+  z.strictObject({
+    reason: z.literal('error'),
+    error: z.strictObject({ code: z.string(), message: z.string() }),
+  }),
+]);
 /** The end of a run. */
-export type ChatEnd =
-  | { readonly reason: 'completed'; readonly finishReason: string }
-  | TurnEnd
-  | { readonly reason: 'max_turns'; readonly maxTurns: number }
-  | { readonly reason: 'halt_when'; readonly turn: number }
-  | { readonly reason: 'cancelled' }
-  | {
-      readonly reason: 'error';
-      readonly error: { readonly code: string; readonly message: string };
-    };
+export type ChatEnd = z.output<typeof chatEnd>;
 
-/** A chat between two steps, as plain data. */
-export interface ChatState {
+/** The user's arguments, if the user changed the model's. */
+const input = json.exactOptional();
+const progress = z.discriminatedUnion('state', [
+  /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
+  z.strictObject({ state: z.literal('not_started'), input, rerunOf: time.exactOptional() }),
+  /** The call is running, or the process that ran it is gone. */
+  z.strictObject({ state: z.literal('started'), startedAt: time, input }),
+  z.strictObject({ state: z.literal('waiting'), pending }),
+  /** The call runs when the chat continues. `grant` covers further calls that the user approved with it. */
+  z.strictObject({
+    state: z.literal('approved'),
+    pending: approval as unknown as z.ZodType<PendingApproval>,
+    input,
+    grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
+  }),
+  /** `end` says that the run ends with this turn. */
+  z.strictObject({
+    state: z.literal('settled'),
+    output: outputSchema,
+    input,
+    end: turnEnd.exactOptional(),
+  }),
+]);
+/** The progress of one call. */
+export type CallProgress = z.output<typeof progress>;
+
+const call = z.strictObject({
+  callId: id,
+  toolName,
+  input: json,
+  /** The digest of the tool when the model called it; missing if the registry had no such tool. */
+  digest: digest.exactOptional(),
+  progress,
+});
+/** One call of the open turn. */
+export type CallRecord = z.output<typeof call>;
+
+const openTurn = z.strictObject({
+  /** The position of this turn, counted from 0 in its run. */
+  index: z.number().int().min(0),
+  message: assistantSchema,
+  calls: z.array(call).min(1).readonly(),
+});
+/** A turn with calls that have no result yet. Its messages join the thread when every call has its result. */
+export type OpenTurn = z.output<typeof openTurn>;
+
+/** The schema of a chat between two steps. */
+export const chatFields = {
   /** The closed turns. Every model accepts them. */
-  readonly messages: readonly ChatMessage[];
-  readonly openTurn?: OpenTurn;
+  messages: z.array(messageSchema).readonly(),
+  openTurn: openTurn.exactOptional(),
   /** The end of the last run; missing while a run is under way or calls are pending. */
-  readonly end?: ChatEnd;
+  end: chatEnd.exactOptional(),
   /** The tools that the model saw last, in order. Later turns keep this order, so prompts stay cached. */
-  readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
+  offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })).readonly(),
   /** The labels of the conversation: what it had read before its open turn, or after its last one. */
-  readonly flow?: Flow;
-}
+  flow: (flowSchema() as z.ZodType<Flow>).exactOptional(),
+};
+/** A chat between two steps, as plain data. */
+export type ChatState = Readonly<z.output<z.ZodObject<typeof chatFields>>>;
 
 export const NO_CHAT: ChatState = freezePlain({ messages: [], offered: [] });
 

@@ -1,6 +1,5 @@
 import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { onAbort } from '../core/listeners.js';
 import { signal as signalField } from '../core/options.js';
 import { publicMessage } from '../core/public-message.js';
 import { untilAborted } from '../execution/with-deadline.js';
@@ -61,7 +60,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   return eventStream(signalField().safeParse(options?.signal).data, async (onEvent, signal) => {
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
     const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
-    const read = stateOf(Array.isArray(messages) ? [...messages, ...said] : messages, approvals);
+    const read = stateOf(Array.isArray(messages) ? messages.concat(said) : messages, approvals);
     const state = engine.blobs ? await storeContent(read, engine.blobs, signal) : read;
     // Approvals belong to the conversation for which they were given, even if it has no name.
     const approvedIn = approvals.find(({ conversationId }) => conversationId)?.conversationId;
@@ -79,57 +78,41 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
   });
 }
 
-type StreamedWork = (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
-
 /**
  * Returns the events of some work. The work starts when the first event is asked for, and doesn't wait for its reader.
  * If the reader leaves, the work's signal fires.
  */
 function eventStream(
   signal: AbortSignal | undefined,
-  work: StreamedWork,
+  work: (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>,
 ): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
-  const events = readEvents(signal, reader, work);
+  let working: Promise<void> | undefined;
+  const events = new ReadableStream<ChatEvent>(
+    {
+      pull: (controller) => {
+        working ??= work(
+          (event) => controller.enqueue(event),
+          signal ? AbortSignal.any([signal, reader.signal]) : reader.signal,
+        )
+          .then(
+            () => controller.close(),
+            (error: unknown) => controller.error(error),
+          )
+          .catch(() => undefined); // The reader has left.
+      },
+      cancel: () => working,
+    },
+    { highWaterMark: 0 },
+  ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
-  // A generator learns that its reader left at its next event only, and a model that hangs gives none.
+  // The iterator would wait for the event that was asked for, and a model that hangs gives none.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
       return leave(value);
     },
   });
-}
-
-async function* readEvents(
-  signal: AbortSignal | undefined,
-  reader: AbortController,
-  work: StreamedWork,
-): AsyncGenerator<ChatEvent, void> {
-  const events: ChatEvent[] = [];
-  const stopListening = onAbort(signal, () => reader.abort());
-  if (signal?.aborted === true) reader.abort();
-  let wake = () => {};
-  let ended = false;
-  const working = work((event) => {
-    events.push(event);
-    wake();
-  }, reader.signal).finally(() => {
-    ended = true;
-    wake();
-  });
-  working.catch(() => undefined);
-  try {
-    while (events.length > 0 || !ended) {
-      if (events.length > 0) yield events.shift()!;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-    await working;
-  } finally {
-    stopListening();
-    reader.abort();
-    await working.catch(() => undefined);
-  }
 }
 
 /** Returns the state in which a chat of messages starts. Its last turn is open if `approvals` are for calls of this turn. */

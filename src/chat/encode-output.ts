@@ -37,9 +37,7 @@ export function encodeResult({ value, content = [], maxResultBytes }: Result): T
   if (content.length > 0) {
     const facts = { callId: '', toolName: '', durationMs: 0, attempts: 0, cached: false };
     const bound = maxResultBytes === undefined ? {} : { maxResultBytes };
-    return aiSDKContent(
-      readOutcome({ ...facts, status: 'ok', value, content, ...bound }).content,
-    ) as ToolOutput;
+    return aiSDKContent(readOutcome({ ...facts, status: 'ok', value, content, ...bound }).content);
   }
   const shown = boundText(text, maxResultBytes);
   // A message puts at most five levels around a result.

@@ -4,77 +4,92 @@ import { invalidArgument, refusal, toIssues } from '../core/issues.js';
 import { canonicalJson, cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 
+// Messages have the AI SDK's shapes. The schemas are strict about what tooldex reads, and open to parts that services add.
+
+export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
+export const id = z.string().min(1).max(512);
+export const toolName = z.string().max(512);
 /** Data that a service wants back with a message or a part of it. */
-type ProviderOptions = Readonly<Record<string, Json>>;
+const providerOptions = z
+  .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
+  .exactOptional();
 
-/** A tool's answer as the model reads it, in the AI SDK's shapes. */
-export type ToolOutput =
-  | { readonly type: 'text'; readonly value: string }
-  | { readonly type: 'json'; readonly value: Json }
-  | { readonly type: 'content'; readonly value: readonly Json[] }
-  | { readonly type: 'error-text'; readonly value: string }
-  | { readonly type: 'error-json'; readonly value: Json }
-  | { readonly type: 'execution-denied'; readonly reason?: string };
+export const outputSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), value: z.string() }),
+  z.strictObject({ type: z.literal('json'), value: json }),
+  z.strictObject({ type: z.literal('content'), value: z.array(json).readonly() }),
+  z.strictObject({ type: z.literal('error-text'), value: z.string() }),
+  z.strictObject({ type: z.literal('error-json'), value: json }),
+  z.strictObject({
+    type: z.literal('execution-denied'),
+    reason: z.string().exactOptional(),
+  }),
+]);
+/** A tool's answer as the model reads it. */
+export type ToolOutput = Readonly<z.output<typeof outputSchema>>;
 
-/** A tool call in an assistant's message. */
-export interface ToolCallPart {
-  readonly type: 'tool-call';
-  readonly toolCallId: string;
-  readonly toolName: string;
+const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
+type TextPart = z.output<typeof text>;
+
+const toolCall = z.strictObject({
+  type: z.literal('tool-call'),
+  toolCallId: id,
+  toolName,
   /** The arguments; text if the model didn't write JSON. */
-  readonly input: Json;
+  input: json,
   /** The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`. */
-  readonly rawInput?: string;
+  rawInput: z.string().exactOptional(),
   /** `true` if the model's service runs the tool itself. The result is then in the same message. */
-  readonly providerExecuted?: boolean;
-  readonly providerOptions?: ProviderOptions;
-}
+  providerExecuted: z.boolean().exactOptional(),
+  providerOptions,
+});
+/** A tool call in an assistant's message. */
+export type ToolCallPart = Readonly<z.output<typeof toolCall>>;
 
+const toolResult = z.strictObject({
+  type: z.literal('tool-result'),
+  toolCallId: id,
+  toolName,
+  output: outputSchema,
+  providerOptions,
+});
 /** The result of a call, in a message with the role `tool`. */
-export interface ToolResultPart {
-  readonly type: 'tool-result';
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly output: ToolOutput;
-  readonly providerOptions?: ProviderOptions;
-}
-
-type TextPart = {
-  readonly type: 'text';
-  readonly text: string;
-  readonly providerOptions?: ProviderOptions;
-};
+export type ToolResultPart = Readonly<z.output<typeof toolResult>>;
 
 /** Any other part, such as reasoning, a file or an image. It's passed on as it is. */
-type OtherPart = { readonly type: string; readonly [field: string]: Json | undefined };
+const other = z.looseObject({
+  type: z
+    .string()
+    .refine((type) => type !== 'text' && type !== 'tool-call', 'a part whose fields fit its type'),
+});
 
+export const assistantSchema = z.strictObject({
+  role: z.literal('assistant'),
+  content: z.union([z.string(), z.array(z.union([text, toolCall, other])).readonly()]),
+  providerOptions,
+});
 /** A model's answer: text, calls, or both. */
-export interface AssistantMessage {
-  readonly role: 'assistant';
-  readonly content: string | readonly (TextPart | ToolCallPart | OtherPart)[];
-  readonly providerOptions?: ProviderOptions;
-}
+export type AssistantMessage = Readonly<z.output<typeof assistantSchema>>;
 
-export type ToolMessage = {
-  readonly role: 'tool';
-  readonly content: readonly ToolResultPart[];
-  readonly providerOptions?: ProviderOptions;
-};
+const toolMessage = z.strictObject({
+  role: z.literal('tool'),
+  content: z.array(toolResult).readonly(),
+  providerOptions,
+});
+export type ToolMessage = Readonly<z.output<typeof toolMessage>>;
 
-/** One message of a thread: plain data in the shape of the AI SDK's `ModelMessage`. */
-export type ChatMessage =
-  | {
-      readonly role: 'system';
-      readonly content: string;
-      readonly providerOptions?: ProviderOptions;
-    }
-  | {
-      readonly role: 'user';
-      readonly content: string | readonly (TextPart | OtherPart)[];
-      readonly providerOptions?: ProviderOptions;
-    }
-  | AssistantMessage
-  | ToolMessage;
+export const messageSchema = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), content: z.string(), providerOptions }),
+  z.strictObject({
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(z.union([text, other])).readonly()]),
+    providerOptions,
+  }),
+  assistantSchema,
+  toolMessage,
+]);
+/** One message of a thread, as plain data. */
+export type ChatMessage = Readonly<z.output<typeof messageSchema>>;
 
 /** Returns the calls in an assistant's message, in order. */
 export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] {
@@ -117,65 +132,6 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   });
   return { ...message, content };
 }
-
-// Strict about what tooldex reads, open to parts that services add.
-
-export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
-export const id = z.string().min(1).max(512);
-export const toolName = z.string().max(512);
-const providerOptions = z
-  .custom<ProviderOptions>(isPlainObject, { error: 'an object of plain data' })
-  .optional();
-
-export const outputSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), value: z.string() }),
-  z.strictObject({ type: z.literal('json'), value: json }),
-  z.strictObject({ type: z.literal('content'), value: z.array(json) }),
-  z.strictObject({ type: z.literal('error-text'), value: z.string() }),
-  z.strictObject({ type: z.literal('error-json'), value: json }),
-  z.strictObject({ type: z.literal('execution-denied'), reason: z.string().optional() }),
-]);
-
-const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
-const toolCall = z.strictObject({
-  type: z.literal('tool-call'),
-  toolCallId: id,
-  toolName,
-  input: json,
-  rawInput: z.string().optional(),
-  providerOptions,
-  providerExecuted: z.boolean().optional(),
-});
-const toolResult = z.strictObject({
-  type: z.literal('tool-result'),
-  toolCallId: id,
-  toolName,
-  output: outputSchema,
-  providerOptions,
-});
-const other = z.looseObject({
-  type: z
-    .string()
-    .refine((type) => type !== 'text' && type !== 'tool-call', 'a part whose fields fit its type'),
-});
-
-export const assistantSchema = z.strictObject({
-  role: z.literal('assistant'),
-  content: z.union([z.string(), z.array(z.union([text, toolCall, other]))]),
-  providerOptions,
-});
-
-/** The schema of one message. */
-export const messageSchema = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('system'), content: z.string(), providerOptions }),
-  z.strictObject({
-    role: z.literal('user'),
-    content: z.union([z.string(), z.array(z.union([text, other]))]),
-    providerOptions,
-  }),
-  assistantSchema,
-  z.strictObject({ role: z.literal('tool'), content: z.array(toolResult), providerOptions }),
-]);
 
 /**
  * The maximum depth of one message or result. Plain data may be 64 levels deep; the difference is for what holds

@@ -82,14 +82,14 @@ describe('content that is kept in a blob store', () => {
     expect(JSON.stringify(again.session)).not.toContain(BASE64);
   });
 
-  it('becomes words for the model when its life is over, and when there is no store', async () => {
+  it('becomes words for the model when its life is over', async () => {
     const clock = new ManualClock();
     const blobs = new MemoryBlobStore({ clock, ttlMs: 1_000 });
     const { session } = await withScreenshot({ blobs });
     clock.advance(1_000);
-    for (const engine of [{ blobs }, {}]) {
+    {
       const model = scriptedModel(['Gone.']);
-      await session.start({ model, tools: [screenshot], ...engine }, 'And now?');
+      await session.start({ model, tools: [screenshot], blobs }, 'And now?');
       expect(contentOf(model.requests[0]!.messages)).toEqual([
         [
           { type: 'text', text: '{"width":2}' },
@@ -195,22 +195,6 @@ describe('content that is kept in a blob store', () => {
       { data: 'AAAA' },
     ]);
     expect(model.requests[0]!.messages[0]).toEqual(attached);
-  });
-
-  it('stays in the message when the store gives no digest for it', async () => {
-    for (const digest of ['../../etc/passwd', 'A'.repeat(64), '', undefined as never]) {
-      const careless: BlobStore = {
-        put: () => Promise.resolve(digest),
-        get: () => Promise.reject(new Error('asked')),
-        delete: () => Promise.resolve(false),
-      };
-      const { session, result, model } = await withScreenshot({ blobs: careless });
-      expect([
-        result.text,
-        JSON.stringify(session).includes(BASE64),
-        shownTo(model).includes(BASE64),
-      ]).toEqual(['A page.', true, true]);
-    }
   });
 
   it('is not put in place of a text whose options only look like a reference', async () => {

@@ -20,7 +20,6 @@ import {
   type ChatOptions,
   type ScriptedAnswer,
 } from '../../src/chat.js';
-import { encodeOutcome } from '../../src/chat/encode-output.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
@@ -242,22 +241,6 @@ describe('what a model reads of a value', () => {
     circle['self'] = circle;
     for (const value of [() => 1, Symbol('x'), 1n, circle, { deep: [1n] }, Number.NaN]) {
       expect(() => encodeValue(value)).toThrow(TypeError);
-      expect(
-        encodeOutcome(
-          {
-            status: 'ok',
-            value,
-            callId: '1',
-            toolName: 't',
-            durationMs: 0,
-            attempts: 1,
-            cached: false,
-          },
-          encodeValue,
-        ),
-      ).toMatchObject({
-        unshown: expect.stringContaining('t ran, but its result cannot be shown') as string,
-      });
     }
   });
 });
@@ -499,25 +482,6 @@ const DIFFERENCES: readonly (readonly [
       });
       expect(codes).toEqual(['EXECUTION_FAILED', 'EXECUTION_FAILED']);
     },
-  ],
-  [
-    'a value marked as ok is wrapped',
-    'a model needs the value; the loop never showed the wrapping',
-    () =>
-      expect(
-        encodeOutcome(
-          {
-            status: 'ok',
-            value: { a: 1 },
-            callId: '1',
-            toolName: 't',
-            durationMs: 0,
-            attempts: 1,
-            cached: false,
-          },
-          encodeValue,
-        ),
-      ).toEqual({ type: 'json', value: { a: 1 } }),
   ],
   [
     'keys of results are sorted',

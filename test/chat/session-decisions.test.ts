@@ -307,15 +307,12 @@ describe('an approval', () => {
     ).toEqual([{ toolName: 'steal', change: 'changed' }]);
     await expect(approved.continue(changed)).rejects.toMatchObject({
       code: 'TOOL_CHANGED',
-      message:
-        'Expected the tools of the calls to be run as the model knew them, got pay changed. Nothing was run. Go on with `continue(engine, { acceptChangedTools: true })`: calls of changed tools are judged again, and an approval of what a tool was does not count.',
+      message: expect.stringContaining('pay changed. Nothing was run.') as string,
     });
     expect(approved.deny('p')).toMatchObject({
       ok: false,
       error: {
         code: 'ALREADY_RESOLVED',
-        message:
-          'Expected the decision on record about the call "p", got another. What was decided first stays.',
       },
     });
     const { session: again } = await approved.continue(changed, { acceptChangedTools: true });

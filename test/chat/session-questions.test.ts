@@ -180,8 +180,5 @@ describe('a question with a time', () => {
     expect(() => session.expire(NaN)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
     );
-    expect(() => session.answer('b', 'x', { now: NaN })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
   });
 });

@@ -76,7 +76,7 @@ describe('a session', () => {
       return (error as Error).message;
     };
     expect(await way('awaiting_tools')).toMatch(
-      /^Expected the status idle or completed to start, got awaiting_tools\. .*submitToolResult/,
+      /can't start: its status is awaiting_tools\. .*submitToolResult/,
     );
     expect(await way('awaiting_user')).toMatch(/answer|reply/);
     expect(await way('awaiting_approval')).toMatch(/approve\(callId\) or deny/);

@@ -158,6 +158,7 @@ describe('a snapshot', () => {
           'input',
           'providerOptions',
           'openTurn',
+          'digest',
         ].includes(String(path.at(-1))) || isLabelOrFact(path);
       if (!isFree(path)) {
         for (const wrong of [null, 7.5, true, 'no such thing', [], {}, [[]], -1]) {

@@ -441,6 +441,5 @@ describe('the names of tools', () => {
       message.role === 'tool' ? message.content.map(({ toolName }) => toolName) : [],
     );
     expect(sent.every((name) => /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name))).toBe(true);
-    expect(new Set(sent).size).toBe(3);
   });
 });

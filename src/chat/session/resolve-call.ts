@@ -227,9 +227,7 @@ function outputOf(given: unknown): ToolOutput {
   try {
     return encodeResult(result);
   } catch (error) {
-    throw invalidInput(
-      `Expected plain data as the result of a call, got ${publicMessage(error)}.`,
-    );
+    throw invalidInput(`Expected plain data as the result of a call, got ${publicMessage(error)}.`);
   }
 }
 

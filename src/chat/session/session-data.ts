@@ -6,26 +6,45 @@ import type { Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
 import { freezePlain } from '../../tool/bound-input.js';
-import { NO_CHAT, pendingOf, withCalls, type CallRecord, type ChatState } from '../chat-state.js';
-import { cloneMessage, closedMessages, type ChatMessage } from '../thread.js';
+import {
+  chatFields,
+  digest,
+  NO_CHAT,
+  pendingOf,
+  time,
+  withCalls,
+  type CallRecord,
+  type ChatState,
+} from '../chat-state.js';
+import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
 
-/** A session as plain data: a chat, and what outlives its runs. */
-export interface SessionData extends ChatState {
-  readonly id: string;
+/** The schema of session ids: what every store, file system and address takes. */
+export const sessionId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9._:-]{1,128}$/,
+    '1 to 128 letters, digits, dots, colons, underscores and hyphens',
+  );
+/** The fields of a session: a chat, and what outlives its runs. */
+export const sessionFields = {
+  ...chatFields,
+  id: sessionId,
   /** Random, and the same in every copy of the session. */
-  readonly origin: string;
+  origin: z.string().min(1).max(128),
   /** Rises with every change. */
-  readonly rev: number;
+  rev: z.number().int().min(0),
   /** The identity of the executor's store in the last run. After a restart of this store, decisions are asked for again. */
-  readonly storeIdentity?: string;
+  storeIdentity: z.string().max(512).exactOptional(),
   /** Passed to tools as `context.context`, unless the engine has a context. */
-  readonly context?: Json;
-  readonly job?: string;
+  context: json.exactOptional(),
+  job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
-  readonly startedAt?: number;
+  startedAt: time.exactOptional(),
   /** The SHA-256 of the decision about each call, so that the same decision twice counts once. */
-  readonly resolutions: readonly { readonly callId: string; readonly digest: string }[];
-}
+  resolutions: z.array(z.strictObject({ callId: id, digest })).readonly(),
+};
+/** A session as plain data. */
+export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;
 
 /** The state of a session: what it waits for, or which step is next. */
 export type SessionStatus =
@@ -42,7 +61,7 @@ export function statusOf(data: SessionData): SessionStatus {
   return reason === 'error' || reason === 'tool_error' ? 'error' : 'completed';
 }
 
-export interface NewSession {
+export type NewSession = {
   /** 1 to 128 letters, digits, dots, colons, underscores and hyphens. @default random */
   readonly id?: string;
   /** Plain data for the tools, which get it as `context.context`. */
@@ -51,15 +70,8 @@ export interface NewSession {
   readonly job?: string;
   /** A conversation so far. Every call in it needs a result. */
   readonly messages?: readonly ChatMessage[];
-}
+};
 
-/** The schema of session ids: what every store, file system and address takes. */
-export const sessionId = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9._:-]{1,128}$/,
-    '1 to 128 letters, digits, dots, colons, underscores and hyphens',
-  );
 const newSessionOptions = z.strictObject({
   id: sessionId.optional(),
   context: z.unknown().optional(),
@@ -142,10 +154,10 @@ export async function enterRun(
 }
 
 /** A tool whose definition is not the one that the model or the user knew. */
-export interface ChangedTool {
+export type ChangedTool = {
   readonly toolName: string;
   readonly change: 'changed' | 'missing';
-}
+};
 
 /** Returns the tools of open calls that have changed, or are missing. */
 export function changedTools(

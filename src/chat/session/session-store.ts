@@ -16,14 +16,14 @@ import {
 import { keptSession, type Keep, type Session } from './session.js';
 import { assertSigned, key, readSnapshot, refused, signed, writeSnapshot } from './snapshot.js';
 
-interface SessionStoreOptions {
+type SessionStoreOptions = {
   /** The store that keeps the sessions; the same for all processes that run them. */
   readonly store: StateStore;
-  /** How long a session lives after its last change, in milliseconds. @default forever */
+  /** The lifetime of a session after its last change, in milliseconds. @default forever */
   readonly ttlMs?: number;
   /** A key of at least 32 bytes. A session that anything else changed in the store is refused. @default sessions aren't signed */
   readonly key?: Uint8Array;
-}
+};
 
 const sessionStoreOptions = z.strictObject({
   key,
@@ -32,8 +32,8 @@ const sessionStoreOptions = z.strictObject({
 });
 
 /** A part of at most this many characters stays in the head. Longer parts have keys of their own. */
-const INLINE = 400;
-/** How long a part can still be read after the last head that names it, in milliseconds. */
+const INLINE = 512;
+/** The time for which a part can still be read after the last head that names it, in milliseconds. */
 const LEAD_MS = 60_000;
 
 /** The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in hexadecimal. */
@@ -47,7 +47,7 @@ interface Kept {
   readonly identity: string;
   /** The parts that have keys of their own. They are frozen, so the same object is the same data and is written once. */
   readonly parts: ReadonlyMap<unknown, Reference>;
-  /** When the lifetimes of all parts began, by the store's clock. */
+  /** The time when the lifetimes of all parts began, by the store's clock. */
   readonly renewedAt: number;
 }
 

@@ -49,7 +49,7 @@ export type DecisionResult =
 export interface RunResult {
   readonly session: Session;
   readonly result: ChatResult;
-  /** Why `reply` didn't take the text as the answer to the pending question. The session is as it was. */
+  /** The reason why `reply` didn't take the text as the answer to the pending question. The session is as it was. */
   readonly refused?: ToolError;
 }
 
@@ -62,8 +62,8 @@ export interface RunSessionOptions {
   /** Runs calls of tools that changed since the model made the calls. They need approval again. @default false */
   readonly acceptChangedTools?: boolean;
   /**
-   * Called with the session at every step, for programs that keep sessions themselves. The run waits for it: no call starts
-   * before the session that says so was passed. If it throws, the run ends. A `SessionStore` needs none. @default none
+   * Gets the session at every step, for programs that keep sessions themselves. The run waits for it: no call starts before
+   * the session that says so was passed. If it throws, the run ends. A `SessionStore` needs none. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -74,7 +74,6 @@ const runOptions = z.strictObject({
   acceptChangedTools: z.boolean().default(false),
   onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
 });
-const answerOptions = z.strictObject({ now: z.number().optional() });
 const approvalOptions = z.strictObject({
   input: z.unknown().optional(),
   grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').optional(),
@@ -174,7 +173,7 @@ export class Session {
     return pendingOf(this.#data);
   }
 
-  /** Why the last run stopped; `undefined` before the first run, and if the session only needs `continue`. */
+  /** The reason why the last run stopped; `undefined` before the first run, and if the session only needs `continue`. */
   get haltedReason(): string | undefined {
     const isStopped = this.pending.length > 0 || this.#data.end !== undefined;
     return isStopped ? haltedReason(this.#data) : undefined;
@@ -233,13 +232,8 @@ export class Session {
   answer(
     callId: string,
     answer: string | readonly string[],
-    options: { readonly now?: number } = {},
+    { now = systemClock.now() }: { readonly now?: number } = {},
   ): DecisionResult {
-    const { now = systemClock.now() } = checkOptions(
-      answerOptions,
-      options,
-      'options of an answer',
-    );
     return this.#decide(callId, { kind: 'answer', answer, now });
   }
 

@@ -1,29 +1,13 @@
 import { z } from 'zod';
 import { hmacOf, isEqualSignature } from '../../core/crypto.js';
-import { DangerLevel } from '../../core/enums.js';
 import { ToolError } from '../../core/errors.js';
 import { formatIssues, toIssues } from '../../core/issues.js';
 import { checkOptions } from '../../core/options.js';
 import { canonicalJson, describeValue, isPlainObject } from '../../core/plain-data.js';
-import { previewSchema } from '../../core/preview.js';
 import { publicMessage } from '../../core/public-message.js';
-import { flowSchema } from '../../safety/call-flow.js';
-import { questionFields } from '../../tool/question.js';
-import { SCHEMA_LEVELS } from '../../tool/render-tool.js';
 import { isSettled } from '../chat-state.js';
-import {
-  assistantSchema,
-  callsIn,
-  clonePlain,
-  closedMessages,
-  id,
-  json,
-  messageSchema,
-  outputSchema,
-  ownCallsIn,
-  toolName,
-} from '../thread.js';
-import { sessionId, type SessionData } from './session-data.js';
+import { callsIn, clonePlain, closedMessages, ownCallsIn } from '../thread.js';
+import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
@@ -41,10 +25,10 @@ export interface SessionSnapshot {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface SnapshotOptions {
+export type SnapshotOptions = {
   /** A key of at least 32 bytes, which signs the snapshot. If you read it with the same key, any change of it shows. @default snapshots aren't signed */
   readonly key?: Uint8Array;
-}
+};
 
 /** The schema of a key. */
 export const key = z
@@ -55,120 +39,11 @@ export const key = z
   .optional();
 const snapshotOptions = z.strictObject({ key });
 
-const time = z.number().min(0);
-const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
-
-const asked = {
-  id,
-  callId: id,
-  toolName,
-  input: json,
-  principal: z.string().optional(),
-  conversationId: z.string().optional(),
-  createdAt: time,
-  definitionDigest: digest,
-};
-const approval = z.strictObject({
-  kind: z.literal('approval'),
-  ...asked,
-  danger: z.enum(DangerLevel),
-  reason: z.string(),
-  rule: z.string(),
-  preview: previewSchema().optional(),
-  noPreview: z.string().optional(),
-  expiresAt: time,
-  storeIdentity: z.string(),
-  signature: z.string(),
-});
-const pending = z.discriminatedUnion('kind', [
-  approval,
-  z.strictObject({
-    kind: z.literal('manual'),
-    ...asked,
-    definitionDigest: z.union([digest, z.literal('')]),
-    outputSchema: json.optional(),
-  }),
-  z.strictObject({
-    kind: z.literal('question'),
-    ...asked,
-    ...questionFields(),
-    expiresAt: time.optional(),
-  }),
-]);
-
-const halt = z.strictObject({
-  reason: z.literal('halt'),
-  haltedReason: z.string(),
-  callId: id,
-  value: json,
-});
-const toolError = z.strictObject({
-  reason: z.literal('tool_error'),
-  callId: id,
-  error: z.string(),
-});
-const end = z.discriminatedUnion('reason', [
-  z.strictObject({ reason: z.literal('completed'), finishReason: z.string() }),
-  halt,
-  toolError,
-  z.strictObject({ reason: z.literal('max_turns'), maxTurns: z.number().int().min(1) }),
-  z.strictObject({ reason: z.literal('halt_when'), turn: z.number().int().min(0) }),
-  z.strictObject({ reason: z.literal('cancelled') }),
-  z.strictObject({
-    reason: z.literal('error'),
-    error: z.strictObject({ code: z.string(), message: z.string() }),
-  }),
-]);
-
-const input = json.optional();
-const progress = z.discriminatedUnion('state', [
-  z.strictObject({ state: z.literal('not_started'), input, rerunOf: time.optional() }),
-  z.strictObject({ state: z.literal('started'), startedAt: time, input }),
-  z.strictObject({ state: z.literal('waiting'), pending }),
-  z.strictObject({
-    state: z.literal('approved'),
-    pending: approval,
-    input,
-    grant: z.record(z.string(), json).optional(),
-  }),
-  z.strictObject({
-    state: z.literal('settled'),
-    output: outputSchema,
-    input,
-    end: z.discriminatedUnion('reason', [halt, toolError]).optional(),
-  }),
-]);
-const call = z.strictObject({
-  callId: id,
-  toolName,
-  input: json,
-  digest: digest.optional(),
-  progress,
-});
-
 /** The schema of a session as JSON. `assertSound` checks that its fields fit together. */
 const snapshotSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
-  id: sessionId,
-  origin: z.string().min(1).max(128),
-  rev: z.number().int().min(0),
-  storeIdentity: z.string().max(512).optional(),
-  context: json.optional(),
-  job: z.string().optional(),
-  startedAt: time.optional(),
-  messages: z.array(messageSchema),
-  openTurn: z
-    .strictObject({
-      index: z.number().int().min(0),
-      message: assistantSchema,
-      calls: z.array(call).min(1),
-    })
-    .optional(),
-  end: end.optional(),
-  offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })),
-  flow: flowSchema().optional(),
-  resolutions: z.array(z.strictObject({ callId: id, digest })),
+  ...sessionFields,
 });
 
 /** Returns the snapshot of a session, signed if there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
