@@ -48,9 +48,9 @@ describe('tooldex export', () => {
     expect(run('--to gemini').out).toMatchObject([{ functionDeclarations: [{}, {}] }]);
   });
 
-  it('takes the interface, the level and strict mode', () => {
-    expect(run('--to openai --api responses --strict').out).toMatchObject([
-      { type: 'function', name: 'files__read', strict: true },
+  it('takes the API and the level', () => {
+    expect(run('--to openai --api responses').out).toMatchObject([
+      { type: 'function', name: 'files__read', strict: false },
       {},
     ]);
     expect(run('--to anthropic --level stub').out).toMatchObject([
@@ -83,7 +83,7 @@ describe('tooldex export', () => {
   });
 
   it('refuses an option of another target, naming both', () => {
-    const error = refusal(() => run('--to gemini --api chat --strict --max 3'));
+    const error = refusal(() => run('--to gemini --api chat --max 3'));
     expect(error.code).toBe('INVALID_ARGUMENT');
     expect(error.message).toBe('Expected --to openai with --api, got --to gemini.');
   });

@@ -44,17 +44,13 @@ const catalogues: readonly { readonly title: string; readonly tools: readonly To
 ];
 
 describe.each(catalogues)('$title', ({ tools }) => {
-  it('keep the limits of OpenAI, strict or not', () => {
-    for (const strict of [false, true]) {
-      const exported = toOpenAITools(tools, { strict });
-      expect(exported.length).toBeLessThanOrEqual(128);
-      for (const { function: each } of exported) {
-        expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-        expect(each.description.length).toBeLessThanOrEqual(1_024);
-        expect(each.parameters['type']).toBe('object');
-        for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum'])
-          expect(each.parameters).not.toHaveProperty([keyword]);
-      }
+  it('keep the limits of OpenAI', () => {
+    for (const { function: each } of toOpenAITools(tools)) {
+      expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      expect(each.description.length).toBeLessThanOrEqual(1_024);
+      expect(each.parameters['type']).toBe('object');
+      for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum'])
+        expect(each.parameters).not.toHaveProperty([keyword]);
     }
   });
 
@@ -168,20 +164,6 @@ describe('an export', () => {
     expect(toOpenAITools([tool])[0]!.function.parameters['properties']).toEqual({
       list: { type: 'array', items: {} },
     });
-  });
-
-  it('stays open in strict mode where a stub hides parameters', () => {
-    const tool = withInput({
-      type: 'object',
-      properties: { a: { type: 'string' }, b: { type: 'string' } },
-      required: ['a'],
-    });
-    expect(toOpenAITools([tool], { strict: true, level: 'stub' })[0]!.function).not.toHaveProperty(
-      'strict',
-    );
-    expect(toOpenAITools([tool], { strict: true, level: 'compact' })[0]!.function.strict).toBe(
-      true,
-    );
   });
 
   it('tells MCP clients the output schema of objects, the title and the axes', () => {

@@ -99,7 +99,7 @@ describe('the calls of a model', () => {
   it('are values for whatever a service answers', () => {
     const exports = [
       chat,
-      toOpenAITools(tools, { api: 'responses', strict: true }),
+      toOpenAITools(tools, { api: 'responses' }),
       toAnthropicTools(tools),
       toGeminiTools(tools),
     ];

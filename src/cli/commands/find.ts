@@ -33,7 +33,6 @@ interface ExportForm {
   readonly to: (typeof EXPORT_TARGETS)[number];
   readonly api?: (typeof EXPORT_APIS)[number];
   readonly level?: SchemaLevel;
-  readonly strict?: boolean;
 }
 
 /** Looks for the tools of a request, and gives them to models. */
@@ -107,7 +106,6 @@ export const FIND_COMMANDS: CommandFamily = {
       .addOption(
         new Option('--level <level>', 'how much of every tool is shown').choices(SCHEMA_LEVELS),
       )
-      .option('--strict', 'with --to openai: in strict mode where a tool allows it')
       .option(
         '--select <request>',
         'only the tools a model would see for this request, each at the level chosen for it',
@@ -308,9 +306,8 @@ function exportTools(
   const { select, max, budget, ...form } = options as CommandOptions &
     ExportForm & { readonly select?: string; readonly max?: number; readonly budget?: number };
   const { to } = form;
-  const stray =
-    to === 'openai' ? undefined : (['api', 'strict'] as const).find((name) => form[name]);
-  if (stray !== undefined) throw wrongUsage(`--to openai with --${stray}`, `--to ${to}`);
+  if (form.api !== undefined && to !== 'openai')
+    throw wrongUsage('--to openai with --api', `--to ${to}`);
   requireTogether(options, { select: ['max', 'budget'] });
 
   const filter = filterOf(options);
@@ -330,12 +327,12 @@ function exportTools(
   return 1;
 }
 
-function converted(input: ExportInput, { to, api, level, strict = false }: ExportForm): unknown {
+function converted(input: ExportInput, { to, api, level }: ExportForm): unknown {
   switch (to) {
     case 'openai':
       return api === 'responses'
-        ? toOpenAITools(input, { level, api, strict })
-        : toOpenAITools(input, { level, strict });
+        ? toOpenAITools(input, { level, api })
+        : toOpenAITools(input, { level });
     case 'anthropic':
       return toAnthropicTools(input, { level });
     case 'gemini':
