@@ -1,7 +1,4 @@
-import { generateText, stepCountIs, tool, type ModelMessage } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import {
   AccessMode,
   DangerLevel,
@@ -24,96 +21,6 @@ import { MemoryStateStore } from '../../src/state.js';
 import { isSendable, outputsOf, results, toolOf } from './chat-cases.js';
 
 // Three faults of the AI SDK's own loop, first as they are there, so that the claim stays honest, and then what happens here.
-
-type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage: Step['usage'] = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-const paying = (...ids: string[]): Step => ({
-  content: ids.map((toolCallId) => ({
-    type: 'tool-call',
-    toolCallId,
-    toolName: 'pay',
-    input: JSON.stringify({ for: toolCallId }),
-  })),
-  finishReason: { unified: 'tool-calls', raw: undefined },
-  usage,
-  warnings: [],
-});
-const done: Step = {
-  content: [{ type: 'text', text: 'done' }],
-  finishReason: { unified: 'stop', raw: undefined },
-  usage,
-  warnings: [],
-};
-
-/** A chat of the SDK that waits for two approvals. */
-async function sdk() {
-  const paid: string[] = [];
-  const tools = {
-    pay: tool({
-      description: 'Pays',
-      inputSchema: z.object({ for: z.string() }),
-      needsApproval: true,
-      execute: (input) => (paid.push(input.for), { ok: true }),
-    }),
-  };
-  const model = new MockLanguageModelV3({ doGenerate: [paying('a', 'b'), done, done] });
-  const { response } = await generateText({
-    model,
-    tools,
-    prompt: 'pay',
-    stopWhen: stepCountIs(3),
-  });
-  const requests = response.messages
-    .flatMap((message) =>
-      message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [],
-    )
-    .filter((part) => part.type === 'tool-approval-request');
-  const messages: ModelMessage[] = [{ role: 'user', content: 'pay' }, ...response.messages];
-  const yes = (at: number): ModelMessage => ({
-    role: 'tool',
-    content: [
-      { type: 'tool-approval-response', approvalId: requests[at]!.approvalId, approved: true },
-    ],
-  });
-  const goOn = (added: readonly ModelMessage[]) =>
-    generateText({
-      model,
-      tools,
-      messages: [...messages, ...added],
-      stopWhen: stepCountIs(3),
-    }).then(
-      () => 'resolved',
-      (error: Error) => error.name,
-    );
-  return { paid, model, yes, goOn };
-}
-
-describe("the AI SDK's own loop", () => {
-  it('runs an approved call, loses its result and fails, while another call is pending', async () => {
-    const { paid, model, yes, goOn } = await sdk();
-    expect(await goOn([yes(0)])).toBe('AI_MissingToolResultsError');
-    expect(paid).toEqual(['a']);
-    expect(model.doGenerateCalls.length).toBe(1);
-  });
-
-  it('honours only the approvals of the last message', async () => {
-    const { paid, yes, goOn } = await sdk();
-    expect(await goOn([yes(0), yes(1)])).toBe('AI_MissingToolResultsError');
-    expect(paid).toEqual(['b']);
-  });
-
-  it('runs an approved call again when the same messages are sent again', async () => {
-    const { paid, yes, goOn } = await sdk();
-    const added: ModelMessage[] = [
-      { role: 'tool', content: [...(yes(0).content as []), ...(yes(1).content as [])] },
-    ];
-    expect([await goOn(added), await goOn(added)]).toEqual(['resolved', 'resolved']);
-    expect(paid).toEqual(['a', 'b', 'a', 'b']);
-  });
-});
 
 function here(answers: readonly ScriptedAnswer[]) {
   const paid: string[] = [];

@@ -1,18 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { generateText } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  chat,
-  scriptedModel,
-  Session,
-  SessionStore,
-  type ChatEngine,
-  type ChatMessage,
-} from '../../src/chat.js';
-import { AccessMode, defineTool, fail, image, file, ok } from '../../src/index.js';
-import { MemoryBlobStore, MemoryStateStore, type BlobStore } from '../../src/state.js';
+import { chat, scriptedModel, Session, type ChatEngine, type ChatMessage } from '../../src/chat.js';
+import { AccessMode, defineTool, image, file, ok } from '../../src/index.js';
+import { MemoryBlobStore, type BlobStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
 /** A screenshot of 700 kB, as the browsers' servers give it. */
@@ -131,23 +122,6 @@ describe('content that is kept in a blob store', () => {
     expect(retried.text).toBe('Fine.');
   });
 
-  it('does not hold up a chat that is given up while the store answers nothing', async () => {
-    const stop = new AbortController();
-    const blobs: BlobStore = {
-      put: () => (stop.abort(), new Promise(() => undefined)),
-      get: () => new Promise(() => undefined),
-      delete: () => Promise.resolve(false),
-    };
-    const result = await chat({
-      model: scriptedModel(answers),
-      tools: [screenshot],
-      prompt: 'Look',
-      blobs,
-      signal: stop.signal,
-    });
-    expect(result.haltedReason).toBe('cancelled');
-  });
-
   it('is what a manual call was answered with, too, from the next run on', async () => {
     const sign = defineTool({
       name: 'sign',
@@ -241,73 +215,5 @@ describe('content that is kept in a blob store', () => {
     };
     for (const forged of ['../../etc/passwd', 'A'.repeat(64), 7, [blob]])
       expect(await shown({ ...reference, blob: forged }, asked)).toMatchObject([{ text: 'hi' }]);
-  });
-
-  it('is not in a session store', async () => {
-    const store = new MemoryStateStore();
-    const sessions = new SessionStore({ store });
-    const session = sessions.create({ id: 's' });
-    await session.start(
-      { model: scriptedModel(answers), tools: [screenshot], blobs: new MemoryBlobStore() },
-      'Look',
-    );
-    const texts = await Promise.all((await store.list('session')).map((key) => store.get(key)));
-    expect([
-      texts.join('').includes('stored apart'),
-      texts.join('').includes(BASE64.slice(0, 1_000)),
-    ]).toEqual([true, false]);
-  });
-
-  it('is words to the AI SDK itself, which takes such messages as they are', async () => {
-    const { session } = await withScreenshot({ blobs: new MemoryBlobStore() });
-    const usage = {
-      inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-      outputTokens: { total: 1, text: 1, reasoning: undefined },
-    };
-    const model = new MockLanguageModelV3({
-      doGenerate: {
-        content: [{ type: 'text', text: 'ok' }],
-        finishReason: { unified: 'stop', raw: undefined },
-        usage,
-        warnings: [],
-      },
-    });
-    await generateText({
-      model,
-      messages: [...session.messages, { role: 'user', content: 'And?' }] as never,
-    });
-    expect(JSON.stringify(model.doGenerateCalls[0]!.prompt)).toContain(
-      '[image image/png, 684 KiB: stored apart]',
-    );
-  });
-
-  it('refuses what is no blob store', async () => {
-    await expect(
-      chat({ model: scriptedModel(['x']), prompt: 'x', blobs: new Map() as never }),
-    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
-
-  it('is what onToolError gives in place of a failure, too', async () => {
-    const model = scriptedModel([{ calls: [{ name: 'broken' }] }, 'ok']);
-    const broken = defineTool({
-      name: 'broken',
-      description: 'Fails',
-      inputSchema: z.object({}),
-      accessMode: AccessMode.READONLY,
-      execute: () => fail('no camera'),
-    });
-    await chat({
-      model,
-      tools: [broken],
-      prompt: 'Look',
-      blobs: new MemoryBlobStore(),
-      onToolError: () => ({ continue: ok('a drawing', { content: [image(PIXELS, 'image/png')] }) }),
-    });
-    expect(contentOf(model.requests[1]!.messages)).toEqual([
-      [
-        { type: 'text', text: 'a drawing' },
-        { type: 'image-data', data: BASE64, mediaType: 'image/png' },
-      ],
-    ]);
   });
 });

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fail, halt } from '../../src/index.js';
 import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
-import { DEEPEST_MESSAGE, isDeeper } from '../../src/chat/thread.js';
 
 const LONGEST_RESULT = 65_536;
 import { messageSchema } from '../../src/chat/thread.js';
@@ -35,13 +34,6 @@ describe('a result', () => {
     );
   });
 
-  it('is as JSON would have it: dates as text, nothing for undefined, −0 as 0', () => {
-    expect(encodeValue({ at: new Date(0), gone: undefined, zero: -0, list: [undefined] })).toEqual({
-      type: 'json',
-      value: { at: '1970-01-01T00:00:00.000Z', zero: 0, list: [null] },
-    });
-  });
-
   it.each<readonly [string, unknown]>([
     ['a Map', new Map([['a', 1]])],
     ['a Set', new Set([1])],
@@ -53,24 +45,6 @@ describe('a result', () => {
     ['a function', { run: () => 1 }],
   ])('with %s in it is an error: JSON would lose it without a word', (_what, value) => {
     expect(() => encodeValue(value)).toThrow(TypeError);
-  });
-
-  it('that cannot be shown says so to the model; the tool has run, and the chat goes on', async () => {
-    const { output, result } = await readOf(new Map());
-    expect(output).toEqual({
-      type: 'error-text',
-      value: expect.stringContaining('t ran, but its result cannot be shown'),
-    });
-    expect(result.haltedReason).toBe('completed');
-  });
-
-  it('tells no secrets of a value that fails when it is read', async () => {
-    const { output } = await readOf({
-      toJSON: () => {
-        throw new Error('cannot read /home/ada/keys.txt with token=abcdefgh12345678');
-      },
-    });
-    expect(JSON.stringify(output)).not.toMatch(/ada|abcdefgh/);
   });
 
   it('of more than 64 KiB is its beginning, its end and its size', async () => {
@@ -88,24 +62,6 @@ describe('a result', () => {
     });
     const { output: whole } = await readOf('x'.repeat(LONGEST_RESULT));
     expect(whole).toEqual({ type: 'text', value: 'x'.repeat(LONGEST_RESULT) });
-  });
-
-  it('is never cut in the middle of a character', () => {
-    for (let shift = 0; shift < 4; shift += 1) {
-      const { value } = encodeValue('x'.repeat(shift) + '😀'.repeat(LONGEST_RESULT)) as {
-        value: string;
-      };
-      expect(value).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
-    }
-  });
-
-  it('nested too deep for a thread is text', async () => {
-    for (const levels of [10, 40, 50, 63, 64, 70, 200]) {
-      const { output, result } = await readOf(nested(levels));
-      expect(JSON.stringify(output.value).includes('['.repeat(Math.min(levels, 20)))).toBe(true);
-      expect(output.type).toBe(levels > 43 ? 'text' : 'json');
-      expect(isDeeper(result.messages[2], DEEPEST_MESSAGE)).toBe(false);
-    }
   });
 
   it('of any depth is in a session that can be stored and read', async () => {
@@ -190,22 +146,6 @@ describe('an encoder of the caller', () => {
     });
   });
 
-  it('that fails is asked of onToolError, as the failure of a tool that ran', async () => {
-    const heard: unknown[] = [];
-    const encode = (value: unknown) => {
-      if (value === 'x') throw new Error('broken');
-      return { type: 'text' as const, value: 'fine' };
-    };
-    const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), { continue: 7 });
-    expect((await readOf('x', { encode, onToolError })).output).toEqual({
-      type: 'text',
-      value: 'fine',
-    });
-    expect(heard).toMatchObject([
-      { status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' },
-    ]);
-  });
-
   it('that fails tells programs why, and the model only that the tool ran', async () => {
     const heard: unknown[] = [];
     const onToolError = (_: unknown, outcome: unknown) => (
@@ -248,13 +188,8 @@ describe('an encoder of the caller', () => {
         throw new Error('broken');
       },
     ],
-    ['gives nothing', () => undefined],
-    ['gives text', () => 'text'],
     ['gives a promise', () => Promise.resolve({ type: 'text', value: 'x' })],
     ['gives another type', () => ({ type: 'video', value: 'x' })],
-    ['gives what is no JSON', () => ({ type: 'json', value: new Map() })],
-    ['gives what is too deep', () => ({ type: 'json', value: nested(60) })],
-    ['gives more fields', () => ({ type: 'text', value: 'x', secret: 1 })],
   ])('that %s makes the result an error; it is asked once', async (_what, encode) => {
     let asked = 0;
     const { output, result } = await readOf('x', {

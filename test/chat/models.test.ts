@@ -441,23 +441,6 @@ describe('a model of the AI SDK', () => {
     expect(events.some((event) => event.type === 'text-delta' && event.turn === 1)).toBe(true);
   });
 
-  it('whose stream breaks off has failed', async () => {
-    const torn = new ReadableStream<Part>({
-      start(controller) {
-        controller.enqueue({ type: 'stream-start', warnings: [] });
-        controller.error(new Error('socket hang up'));
-      },
-    });
-    const { result } = await streamedResult({
-      model: new MockLanguageModelV3({ doStream: { stream: torn } }),
-      prompt: 'x',
-    });
-    expect(result).toMatchObject({
-      haltedReason: 'error',
-      metadata: { error: { message: expect.stringContaining('socket hang up') } },
-    });
-  });
-
   it('that hangs is left when the caller gives up', async () => {
     for (const hanging of [
       new MockLanguageModelV3({
@@ -480,13 +463,6 @@ describe('a model of the AI SDK', () => {
         expect(await asking).toMatchObject({ haltedReason: 'cancelled', messages: [user('x')] });
       }
     }
-  });
-
-  it('is handed the signal of the chat', async () => {
-    const model = modelOf([text('ok')]);
-    const controller = new AbortController();
-    await chat({ model, prompt: 'x', signal: controller.signal });
-    expect(model.doGenerateCalls[0]!.abortSignal).toBeInstanceOf(AbortSignal);
   });
 
   it('gets the options of its service', async () => {
@@ -571,25 +547,5 @@ describe('a function as the model', () => {
         prompt: 'x',
       }),
     ).toMatchObject({ haltedReason: 'error', metadata: { error: { message: 'at once' } } });
-  });
-
-  it('that calls a tool without a name has the call refused', async () => {
-    const message = assistant(['a', ''], ['b', 'ping']);
-    let asked = 0;
-    const model = (
-      request: Parameters<Extract<ChatOptions['model'], (...args: never[]) => unknown>>[0],
-    ) => {
-      asked += 1;
-      if (asked === 2) expect(JSON.stringify(request.messages)).not.toContain('"toolName":""');
-      return answer(asked === 1 ? message : { role: 'assistant', content: 'ok' })();
-    };
-    const { result, events } = await streamedResult({ model, tools: [ping], prompt: 'x' });
-    expect(outputsOf(result.messages)).toMatchObject({
-      a: { type: 'error-text' },
-      b: { value: 'pong' },
-    });
-    expect(
-      events.flatMap((event) => ('callId' in event && event.callId === 'a' ? [event.type] : [])),
-    ).toEqual(['tool-completed', 'tool-encoded']);
   });
 });

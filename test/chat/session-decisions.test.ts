@@ -6,12 +6,9 @@ import {
   AccessMode,
   askUser,
   defineTool,
-  fail,
   halt,
-  ok,
   ToolExecutor,
   ToolMetadataRegistry,
-  type Policy,
 } from '../../src/index.js';
 import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
@@ -110,40 +107,6 @@ describe('calls that wait', () => {
     }
   });
 
-  it('are known by their ids, also by those that every object has', async () => {
-    const { session } = await waiting(
-      ['__proto__', 'manual'],
-      ['constructor', 'manual'],
-      ['a', 'auto'],
-    );
-    expect(session.pending.map(({ callId }) => callId)).toEqual(['__proto__', 'constructor']);
-    for (const id of ['toString', '', 'a', 'b', 'hasOwnProperty']) {
-      for (const decided of [
-        session.submitToolResult(id, 1),
-        session.answer(id, 'x'),
-        session.approve(id),
-        session.deny(id),
-        session.rerun(id),
-      ]) {
-        expect(decided).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
-        expect(decided.session).toBe(session);
-      }
-    }
-    const resolved = sessionOf(
-      copyOf(sessionOf(session.submitToolResult('__proto__', 1))).submitToolResult(
-        'constructor',
-        2,
-      ),
-    );
-    expect(
-      resultsIn(resolved.messages).map(([id, output]) => [id, 'value' in output && output.value]),
-    ).toEqual([
-      ['__proto__', 1],
-      ['constructor', 2],
-      ['a', { did: 'a' }],
-    ]);
-  });
-
   it('refuse what they do not wait for, and say what they do', async () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
     const wrong = [
@@ -169,62 +132,6 @@ describe('calls that wait', () => {
     expect(() => session.approve('p', { edited: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
     );
-  });
-
-  it('take values, ok and fail as results', async () => {
-    const { session } = await waiting(
-      ['a', 'manual'],
-      ['b', 'manual'],
-      ['c', 'manual'],
-      ['d', 'manual'],
-    );
-    const resolved = sessionOf(
-      session.submitToolResults([
-        { callId: 'a', result: undefined },
-        { callId: 'b', result: 'text' },
-        { callId: 'c', result: ok({ x: 1 }) },
-        { callId: 'd', result: fail('no') },
-      ]),
-    );
-    expect(resultsIn(resolved.messages).map(([, output]) => output)).toEqual([
-      { type: 'json', value: null },
-      { type: 'text', value: 'text' },
-      { type: 'json', value: { x: 1 } },
-      { type: 'error-text', value: 'no' },
-    ]);
-  });
-
-  it('take several results at once, or none of them', async () => {
-    const { session } = await waiting(['a', 'manual'], ['b', 'manual']);
-    expect(
-      session.submitToolResults([
-        { callId: 'a', result: 1 },
-        { callId: 'z', result: 1 },
-      ]),
-    ).toMatchObject({
-      ok: false,
-      session,
-      error: { code: 'UNKNOWN_CALL', details: { callId: 'z' } },
-    });
-    expect(
-      session.submitToolResults([
-        { callId: 'a', result: 1 },
-        { callId: 'a', result: 2 },
-      ]),
-    ).toMatchObject({ ok: false, session, error: { code: 'ALREADY_RESOLVED' } });
-    expect(session.submitToolResults([])).toEqual({ ok: true, session, applied: false });
-    for (const junk of [null, 'a', [null], [1], [{ callId: 'a' }], { callId: 'a', result: 1 }])
-      expect(() => session.submitToolResults(junk as never)).toThrow(
-        expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-      );
-    const one = sessionOf(
-      session.submitToolResults([
-        { callId: 'b', result: 2 },
-        { callId: 'a', result: 1 },
-      ]),
-    );
-    const other = sessionOf(sessionOf(session.submitToolResult('b', 2)).submitToolResult('a', 1));
-    expect(one.toJSON()).toEqual(other.toJSON());
   });
 });
 
@@ -351,24 +258,6 @@ describe('an approval', () => {
       ],
     ]);
     expect(world.starts.size).toBe(0);
-  });
-
-  it('does not get round a budget', async () => {
-    const { engine, session, world } = await waiting(['p', 'pay'], ['q', 'pay']);
-    const { registry } = engine.executor;
-    const policy: Policy = {
-      decide: () => ({ verdict: 'confirm', rule: 'test', reason: 'it pays', danger: 'medium' }),
-    };
-    const poor = new ToolExecutor({
-      registry,
-      policy,
-      budgets: [{ per: 'conversation', calls: 1 }],
-    });
-    const { session: last } = await sessionOf(
-      sessionOf(session.approve('p')).approve('q'),
-    ).continue({ ...engine, executor: poor });
-    expect(resultsIn(last.messages).map(([, { type }]) => type)).toEqual(['json', 'error-text']);
-    expect([...world.starts]).toEqual([['p', 1]]);
   });
 });
 

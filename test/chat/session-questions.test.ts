@@ -66,35 +66,6 @@ describe('a question with choices', () => {
     const { session: last } = await decided.session.continue(engine);
     expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
   });
-
-  it('refuses what it does not offer, and is pending as before', async () => {
-    const { session, engine } = await asked(CHOICES);
-    for (const answer of ['green', ['red', 'green'], [], '']) {
-      const decided = session.answer('q', answer);
-      expect(decided).toMatchObject({
-        ok: false,
-        session,
-        error: { code: 'INVALID_INPUT', details: { options: ['red', 'b'] } },
-      });
-      if (typeof answer === 'string')
-        expect(await session.reply(engine, answer)).toMatchObject({
-          session,
-          refused: { code: 'INVALID_INPUT' },
-          result: { haltedReason: 'ask_user' },
-        });
-    }
-    expect((await session.reply(engine, 'red, Blue')).session.status).toBe('completed');
-  });
-
-  it('is read from a snapshot of before there were choices', async () => {
-    const { session } = await asked({ choices: ['red'] });
-    const { openTurn, ...rest } = stored(session) as unknown as {
-      openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] };
-    };
-    delete openTurn.calls[0]!.progress.pending.choices;
-    const old = Session.fromJSON({ ...rest, openTurn });
-    expect([old.answer('q', 'blue').ok, old.answer('q', 'red').ok]).toEqual([false, true]);
-  });
 });
 
 describe('a question with a form', () => {

@@ -97,17 +97,6 @@ describe('a session in a store that came back older', () => {
     },
   );
 
-  it('keeps what is decided after the restart', async () => {
-    const { server, sessions, engine, world, saved } = await rolledBack();
-    await server.restart(saved);
-    await (await sessions.open('s'))!.approve('p').session.save();
-    expect(kindsOf(await sessions.open('s'))).toEqual(['approval q']);
-    expect(
-      (await (await sessions.open('s'))!.approve('q').session.continue(engine)).session.status,
-    ).toBe('completed');
-    expect([...world.starts.values()]).toEqual([1, 1]);
-  });
-
   it('has calls that were not on record as started as uncertain: they may have been started since', async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
       const server = new RestartingStore();
@@ -163,34 +152,6 @@ describe('a session in a store that came back older', () => {
     expect(await sessions.open('s')).toBeUndefined();
     expect(await codeOf(session.continue(engine))).toBe('STALE_SESSION');
     expect(world.starts.size).toBe(0);
-  });
-
-  it('at whatever moment of a run it was saved runs no approved call without a new approval', async () => {
-    let moments = 0;
-    for (let more = 0; more < 12; more += 1) {
-      const { server, sessions, session, engine, world, saved } = await rolledBack();
-      await session.continue(engine);
-      if (saved + more > server.saved) break;
-      moments += 1;
-      await server.restart(saved + more);
-      const opened = (await sessions.open('s'))!;
-      const before = [...world.starts];
-      const ran =
-        opened.status === 'idle' ? await opened.continue(engine).catch(() => undefined) : undefined;
-      expect([more, [...world.starts]]).toEqual([more, before]);
-      for (const { kind } of (ran?.session ?? opened).pending)
-        expect(['approval', 'uncertain']).toContain(kind);
-    }
-    expect(moments).toBeGreaterThan(5);
-  });
-
-  it('whose restarts are trusted has all decisions as they were', async () => {
-    const { server, sessions, engine, world, saved } = await rolledBack(true);
-    await server.restart(saved);
-    const opened = (await sessions.open('s'))!;
-    expect([opened.status, opened.pending]).toEqual(['idle', []]);
-    expect((await opened.continue(engine)).session.status).toBe('completed');
-    expect([...world.starts.values()]).toEqual([1, 1]);
   });
 });
 
@@ -359,37 +320,6 @@ describe('a signed snapshot', () => {
       (await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session
         .status,
     ).toBe('completed');
-    expect(paid).toEqual(['paid', 'paid']);
-  });
-
-  it('runs no call that needs no approval again after the store restarted: it is uncertain', async () => {
-    const server = new RestartingStore();
-    const policy = {
-      decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const,
-    };
-    const engine = (...answers: readonly ScriptedAnswer[]) =>
-      engineOf(server.store, answers, policy);
-    const snapshots: unknown[] = [];
-    paid.length = 0;
-    await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', {
-      onCheckpoint: (session) =>
-        void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))),
-    });
-    expect(paid).toEqual(['paid']);
-    const before = snapshots.find((snapshot) => JSON.stringify(snapshot).includes('"not_started"'));
-    await server.restart(server.saved);
-    const { session } = await read(before).continue(engine('Paid.'));
-    expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
-    const { session: last } = await session
-      .submitToolResult('c1', 'looked it up')
-      .session.continue(engine('Paid.'));
-    expect([last.status, paid]).toEqual(['completed', ['paid']]);
-  });
-
-  it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {
-    const snapshot = await approvedSnapshot(undefined);
-    for (const engine of [engineOf(undefined, ['Paid.']), engineOf(undefined, ['Paid.'])])
-      await read(snapshot).continue(engine);
     expect(paid).toEqual(['paid', 'paid']);
   });
 });

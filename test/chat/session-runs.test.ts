@@ -1,22 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  scriptedModel,
-  Session,
-  SessionStore,
-  type ChatEngine,
-  type RunResult,
-} from '../../src/chat.js';
+import { scriptedModel, Session, SessionStore, type ChatEngine } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
-import { assertSendable, newExecutor, World } from './session-world.js';
-
-const kinds = ['auto', 'slow', 'pay', 'manual', 'fail', 'idempotent'] as const;
-const mixed = { calls: kinds.map((kind, at) => call(`c${at}`, kind)) };
+import { World } from './session-world.js';
 
 /** Settles everything pending as a user would, until the model has its last word. */
 async function finish(from: Session, engine: ChatEngine): Promise<Session> {
@@ -41,74 +32,6 @@ async function finish(from: Session, engine: ChatEngine): Promise<Session> {
 }
 
 describe('a run that is given up', () => {
-  it('at any event or checkpoint leaves a session that can go on, and nothing begins afterwards', async () => {
-    /** Gives up at the n-th thing that happens. @returns how many things happened. */
-    const run = async (stopAt: number): Promise<number> => {
-      const world = new World();
-      const stop = new AbortController();
-      let things = 0;
-      const next = () => {
-        things += 1;
-        if (things === stopAt) stop.abort();
-      };
-      const { engine } = newCase([mixed, 'done', 'done'], { onEvent: next }, world);
-      let session = Session.create({ id: 's' });
-      const go = async (work: () => Promise<RunResult>) => {
-        ({ session } = await work());
-        assertSendable(session.messages);
-        return session;
-      };
-      const options = { signal: stop.signal, onCheckpoint: next };
-      await go(() => session.start(engine, 'Go', options));
-      if (!stop.signal.aborted) {
-        for (const { kind, callId } of session.pending)
-          session = (
-            kind === 'approval'
-              ? session.approve(callId)
-              : session.submitToolResult(callId, 'by hand')
-          ).session;
-        await go(() => session.continue(engine, options));
-      }
-      const begun = world.inputs.length;
-      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      expect(world.inputs.length).toBe(begun);
-      const last = await finish(Session.fromJSON(session.toJSON()), {
-        ...newCase([], {}, world).engine,
-        model: modelGoingOn(),
-      });
-      expect(resultsIn(last.messages).map(([id]) => id)).toEqual(kinds.map((_, at) => `c${at}`));
-      for (const [id, starts] of world.starts)
-        expect([stopAt, id, starts <= (id === 'c5' ? 2 : 1)]).toEqual([stopAt, id, true]);
-      return things;
-    };
-    const total = await run(Infinity);
-    expect(total).toBeGreaterThan(30);
-    for (let stopAt = 1; stopAt <= total; stopAt += 1) await run(stopAt);
-  });
-
-  /** Asks for the calls unless they were made, as a model that sees only the thread. */
-  function modelGoingOn(): ChatEngine['model'] {
-    return async function* ({ messages }) {
-      await Promise.resolve();
-      const asked = messages.some(({ role }) => role === 'tool');
-      yield {
-        type: 'answer',
-        message: {
-          role: 'assistant',
-          content: asked
-            ? 'done'
-            : mixed.calls.map(({ id, name, input }) => ({
-                type: 'tool-call' as const,
-                toolCallId: id,
-                toolName: name,
-                input: input as never,
-              })),
-        },
-        finishReason: 'stop',
-      };
-    };
-  }
-
   it('before it begins keeps what the user said', async () => {
     const { engine } = newCase(['hello']);
     const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
@@ -297,48 +220,6 @@ describe('of two that go on with the same session', () => {
   });
 });
 
-describe('a thousand calls that wait in one turn', () => {
-  it('are resolved in random order, with trips through JSON and through the store', async () => {
-    const random = seededRandom(7);
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const world = new World();
-    const waiting = ['manual', 'ask', 'pay'] as const;
-    const calls = Array.from({ length: 1000 }, (_, at) => call(`c${at}`, waiting[at % 3]!));
-    const { engine } = newCase([{ calls }, 'done'], {}, world);
-    let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
-    expect(session.pending).toHaveLength(1000);
-    const order = [...session.pending]
-      .map((pending) => ({ pending, at: random() }))
-      .sort((a, b) => a.at - b.at);
-    for (const [
-      done,
-      {
-        pending: { kind, callId },
-      },
-    ] of order.entries()) {
-      const decided =
-        kind === 'manual'
-          ? session.submitToolResult(callId, callId)
-          : kind === 'question'
-            ? session.answer(callId, callId)
-            : session.approve(callId);
-      expect(decided).toMatchObject({ ok: true, applied: true });
-      ({ session } = decided);
-      if (done % 100 === 99) {
-        expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).toJSON()).toEqual(
-          session.toJSON(),
-        );
-        await session.save();
-        session = (await sessions.open('s'))!;
-      }
-    }
-    const { session: last } = await session.continue({ ...engine, executor: newExecutor(world) });
-    expect(last.status).toBe('completed');
-    expect(resultsIn(last.messages).map(([id]) => id)).toEqual(calls.map(({ id }) => id));
-    expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
-  });
-});
-
 describe('a snapshot that is gone on with twice', () => {
   it('runs an approved call once, whichever copy goes on first; in the other one it is uncertain', async () => {
     const paid: string[] = [];
@@ -400,37 +281,6 @@ describe('what the user says', () => {
       'How much?',
     ));
     expect(JSON.stringify(session.messages)).toContain('was called 4 times');
-  });
-});
-
-describe('arguments that the user changed, and the schema refuses', () => {
-  it('leave the call pending for approval, and the model without an error that is not its own', async () => {
-    const paid: number[] = [];
-    const tools = [
-      defineTool({
-        name: 'pay',
-        description: 'Pays',
-        inputSchema: z.object({ cents: z.number() }),
-        accessMode: AccessMode.WRITE,
-        execute: ({ cents }) => void paid.push(cents),
-      }),
-    ];
-    const model = scriptedModel([
-      { calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] },
-      'Paid.',
-    ]);
-    const { session } = await Session.create().start({ tools, model }, 'Pay');
-    const { session: asked } = await session
-      .approve('c1', { input: { cents: 'x' } })
-      .session.continue({ tools, model });
-    expect([
-      asked.status,
-      asked.pending.map(({ kind }) => kind),
-      model.requests.length,
-      paid,
-    ]).toEqual(['awaiting_approval', ['approval'], 1, []]);
-    await asked.approve('c1', { input: { cents: 7 } }).session.continue({ tools, model });
-    expect(paid).toEqual([7]);
   });
 });
 

@@ -3,7 +3,7 @@ import { Session, SessionStore } from '../../src/chat.js';
 import { ToolError, ToolExecutor } from '../../src/index.js';
 import { MemoryStateStore, type StateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
-import { call, codeOf, codeOfThrown, newCase } from './session-cases.js';
+import { call, codeOf, newCase } from './session-cases.js';
 import { WRITES, watched, type Operation } from './session-stores.js';
 import { newExecutor, World } from './session-world.js';
 
@@ -23,7 +23,6 @@ const GONE_MS = 60_000;
 const namesIn = async (store: StateStore): Promise<readonly string[]> =>
   (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
 
-const fine = () => undefined;
 /** Long, and of characters with two halves: after `filler` of one length or another, a cut falls between them. */
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
@@ -41,31 +40,6 @@ describe('a session in a store', () => {
     const { session: last } = await opened.submitToolResult('m', 1).session.continue(engine);
     expect((await new SessionStore({ store }).open('s'))!.toJSON()).toEqual(last.toJSON());
     expect(await namesIn(store)).toEqual(['session/s']);
-  });
-
-  it('keeps what was said and decided before the model is asked', async () => {
-    const { store } = spied(fine);
-    const sessions = new SessionStore({ store });
-    const seen: unknown[] = [];
-    const look = async () =>
-      seen.push(
-        ((await sessions.open('s'))!.toJSON() as unknown as { messages: unknown[] }).messages
-          .length,
-      );
-    await sessions.create({ id: 's' }).start(
-      {
-        model: async function* () {
-          await look();
-          yield {
-            type: 'answer',
-            message: { role: 'assistant', content: 'hello' },
-            finishReason: 'stop',
-          };
-        },
-      },
-      'Hi',
-    );
-    expect(seen).toEqual([1]);
   });
 
   it('with long messages is kept whole, and leaves nothing behind when it is deleted', async () => {
@@ -89,28 +63,6 @@ describe('a session in a store', () => {
         clock.advance(GONE_MS);
         expect(await store.list('s')).toEqual([]);
       }
-    }
-  });
-
-  it('opens whole while another process writes it, as it was or as it is', async () => {
-    const shared = new MemoryStateStore();
-    const { engine } = newCase(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
-    const writer = new SessionStore({ store: shared });
-    let { session } = await writer.create({ id: 's', context: long(300_000) }).start(engine, 'Go');
-    for (const [at, text] of [1, 2, 3].flatMap((each): [number, string][] => [
-      [each, 'More'],
-      [each, long(400_000)],
-    ])) {
-      const before = session;
-      let operations = 0;
-      // Between the reading of the head and of its parts, another process changes it.
-      const { store } = spied(async () => {
-        operations += 1;
-        if (operations === at) ({ session } = await session.reply(engine, text));
-      }, shared);
-      const opened = (await new SessionStore({ store }).open('s'))!;
-      expect([before.toJSON(), session.toJSON()]).toContainEqual(opened.toJSON());
-      expect(opened.rev).toBe(at === 1 || at === 2 ? session.rev : before.rev);
     }
   });
 
@@ -191,68 +143,6 @@ describe('a session in a store', () => {
       code: 'LIMIT_EXCEEDED',
       message: expect.stringContaining('give the engine a BlobStore') as string,
     });
-  });
-
-  it('that is deleted ends for processes that still have it', async () => {
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
-    const { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
-    await sessions.delete('s');
-    await sessions.delete('s');
-    expect(await codeOf(session.submitToolResult('m', 1).session.continue(engine))).toBe(
-      'STALE_SESSION',
-    );
-  });
-
-  it('is refused when something else stands under its key', async () => {
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const { session } = await sessions.create({ id: 'a' }).start(newCase(['hello']).engine, 'Go');
-    const text = JSON.stringify(session);
-    for (const [at, junk] of [
-      '',
-      'null',
-      '5',
-      '[]',
-      '{}',
-      text.slice(0, -1),
-      text.slice(0, 40),
-      text,
-      'a'.repeat(36),
-    ].entries()) {
-      const store = new MemoryStateStore();
-      await store.compareAndSet('session/b', undefined, junk);
-      expect([at, await codeOf(new SessionStore({ store }).open('b'))]).toEqual([
-        at,
-        'INVALID_SNAPSHOT',
-      ]);
-      await new SessionStore({ store }).delete('b');
-      expect(await new SessionStore({ store }).open('b')).toBeUndefined();
-    }
-  });
-
-  it('is refused with wrong options and ids', async () => {
-    const store = new MemoryStateStore();
-    const wrong = [
-      null,
-      {},
-      { store: {} },
-      { store: { get: fine, compareAndSet: fine, expire: fine } },
-      { store, ttlMs: 0 },
-      { store, ttlMs: NaN },
-      { store, ttlMs: '1' },
-      { store, key: new Uint8Array(31) },
-      { store, key: 'x'.repeat(32) },
-      { store, migrations: {} },
-      { store, prefix: 'x' },
-    ];
-    expect(wrong.map((options) => codeOfThrown(() => new SessionStore(options as never)))).toEqual(
-      wrong.map(() => 'INVALID_ARGUMENT'),
-    );
-    const sessions = new SessionStore({ store });
-    for (const id of ['', 'a/b', 'a'.repeat(129), 7, undefined, null]) {
-      expect(await codeOf(sessions.open(id as never))).toBe('INVALID_ARGUMENT');
-      expect(await codeOf(sessions.delete(id as never))).toBe('INVALID_ARGUMENT');
-    }
   });
 });
 
@@ -405,21 +295,5 @@ describe('a store that fails in the middle of a run', () => {
     broken = false;
     const { session } = await lost.session.continue(engine);
     expect([session.status, world.starts.get('a')]).toEqual(['completed', 1]);
-  });
-
-  it('leaves the session as it was: it can go on when the store is back', async () => {
-    let broken = false;
-    const { store } = spied((operation) => {
-      if (broken && WRITES.has(operation))
-        throw new ToolError('STATE_UNAVAILABLE', 'Expected an answer of the store, got none.');
-    });
-    const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
-    const { session } = await new SessionStore({ store }).create({ id: 's' }).start(engine, 'Go');
-    const approved = session.approve('p').session;
-    broken = true;
-    expect(await codeOf(approved.continue(engine))).toBe('STATE_UNAVAILABLE');
-    expect(world.starts.size).toBe(0);
-    broken = false;
-    expect((await approved.continue(engine)).session.status).toBe('completed');
   });
 });

@@ -1,12 +1,8 @@
-import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
 import { isToolError } from '../../src/index.js';
-import { seededRandom } from '../../src/testing.js';
 import { call, codeOfThrown, newCase } from './session-cases.js';
-import { callsIn, resultsIn } from './session-thread.js';
 import type { Kind } from './session-world.js';
-import { propertyRuns } from '../property-runs.js';
 
 type Data = Record<string, unknown>;
 
@@ -240,34 +236,6 @@ describe('a snapshot', () => {
     }
   });
 
-  it('is refused when it cannot be read: getters that fail, cycles, very deep', () => {
-    const cycle: Data = copy(whole);
-    cycle['context'] = cycle;
-    let deep: unknown = 1;
-    for (let level = 0; level < 5000; level += 1) deep = [deep];
-    const failing = Object.defineProperty(copy(whole), 'rev', {
-      enumerable: true,
-      get: () => {
-        throw new Error('/home/ada/secret');
-      },
-    });
-    for (const bad of [
-      cycle,
-      { ...copy(whole), context: deep },
-      failing,
-      new Proxy(
-        {},
-        {
-          ownKeys: () => {
-            throw new Error('no');
-          },
-        },
-      ),
-    ])
-      expect(codeOf(bad)).toBe('INVALID_SNAPSHOT');
-    expect(() => Session.fromJSON(failing)).not.toThrow(/home/);
-  });
-
   it('names everything that is wrong, by its place', () => {
     const made = copy(whole);
     made['rev'] = -1;
@@ -377,148 +345,4 @@ describe('a snapshot', () => {
     }
     expect(changes).toBeGreaterThan(300);
   });
-
-  it('keeps names that every object has: ids, tools, and keys in arguments, contexts and results', async () => {
-    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype'];
-    const nasty = JSON.parse(
-      `{${names.map((name) => `"${name}":{"${name}":1}`).join(',')}}`,
-    ) as never;
-    const { engine } = newCase([
-      {
-        calls: names.map((name, at) => ({
-          id: name,
-          name: at % 2 === 0 ? 'manual' : name,
-          input: { of: 'x', ...(nasty as object) },
-        })),
-      },
-      'done',
-    ]);
-    const { session } = await Session.create({ id: 'constructor', context: nasty }).start(engine, [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Go' },
-          {
-            type: 'file',
-            ...(JSON.parse('{"__proto__":{"x":1}}') as object),
-            data: 'x',
-            mediaType: 'y',
-          },
-        ],
-      },
-    ]);
-    expect(session.pending.map(({ callId }) => callId)).toEqual([
-      '__proto__',
-      'toString',
-      'prototype',
-    ]);
-    const text = JSON.stringify(session);
-    let again = Session.fromJSON(JSON.parse(text));
-    expect(JSON.stringify(again)).toBe(text);
-    for (const { callId } of session.pending) again = again.submitToolResult(callId, nasty).session;
-    const { session: last } = await again.continue(engine);
-    expect(JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(last))))).toBe(
-      JSON.stringify(last),
-    );
-    expect(resultsIn(last.messages).map(([id]) => id)).toEqual(names);
-    expect(({} as Data)['x']).toBeUndefined();
-  });
-
-  it('can be as deep as data of a conversation may be', async () => {
-    const nested = (levels: number): unknown =>
-      levels === 0 ? 'leaf' : { of: nested(levels - 1) };
-    for (const levels of [10, 40, 47, 48, 49, 60, 64, 65, 200]) {
-      const { engine } = newCase([{ calls: [call('m', 'manual'), call('p', 'pay')] }, 'done']);
-      let session: Session;
-      try {
-        ({ session } = await Session.create({ context: nested(levels) }).start(engine, 'Go'));
-      } catch (error) {
-        expect([levels > 48, isToolError(error, 'INVALID_ARGUMENT')]).toEqual([true, true]);
-        continue;
-      }
-      for (const decided of [
-        session.submitToolResult('m', nested(levels)),
-        session.approve('p', { input: { of: 'p', deep: nested(levels) } }),
-      ]) {
-        if (!decided.ok) expect([levels > 40, decided.error.code]).toEqual([true, 'INVALID_INPUT']);
-        else
-          expect(
-            JSON.stringify(Session.fromJSON(JSON.parse(JSON.stringify(decided.session)))),
-          ).toBe(JSON.stringify(decided.session));
-      }
-    }
-  });
-
-  it('of random edits is refused, or is a session like any other', () => {
-    const places = [...placesOf(whole)].filter(({ path }) => path.length > 0);
-    const values = places.map(({ value }) => value);
-    let accepted = 0;
-    fc.assert(
-      fc.property(fc.integer(), fc.integer({ min: 1, max: 3 }), (seed, times) => {
-        const random = seededRandom(seed);
-        const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-        let made = whole;
-        for (let edit = 0; edit < times; edit += 1) {
-          const { path } = pick([...placesOf(made)].filter((each) => each.path.length > 0));
-          const other = pick<() => unknown>([
-            () => pick(values),
-            () => pick([null, '', 0, -1, 1e21, true, [], {}, '__proto__', 'c0', 'x'.repeat(600)]),
-            () => undefined,
-          ])();
-          made = edited(made, path, (holder, key) => {
-            if (other !== undefined) holder[key] = copy(other);
-            else if (Array.isArray(holder)) holder.splice(key as number, 1);
-            else delete holder[key];
-          });
-        }
-        let session: Session;
-        try {
-          session = Session.fromJSON(made);
-        } catch (error) {
-          if (!isToolError(error, 'INVALID_SNAPSHOT')) throw error;
-          return;
-        }
-        accepted += 1;
-        assertSound(session, made);
-      }),
-      { numRuns: propertyRuns(2_500) },
-    );
-    expect(accepted).toBeGreaterThan(0);
-  });
 });
-
-/** What holds of every session, wherever it comes from. */
-function assertSound(session: Session, made: unknown): void {
-  expect(copy(session.toJSON())).toEqual(copy(made));
-  expect(codeOf(session.toJSON())).toBe('fine');
-  const waiting = session.pending.map(({ callId }) => callId);
-  expect(new Set(waiting).size).toBe(waiting.length);
-  const kinds = new Set(session.pending.map(({ kind }) => kind));
-  const expected = kinds.has('question')
-    ? 'awaiting_user'
-    : kinds.has('manual') || kinds.has('uncertain')
-      ? 'awaiting_tools'
-      : kinds.has('approval')
-        ? 'awaiting_approval'
-        : session.status;
-  expect(session.status).toBe(expected);
-  const { messages } = session;
-  for (const [at, message] of messages.entries()) {
-    if (message.role !== 'assistant') continue;
-    const next = messages[at + 1];
-    const asked = callsIn(message)
-      .filter(({ providerExecuted }) => providerExecuted !== true)
-      .map(({ toolCallId }) => toolCallId);
-    const answered = next?.role === 'tool' ? next.content.map(({ toolCallId }) => toolCallId) : [];
-    expect(answered.filter((id) => asked.includes(id))).toEqual(asked);
-  }
-  // Each call that waits can be settled, once.
-  let decided = session;
-  for (const { callId } of session.pending) {
-    const step = decided.deny(callId);
-    if (!step.ok) throw step.error;
-    decided = step.session;
-  }
-  expect(decided.pending).toEqual([]);
-  expect(codeOf(decided.toJSON())).toBe('fine');
-}

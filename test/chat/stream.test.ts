@@ -9,7 +9,6 @@ import {
   type ChatEvent,
   type ChatMessage,
   type ChatTurn,
-  type ModelStep,
   type ScriptedAnswer,
   type ToolOutput,
 } from '../../src/chat.js';
@@ -112,31 +111,6 @@ describe('the events of a chat', () => {
     );
   });
 
-  it('tell of each call in the order started, completed, encoded or pending, once each', async () => {
-    await fc.assert(
-      fc.asyncProperty(scriptArbitrary, async (script) => {
-        const events = await eventsOf(
-          streamChat({
-            model: scriptedModel(script),
-            tools: sampleTools().tools,
-            prompt: 'please',
-          }),
-        );
-        const byCall = new Map<string, ChatEvent[]>();
-        for (const event of events)
-          if ('callId' in event)
-            byCall.set(event.callId, [...(byCall.get(event.callId) ?? []), event]);
-        expect(byCall.size > 0).toBe(script.length > 1);
-        for (const calls of byCall.values())
-          expect(calls.map(({ type }) => type.replace('tool-', '')).join(' ')).toMatch(
-            /^(started completed (encoded|pending)|completed encoded|pending)$/,
-          );
-        expect(events.filter(({ type }) => type === 'chat-completed').length).toBe(1);
-      }),
-      { numRuns: propertyRuns(50) },
-    );
-  });
-
   it('tell how far a call is, and hear nothing of other chats on the same executor', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -167,26 +141,6 @@ describe('the events of a chat', () => {
     });
     expect(result.text).toBe('Hello!');
     expect(heard).toEqual(['turn-started', 'model-answered', 'turn-completed', 'chat-completed']);
-  });
-
-  it('wait for a slow reader: none of ten thousand is lost, and none comes out of order', async () => {
-    const pieces = 10_000;
-    const model: ModelStep = async function* () {
-      for (let at = 0; at < pieces; at += 1) yield { type: 'text-delta', text: `${at} ` };
-      await Promise.resolve();
-      yield {
-        type: 'answer',
-        message: { role: 'assistant', content: 'done' },
-        finishReason: 'stop',
-      };
-    };
-    const heard: number[] = [];
-    for await (const event of streamChat({ model, prompt: 'x' })) {
-      if (event.type !== 'text-delta') continue;
-      if (heard.length % 500 === 0) await new Promise((resolve) => setImmediate(resolve));
-      heard.push(Number(event.text));
-    }
-    expect(heard).toEqual(Array.from({ length: pieces }, (_, at) => at));
   });
 });
 
@@ -252,19 +206,6 @@ describe('whoever leaves the events of a chat', () => {
     await events.return();
     expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(model.requests).toEqual([]);
-  });
-});
-
-describe('wrong options of a stream', () => {
-  it.each<readonly [string, unknown]>([
-    ['no options', null],
-    ['no model', { prompt: 'x' }],
-    ['a signal that is none', { model: scriptedModel([]), prompt: 'x', signal: {} }],
-    ['an unknown option', { model: scriptedModel([]), prompt: 'x', maxSteps: 3 }],
-  ])('%s are told when the first event is asked for', async (_what, options) => {
-    const events = streamChat(options as never);
-    await expect(events.next()).rejects.toThrow();
-    expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 });
 

@@ -230,73 +230,6 @@ describe('the tools of each turn', () => {
     expect(namesOf(all.at(-1)!)).toContain('feed_owl');
   });
 
-  it('keep their place in a session also where they are more than may be selected', async () => {
-    const engine = { tools: zoo(), selectTools: { maxTools: 1 } };
-    const first = scriptedModel([search('fox'), search('owl'), 'ok']);
-    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
-      { ...engine, model: first },
-      'Feed the cat',
-    );
-    const second = scriptedModel(['ok']);
-    const { session: after } = await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply(
-      { ...engine, model: second },
-      'And the owl',
-    );
-    expect(namesOf(second.requests[0]!)).toEqual(
-      expect.arrayContaining(['feed_cat', 'feed_fox', 'feed_owl']),
-    );
-    expectPrefixes([...first.requests, ...second.requests]);
-    const third = scriptedModel(['ok']);
-    await after.reply(
-      { ...engine, selectTools: { maxTools: 1, exclude: ['feed_fox'] }, model: third },
-      'Not the fox',
-    );
-    expect(namesOf(third.requests[0]!)).toEqual(
-      namesOf(second.requests[0]!).filter((name) => name !== 'feed_fox'),
-    );
-  });
-
-  it('leave out what was shown and is gone', async () => {
-    const registry = zoo();
-    const { requests } = await run(
-      [
-        () => (
-          registry.unregister('feed_cat'),
-          { calls: [{ name: 'find_tools', input: { query: 'fox' } }] }
-        ),
-        'done',
-      ],
-      { tools: registry },
-    );
-    expect(namesOf(requests[0]!)).toContain('feed_cat');
-    expect(namesOf(requests[1]!)).not.toContain('feed_cat');
-  });
-
-  it('are not asked for when the guaranteed ones are too many: the caller must decide', async () => {
-    const registry = zoo();
-    registry.registerAll(
-      ['a', 'b', 'c', 'd'].map((name) => toolOf(name, () => 1, { priority: Priority.CRITICAL })),
-    );
-    await expect(
-      run(['never'], {
-        tools: registry,
-        selectTools: { maxTools: 3, criticalOutsideLimit: false },
-      }),
-    ).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
-  });
-
-  it('are not filled up with HIGH ones: those would keep their places for the whole thread', async () => {
-    const registry = zoo();
-    registry.registerAll(
-      ['a', 'b', 'c'].map((name) => toolOf(name, () => 1, { priority: Priority.HIGH })),
-    );
-    const { requests } = await run(['hi'], { tools: registry, selectTools: { maxTools: 12 } });
-    expect(
-      requests[0]!.tools.map(({ name }) => name).filter((name) => ['a', 'b', 'c'].includes(name)),
-    ).toEqual([]);
-    expect(requests[0]!.tools.length).toBeGreaterThan(1);
-  });
-
   it('are nothing but what a function of the caller says, unless the search is asked for', async () => {
     const registry = zoo();
     const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
@@ -335,16 +268,6 @@ describe('the tools of each turn', () => {
       true,
     ]);
     expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
-  });
-
-  it('throw what the function of the caller throws', async () => {
-    await expect(
-      run(['never'], {
-        selectTools: () => {
-          throw new RangeError('mine');
-        },
-      }),
-    ).rejects.toThrow(new RangeError('mine'));
   });
 
   it('have the tool of the caller that finds others in the place of ours', async () => {
@@ -387,15 +310,6 @@ describe('the tools of each turn', () => {
     );
     const { result } = await run([call('discover', 'd'), 'done'], { tools: registry });
     expect(result.haltedReason).toBe('completed');
-  });
-
-  it('can all be called by their alias', async () => {
-    const registry = zoo();
-    registry.register(
-      toolOf('feed_lion', () => 'fed', { aliases: ['lion_food'], keywords: ['cat'] }),
-    );
-    const { result } = await run([call('lion_food', 'l'), 'done'], { tools: registry });
-    expect(outputsOf(result.messages)).toMatchObject({ l: { value: 'fed' } });
   });
 
   it('have the one among them that the model must call, whole', async () => {

@@ -125,11 +125,10 @@ describe('with the client of OpenAI', () => {
       function: {
         name: 'mcp__math__add',
         description: 'Adds',
-        strict: true,
         parameters: {
           type: 'object',
-          properties: { a: { type: 'number' }, b: { type: ['number', 'null'] } },
-          required: ['a', 'b'],
+          properties: { a: { type: 'number' }, b: { type: 'number' } },
+          required: ['a'],
           additionalProperties: false,
         },
       },

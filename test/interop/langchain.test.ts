@@ -417,6 +417,6 @@ describe('tools of LangChain', () => {
   it('are refused, all at once, when only a provider can run them', async () => {
     const tools = [{ type: 'web_search' }, { name: 'odd', schema: 7, invoke: () => 1 }] as never[];
     await expect(fromLangChainTools(tools)).rejects.toThrow(/its provider runs[^]*odd/);
-    await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of tools/);
+    await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of LangChain tools/);
   });
 });

@@ -248,7 +248,7 @@ describe('tools in @openai/agents', () => {
       expect(written).toEqual([]);
       expect(results(model)).toContainEqual([
         'w1',
-        expect.stringContaining('got calls with different inputs'),
+        expect.stringContaining('calls with different inputs'),
       ]);
     },
   );
