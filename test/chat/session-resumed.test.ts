@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   chat,
   scriptedModel,
@@ -7,7 +7,7 @@ import {
   type ModelStep,
   type SessionSnapshot,
 } from '../../src/chat.js';
-import { askUser, fail, ToolMetadataRegistry } from '../../src/index.js';
+import { ToolMetadataRegistry } from '../../src/index.js';
 import { outputsOf, toolOf } from './chat-cases.js';
 import { call, newCase } from './session-cases.js';
 
@@ -38,28 +38,6 @@ describe('an approval', () => {
     const { session: done } = await session.approve('a', { input: null }).session.continue(engine);
     expect(done.status).toBe('awaiting_approval');
     expect(world.starts.size).toBe(0);
-  });
-
-  it('to other arguments shows onToolError those that ran', async () => {
-    const seen: unknown[] = [];
-    const tools = [
-      toolOf('pay', () => fail('no money'), {
-        accessMode: 'write',
-        dangerLevel: 'high',
-        executionCategory: 'write',
-      }),
-    ];
-    const engine = {
-      model: scriptedModel([{ calls: [{ id: 'a', name: 'pay', input: { cents: 500 } }] }, 'done']),
-      tools,
-      onToolError: ({ input }: { readonly input?: unknown }) => (
-        seen.push(input),
-        'continue' as const
-      ),
-    };
-    const { session } = await Session.create().start(engine, 'pay');
-    await session.approve('a', { input: { cents: 450 } }).session.continue(engine);
-    expect(seen).toEqual([{ cents: 450 }]);
   });
 });
 
@@ -100,19 +78,6 @@ describe('in the mode manual', () => {
       (await copyOf(held).submitToolResult('a', 'paid').session.continue(engine)).result.text,
     ).toBe('done');
   });
-});
-
-it('a reply that is an answer reads the tools once: they may be a list that can be read only once', async () => {
-  const ask = toolOf('ask', () => askUser('Which?'));
-  const sign = toolOf('sign', undefined, { manual: true });
-  const model = scriptedModel([
-    { calls: [{ id: 'q', name: 'ask' }] },
-    { calls: [{ id: 's', name: 'sign' }] },
-  ]);
-  const { session } = await Session.create().start({ model, tools: [ask, sign] }, 'go');
-  expect((await session.reply({ model, tools: [ask, sign].values() }, 'red')).session.status).toBe(
-    'awaiting_tools',
-  );
 });
 
 describe('a run that goes on with an open turn', () => {
@@ -171,35 +136,6 @@ describe('a run that goes on with an open turn', () => {
       ['find_tools', 'sign'],
     ]);
   });
-});
-
-it('tools that two chats share without an executor answer neither with what the other was answered', async () => {
-  const tools = [
-    toolOf('whoami', (_input, { context }) => (context as { readonly user: string }).user, {
-      cacheTtlMs: 60_000,
-    }),
-  ];
-  for (const user of ['carol', 'dora']) {
-    const { messages } = await chat({
-      model: scriptedModel([{ calls: [{ id: 'a', name: 'whoami' }] }, 'done']),
-      tools,
-      prompt: 'who am I?',
-      context: { user },
-    });
-    expect(outputsOf(messages)).toEqual({ a: { type: 'text', value: user } });
-  }
-});
-
-it('a listener whose promise fails stops neither the chat nor the process', async () => {
-  const unhandled: unknown[] = [];
-  const hear = (error: unknown) => void unhandled.push(error);
-  process.on('unhandledRejection', hear);
-  onTestFinished(() => void process.off('unhandledRejection', hear));
-  const onEvent = (() =>
-    Promise.reject(new Error('the socket is closed'))) as unknown as () => void;
-  expect((await chat({ model: scriptedModel(['hi']), prompt: 'x', onEvent })).text).toBe('hi');
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(unhandled).toEqual([]);
 });
 
 it('leaving the events while one is awaited, as a web stream does, gives up a model that hangs', async () => {

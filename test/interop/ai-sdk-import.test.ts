@@ -88,42 +88,6 @@ describe('tools of the AI SDK', () => {
     expect(only(set(false), { trusted: true }).accessMode).not.toBe('readonly');
   });
 
-  it('keep an approval that they ask for themselves, whatever a trusted source says', () => {
-    const set = {
-      t: {
-        inputSchema: z.object({}),
-        execute: () => 1,
-        needsApproval: true,
-        metadata: { annotations: { readOnlyHint: true } },
-      },
-    } as ToolSet;
-    expect(only(set, { trusted: true }).requiresConsent).toBe(true);
-  });
-
-  it('leave the patterns of their JSON Schemas alone, which could be made to match for hours, unless they are trusted', async () => {
-    const schema = jsonSchema<{ text: string }>({
-      type: 'object',
-      properties: { text: { type: 'string', pattern: '^a$' } },
-      required: ['text'],
-    });
-    const set = {
-      t: tool({
-        inputSchema: schema,
-        outputSchema: jsonSchema<string>({ type: 'string', pattern: '^a$' }),
-        execute: ({ text }) => text,
-      }),
-    };
-    const run = (trusted: boolean, text: unknown) =>
-      executorOf(fromAISDKTools(set, { trusted, overrides: { t: open } })).execute({
-        id: '1',
-        name: 't',
-        input: { text },
-      });
-    expect(await run(false, 'b')).toMatchObject({ status: 'ok', value: 'b' });
-    expect(await run(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-    expect(await run(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-  });
-
   it('give the last value of a stream as result, and the earlier ones as progress', async () => {
     const tools = {
       count: tool({
@@ -238,17 +202,6 @@ describe('tools of the AI SDK', () => {
     expect(() => fromAISDKTools(set)).toThrow(
       /"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*Await it[^]*"old"[^]*zodSchema\(\)/,
     );
-  });
-
-  it('are refused with overrides of tools that are not there', () => {
-    expect(() =>
-      fromAISDKTools(
-        { t: tool({ inputSchema: z.object({}), execute: () => 1 }) },
-        { overrides: { tt: open, constructor: open } },
-      ),
-    ).toThrow(/"tt"[^]*"constructor"/);
-    expect(() => fromAISDKTools({}, { override: {} } as never)).toThrow(/override/);
-    expect(() => fromAISDKTools([] as never)).toThrow(/tool set/);
   });
 
   it('come back as they went out', async () => {

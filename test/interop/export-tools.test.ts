@@ -82,18 +82,6 @@ describe.each(catalogues)('$title', ({ tools }) => {
     const gemini = toGeminiTools(tools);
     expect(gemini.functionDeclarations.map(({ name }) => gemini.nameOf(name))).toEqual(names);
   });
-
-  it('get shorter with every level', () => {
-    const [full, compact, stub] = (['full', 'compact', 'stub'] as const).map((level) =>
-      bytes(tools, { level }).map(({ length }) => length),
-    );
-    full!.forEach((length, target) =>
-      expect(
-        length > compact![target]! && compact![target]! > stub![target]!,
-        `${length} ${compact![target]} ${stub![target]}`,
-      ).toBe(true),
-    );
-  });
 });
 
 describe('an export', () => {

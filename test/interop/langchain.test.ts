@@ -3,7 +3,6 @@ import { FakeStreamingChatModel } from '@langchain/core/utils/testing';
 import { ToolMessage } from '@langchain/core/messages';
 import {
   DynamicStructuredTool,
-  DynamicTool,
   isStructuredTool,
   tool,
   type StructuredToolInterface,
@@ -172,14 +171,6 @@ describe('tools in LangChain', () => {
     expect(asked).toEqual(['write', 'c1', { text: 'a' }]);
   });
 
-  it('give results that look like messages or parts of one as what they are: data', async () => {
-    const { call } = await setUp();
-    expect((await call('parts', {})).content).toBe('[{"type":"image_url","image_url":"x"}]');
-    const direct = await call('direct', {});
-    expect(direct).toBeInstanceOf(ToolMessage);
-    expect(direct.content).toBe('{"lc_direct_tool_output":true,"content":"x"}');
-  });
-
   it('say what is wrong with an input', async () => {
     const { call } = await setUp();
     await expect(call('math__add', { a: 'two' })).rejects.toThrow(
@@ -200,33 +191,6 @@ describe('tools in LangChain', () => {
   it('stop with the signal of the run', async () => {
     const { call } = await setUp();
     await expect(call('slow', {}, { signal: AbortSignal.abort() })).rejects.toThrow();
-  });
-
-  it('take at a shortened level also the parameters that are not shown', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'add',
-        description: 'Adds',
-        inputSchema: {
-          type: 'object',
-          properties: { a: { type: 'number' }, b: { type: 'number' } },
-          required: ['a'],
-          additionalProperties: false,
-        },
-        ...open,
-        execute: ({ a, b }: { a: number; b: number }) => a + b,
-      }),
-    );
-    const [stub] = await toLangChainTools(registry, {
-      executor: new ToolExecutor({ registry }),
-      level: 'stub',
-    });
-    expect(stub!.schema['properties']).toEqual({ a: { type: 'number' } });
-    expect(await stub!.invoke({ a: 1, b: 2 })).toBe(3);
-    expect(
-      await stub!.invoke({ type: 'tool_call', id: 'x', name: 'add', args: { a: 1, c: 2 } }),
-    ).toMatchObject({ status: 'error', content: expect.stringContaining('c') });
   });
 
   it('need an executor', async () => {
@@ -296,28 +260,6 @@ describe('tools of LangChain', () => {
     expect(entryOf(trusted!).accessMode).toBe('readonly');
   });
 
-  it('leave the patterns of their JSON Schemas to LangChain, unless they are trusted', async () => {
-    const schema = {
-      type: 'object',
-      properties: { text: { type: 'string', pattern: '^a$' } },
-      required: ['text'],
-    } as const;
-    const same = tool(({ text }: { text: string }) => text, {
-      name: 'same',
-      description: 'Same',
-      schema: schema as typeof schema & z.ZodObject,
-    });
-    const check = async (trusted: boolean, text: unknown) =>
-      executorOf(await fromLangChainTools([same], { trusted, overrides: { same: open } })).decide({
-        id: '1',
-        name: 'same',
-        input: { text },
-      });
-    expect(await check(false, 'b')).not.toHaveProperty('refused');
-    expect(await check(false, 1)).toHaveProperty('refused');
-    expect(await check(true, 'b')).toHaveProperty('refused');
-  });
-
   it('parse their input themselves, once', async () => {
     const long = tool(({ text }) => text, {
       name: 'long',
@@ -331,21 +273,6 @@ describe('tools of LangChain', () => {
         input: { text: 'four' },
       }),
     ).toMatchObject({ value: 4 });
-  });
-
-  it('of one text take it as input', async () => {
-    const echo = new DynamicTool({
-      name: 'echo',
-      description: 'Echo',
-      func: async (text) => `you said ${text}`,
-    });
-    const [definition] = await fromLangChainTools([echo], { overrides: { echo: open } });
-    expect(entryOf(definition!).inputJsonSchema).toMatchObject({
-      properties: { input: { type: 'string' } },
-    });
-    expect(
-      await executorOf([definition!]).execute({ id: '1', name: 'echo', input: { input: 'hi' } }),
-    ).toMatchObject({ value: 'you said hi' });
   });
 
   it('tell their events as progress', async () => {

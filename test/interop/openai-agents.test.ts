@@ -162,41 +162,6 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('ask no user about a call whose input is refused', async () => {
-    const { registry, executor } = setUp();
-    const context = { isToolApproved: () => undefined };
-    for (const policy of [undefined, new SafetyPolicy({ registry })]) {
-      const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
-      expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
-      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain(
-        'text: Expected a string',
-      );
-    }
-  });
-
-  it('do not run for a runner that does not wait', async () => {
-    const { registry, executor, written } = setUp();
-    const [, write] = toOpenAIAgentsTools(registry, { executor });
-    expect(
-      await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', {
-        toolCall: { callId: '1' },
-      }),
-    ).toContain('write was not run yet: this call needs approval');
-    expect(written).toEqual([]);
-  });
-
-  it('say of arguments that are no JSON what they should be', async () => {
-    const { registry, executor } = setUp();
-    const [add] = toOpenAIAgentsTools(registry, { executor });
-    const context = { isToolApproved: () => undefined };
-    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain(
-      'Expected an object of named parameters',
-    );
-    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain(
-      'a: Expected a value (it is required), got none',
-    );
-  });
-
   it('tell the model what the policy denies', async () => {
     const { registry, executor, agentWith, runner, written } = setUp();
     const policy = new SafetyPolicy({

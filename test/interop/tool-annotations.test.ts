@@ -171,14 +171,6 @@ describe('the hints of a trusted server', () => {
     expect(requiresApproval(entry)).toBe(false);
   });
 
-  it('count as the stricter where they contradict each other', () => {
-    expect(foreign({ readOnlyHint: true, destructiveHint: true }, true)).toMatchObject({
-      accessMode: 'mixed',
-      dangerLevel: 'high',
-      requiresConsent: true,
-    });
-  });
-
   it('come back the same, or more careful', () => {
     fc.assert(
       fc.property(annotations, (given) => {
@@ -196,16 +188,5 @@ describe('the hints of a trusted server', () => {
       }),
       { numRuns: propertyRuns(500) },
     );
-  });
-
-  it('are lost in no combination but openWorldHint: false and contradictions', () => {
-    for (const readOnlyHint of [true, false]) {
-      for (const destructiveHint of readOnlyHint ? [false] : [true, false]) {
-        for (const idempotentHint of readOnlyHint ? [true] : [true, false]) {
-          const given = { readOnlyHint, destructiveHint, idempotentHint, openWorldHint: true };
-          expect(annotationsOf(foreign(given, true))).toEqual(given);
-        }
-      }
-    }
   });
 });
