@@ -51,7 +51,7 @@ async function approvalsOf(
 }
 
 describe('a chat here', () => {
-  it('runs no approved call while another one is pending, and says which', async () => {
+  it('a chat runs no approved call while another call is pending, and names it', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     expect(waiting).toMatchObject({
@@ -65,7 +65,7 @@ describe('a chat here', () => {
     expect([paid, model.requests.length]).toEqual([[], 1]);
   });
 
-  it('runs an approved call beside a manual one that was answered, and keeps both results', async () => {
+  it('a chat runs an approved call next to an answered manual call, and keeps both results', async () => {
     const { paid, model, engine } = here([pay('a', 'p'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const result = await chat({
@@ -81,7 +81,7 @@ describe('a chat here', () => {
     });
   });
 
-  it('joins results from several messages, in the order of the calls', async () => {
+  it('a chat joins results from several messages, in the order of the calls', async () => {
     const { paid, model, engine } = here([pay('a', 'p', 'b'), 'thanks']);
     const { messages } = await chat({ ...engine, prompt: 'pay' });
     await chat({
@@ -97,7 +97,7 @@ describe('a chat here', () => {
     expect(paid).toEqual([]);
   });
 
-  it('honours all approvals, and each of them once, however often the same messages are sent', async () => {
+  it('a chat runs every approved call once, even if the same messages are sent again', async () => {
     const { paid, engine } = here([pay('a', 'b'), 'thanks', 'sorry']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const approvals = await approvalsOf(waiting, engine.executor);
@@ -111,7 +111,7 @@ describe('a chat here', () => {
     expect(paid).toEqual(['a', 'b']);
   });
 
-  it('runs of the approved turn no call that the service has run itself', async () => {
+  it("a chat doesn't run calls that the model's service already ran", async () => {
     const { paid, engine } = here([pay('a'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const [asked, answer] = waiting.messages as [ChatMessage, AssistantMessage];
@@ -130,7 +130,7 @@ describe('a chat here', () => {
     expect(paid).toEqual(['a']);
   });
 
-  it('refuses an approval of a call before the last answer', async () => {
+  it('a chat refuses an approval of a call from before the last answer', async () => {
     const { paid, engine } = here([pay('a'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const approvals = await approvalsOf(waiting, engine.executor);
@@ -149,7 +149,7 @@ describe('a chat here', () => {
 });
 
 describe('a session here', () => {
-  it('takes approvals one by one, in any order, and runs nothing before the last', async () => {
+  it('a session takes approvals in any order, and runs nothing before the last one', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'thanks']);
     let { session } = await Session.create().start(engine, 'pay');
     session = session.approve('b').session;
@@ -161,7 +161,7 @@ describe('a session here', () => {
     expect(Object.keys(outputsOf(model.requests[1]!.messages))).toEqual(['a', 'b']);
   });
 
-  it('that two processes go on with, or one twice, runs each approved call once', async () => {
+  it('a session that is continued twice runs each approved call once', async () => {
     const { paid, engine } = here([pay('a'), 'thanks', 'sorry']);
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { session } = await sessions.create({ id: 's' }).start(engine, 'pay');

@@ -31,7 +31,7 @@ async function withScreenshot(more: Partial<ChatEngine> = {}) {
 }
 
 describe('content that is kept in a blob store', () => {
-  it('is not in messages and snapshots of a session, and the model is sent it', async () => {
+  it('large content stays out of messages and snapshots, and the model still gets it', async () => {
     const { session, model } = await withScreenshot({ blobs: new MemoryBlobStore() });
     const without = await withScreenshot();
     const [length, before] = [session, without.session].map((each) => JSON.stringify(each).length);
@@ -61,7 +61,7 @@ describe('content that is kept in a blob store', () => {
     expect(shownTo(model) === shownTo(without.model)).toBe(true);
   });
 
-  it('is sent again by a session that was read from its snapshot', async () => {
+  it('a session read from its snapshot sends stored content again', async () => {
     const blobs = new MemoryBlobStore();
     const { session } = await withScreenshot({ blobs });
     const model = scriptedModel(['Still a page.']);
@@ -73,7 +73,7 @@ describe('content that is kept in a blob store', () => {
     expect(JSON.stringify(again.session)).not.toContain(BASE64);
   });
 
-  it('becomes words for the model when its life is over', async () => {
+  it('the model reads that content is gone after its lifetime', async () => {
     const clock = new ManualClock();
     const blobs = new MemoryBlobStore({ clock, ttlMs: 1_000 });
     const { session } = await withScreenshot({ blobs });
@@ -90,7 +90,7 @@ describe('content that is kept in a blob store', () => {
     }
   });
 
-  it('stays in the message when the store fails to take it; one that fails to give it back ends the run, which can be retried', async () => {
+  it("content stays in the message if the store can't take it, and a store that can't be read ends the run until a retry", async () => {
     const broken: BlobStore = {
       put: () => Promise.reject(new Error('disk full')),
       get: () => Promise.resolve(undefined),
@@ -122,7 +122,7 @@ describe('content that is kept in a blob store', () => {
     expect(retried.text).toBe('Fine.');
   });
 
-  it('is what a manual call was answered with, too, from the next run on', async () => {
+  it("content of a manual call's answer moves into the store with the next run", async () => {
     const sign = defineTool({
       name: 'sign',
       description: 'Signs',
@@ -149,7 +149,7 @@ describe('content that is kept in a blob store', () => {
     expect(JSON.stringify(done)).not.toContain(BASE64);
   });
 
-  it('is what users attach, too; small parts and addresses stay in the message', async () => {
+  it("users' attachments move into the store, but small parts and addresses stay", async () => {
     const address = `https://example.com/${'a'.repeat(9_000)}.png`;
     const attached = {
       role: 'user',
@@ -171,7 +171,7 @@ describe('content that is kept in a blob store', () => {
     expect(model.requests[0]!.messages[0]).toEqual(attached);
   });
 
-  it('is not put in place of a text whose options only look like a reference', async () => {
+  it('a text whose options only look like a reference stays a text', async () => {
     const blobs = new MemoryBlobStore();
     const blob = await blobs.put(PIXELS);
     const reference = {

@@ -163,7 +163,7 @@ function expectSound({ result, late, listeners }: Awaited<ReturnType<typeof canc
 }
 
 describe('a chat that is given up', () => {
-  it('at any point at which it waits has ended soundly, also when what it waits for never ends', async () => {
+  it('a chat given up at any wait ends with a sendable thread, even if the wait never ends', async () => {
     const names: string[] = [];
     await cancelledChat(() => ({ point: (name) => void names.push(name) }), false);
     expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(
@@ -188,7 +188,7 @@ describe('a chat that is given up', () => {
     }
   });
 
-  it('before it began asks and runs nothing, and keeps what the user said', async () => {
+  it('a chat given up before it starts asks nothing, and keeps what the user said', async () => {
     const { options, started } = chatThrough(() => {
       throw new Error('nothing is asked');
     }, AbortSignal.abort());
@@ -200,7 +200,7 @@ describe('a chat that is given up', () => {
     expect(started).toEqual([]);
   });
 
-  it('says in the place of results what became of its calls', async () => {
+  it('a chat given up in a turn says for each call how far it came', async () => {
     const controller = new AbortController();
     const tools = [
       toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), {
@@ -232,14 +232,14 @@ describe('a chat that is given up', () => {
     });
   });
 
-  it('leaves nothing behind on a signal that a thousand chats share', async () => {
+  it('a thousand chats leave no listener on a shared signal', async () => {
     const { signal } = new AbortController();
     for (let round = 0; round < 1_000; round += 1)
       await chat({ model: scriptedModel(['hi']), prompt: 'x', signal });
     expect(getEventListeners(signal, 'abort').length).toBe(0);
   });
 
-  it('of many turns has Node warn of no leak', async () => {
+  it('many turns on one signal cause no leak warning', async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error) => void warnings.push(warning);
     process.on('warning', listen);

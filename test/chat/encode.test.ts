@@ -23,7 +23,7 @@ const nested = (levels: number): unknown =>
   JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
 describe('a result', () => {
-  it('of any plain data is read as JSON that parses back to it, and twice the same', () => {
+  it('plain data is encoded as JSON that parses back, equally each time', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const output = encodeValue(value) as { type: string; value: unknown };
@@ -43,11 +43,11 @@ describe('a result', () => {
     ['not a number', { n: Number.NaN }],
     ['a big integer', { n: 1n }],
     ['a function', { run: () => 1 }],
-  ])('with %s in it is an error: JSON would lose it without a word', (_what, value) => {
+  ])('a value with %s is an error, because JSON would lose it', (_what, value) => {
     expect(() => encodeValue(value)).toThrow(TypeError);
   });
 
-  it('of more than 64 KiB is its beginning, its end and its size', async () => {
+  it('a result of more than 64 KiB becomes its beginning, its end and its size', async () => {
     const { output } = await readOf('ä'.repeat(LONGEST_RESULT + 5));
     expect(output).toMatchObject({
       type: 'text',
@@ -64,7 +64,7 @@ describe('a result', () => {
     expect(whole).toEqual({ type: 'text', value: 'x'.repeat(LONGEST_RESULT) });
   });
 
-  it('of any depth is in a session that can be stored and read', async () => {
+  it('a session with a result of any depth can be stored and read', async () => {
     for (const levels of [40, 43, 44, 60]) {
       const tools = [
         toolOf('t', () => nested(levels)),
@@ -88,7 +88,7 @@ describe('a result', () => {
     }
   });
 
-  it('of a failed tool is its message, however long', async () => {
+  it("a failed tool's message is bounded like any result", async () => {
     const { output } = await readOf(fail('no '.repeat(LONGEST_RESULT)));
     expect(output).toMatchObject({
       type: 'error-text',
@@ -96,7 +96,7 @@ describe('a result', () => {
     });
   });
 
-  it('of a tool that halts is read, and given to the caller', async () => {
+  it('the value of a halt goes to the model and to the caller', async () => {
     const { output, result } = await readOf(halt('done', { a: [1] }));
     expect([output, result.metadata.haltResult]).toEqual([
       { type: 'json', value: { a: [1] } },
@@ -112,7 +112,7 @@ describe('a result', () => {
 });
 
 describe('a tool that halts with what its output schema refuses', () => {
-  it('ends the run, and the model reads that it ran and nothing of its value', async () => {
+  it("a halt that doesn't fit the output schema ends the run without showing its value", async () => {
     const { output, result } = await readOf(
       halt('done', { secret: 'x' }),
       {},
@@ -128,7 +128,7 @@ describe('a tool that halts with what its output schema refuses', () => {
 });
 
 describe('an encoder of the caller', () => {
-  it('makes what the model reads of values, and of what onToolError gives instead', async () => {
+  it("an encoder encodes values and onToolError's replacements", async () => {
     const encode = (value: unknown) => ({
       type: 'text' as const,
       value: `<${JSON.stringify(value)}>`,
@@ -146,7 +146,7 @@ describe('an encoder of the caller', () => {
     });
   });
 
-  it('that fails tells programs why, and the model only that the tool ran', async () => {
+  it('a failing encoder tells programs why, and the model only that the tool ran', async () => {
     const heard: unknown[] = [];
     const onToolError = (_: unknown, outcome: unknown) => (
       heard.push(outcome),
@@ -173,7 +173,7 @@ describe('an encoder of the caller', () => {
       });
   });
 
-  it('may give parts such as pictures', async () => {
+  it('an encoder may return pictures', async () => {
     const picture = {
       type: 'content' as const,
       value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }],
@@ -190,7 +190,7 @@ describe('an encoder of the caller', () => {
     ],
     ['gives a promise', () => Promise.resolve({ type: 'text', value: 'x' })],
     ['gives another type', () => ({ type: 'video', value: 'x' })],
-  ])('that %s makes the result an error; it is asked once', async (_what, encode) => {
+  ])('an encoder that %s makes the result an error', async (_what, encode) => {
     let asked = 0;
     const { output, result } = await readOf('x', {
       encode: () => ((asked += 1), encode() as never),

@@ -30,7 +30,7 @@ async function waiting(...calls: Parameters<typeof call>[]) {
 }
 
 describe('calls that wait', () => {
-  it('are resolved in any order, each after a trip through JSON, and read in the order of the calls', async () => {
+  it('pending calls are resolved in any order, and read in the order of the calls', async () => {
     const kinds = ['manual', 'pay', 'auto', 'ask', 'manual'] as const;
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 3, 4], { minLength: 4 }), async (order) => {
@@ -68,7 +68,7 @@ describe('calls that wait', () => {
     );
   });
 
-  it('take the same decision twice as one, and no other, also when their turn is closed', async () => {
+  it('the same decision twice counts once, and another is refused, even after the turn', async () => {
     const { engine, session } = await waiting(
       ['m', 'manual'],
       ['p', 'pay'],
@@ -107,7 +107,7 @@ describe('calls that wait', () => {
     }
   });
 
-  it('refuse what they do not wait for, and say what they do', async () => {
+  it("a decision that doesn't fit is refused, and the error says which one does", async () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
     const wrong = [
       session.approve('m'),
@@ -136,7 +136,7 @@ describe('calls that wait', () => {
 });
 
 describe('an approval', () => {
-  it('to other arguments is checked as any call is', async () => {
+  it('approved arguments that the schema refuses need approval again', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
@@ -147,7 +147,7 @@ describe('an approval', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('of arguments of more danger is asked for again, as edited, and the call runs after another approval with just these', async () => {
+  it('edited arguments with more danger need another approval, and then run as edited', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(
       session.approve('p', { input: { of: 'p', amount: 5000 } }),
@@ -162,7 +162,7 @@ describe('an approval', () => {
     expect(world.inputs).toEqual([{ of: 'p', amount: 5000 }]);
   });
 
-  it('counts for what was shown: one that comes late, when something else is asked, can be told apart', async () => {
+  it('an approval with a pendingId is refused if something else is pending by now', async () => {
     const { engine, session } = await waiting(['p', 'pay']);
     const shown = session.pending[0]!;
     const pendingId = 'id' in shown ? shown.id : '';
@@ -178,7 +178,7 @@ describe('an approval', () => {
     );
   });
 
-  it('does not run a tool that is declared otherwise by now; when that is accepted, it is asked for again', async () => {
+  it('an approved call of a changed tool is refused, and asked about again if the change is accepted', async () => {
     const ran: string[] = [];
     const executorOf = (
       description: string,
@@ -230,7 +230,7 @@ describe('an approval', () => {
     expect([last.status, ran]).toEqual(['completed', ['Pays twice']]);
   });
 
-  it('does not stop the policy from forbidding the call when it is to run', async () => {
+  it('the policy can still deny an approved call when it runs', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const forbidding = new ToolExecutor({
       registry: engine.executor.registry,
@@ -262,7 +262,7 @@ describe('an approval', () => {
 });
 
 describe('a denial', () => {
-  it('settles a call without running it', async () => {
+  it('a denied call is settled without running', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(
       sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
@@ -275,7 +275,7 @@ describe('a denial', () => {
     expect([...world.starts.keys()]).toEqual(['q']);
   });
 
-  it('keeps a call from beginning that a run left when it was given up', async () => {
+  it('a call left by an aborted run can be denied before it starts', async () => {
     const stop = new AbortController();
     const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], {
       onEvent: ({ type }) => type === 'model-answered' && stop.abort(),
@@ -299,7 +299,7 @@ describe('a denial', () => {
 });
 
 describe('arguments that the user changed', () => {
-  it('are those of a call whose outcome nobody knows, and those it runs with again', async () => {
+  it('an uncertain call keeps the arguments that the user changed, and reruns with them', async () => {
     const paid: number[] = [];
     const pay = (execute: (input: { amount: number }) => unknown) =>
       defineTool({
@@ -345,7 +345,7 @@ describe('arguments that the user changed', () => {
   });
 });
 
-it('the model reads the arguments that the user changed, beside the result that they led to', async () => {
+it('the model reads the changed arguments next to their result', async () => {
   const tools = [
     defineTool({
       name: 'pay',

@@ -37,7 +37,7 @@ const resultOf = (session: Session) =>
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
-  it('is pending with everything it takes, also after it was stored, and is answered with a list', async () => {
+  it('a question with choices survives storage and takes a list', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([
@@ -69,7 +69,7 @@ describe('a question with choices', () => {
 });
 
 describe('a question with a form', () => {
-  it('is pending with its fields, also after it was stored, and is answered with their JSON', async () => {
+  it('a question with a form survives storage and takes JSON', async () => {
     const form = {
       type: 'object',
       properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
@@ -92,7 +92,7 @@ describe('a question with a form', () => {
 });
 
 describe('a question with a time', () => {
-  it('is pending until then, and the model reads that the user did not answer', async () => {
+  it("after a question's time, the model reads that the user didn't answer", async () => {
     const { session, engine, clock } = await asked({ timeoutMs: 500 });
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });
@@ -116,7 +116,7 @@ describe('a question with a time', () => {
     ]);
   });
 
-  it('does not end the wait for a call beside it', async () => {
+  it('an expired question leaves other questions pending', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     registry.registerAll(

@@ -53,7 +53,7 @@ describe('the result of a manual call', () => {
     },
   );
 
-  it('that is a failure is read with its details, as that of a tool is', async () => {
+  it('a failed manual call is read with its details', async () => {
     const { engine, session } = await pendingCall();
     const { result } = await session
       .submitToolResult('c', fail('no money', { have: 3 }))

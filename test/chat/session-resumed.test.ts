@@ -14,7 +14,7 @@ import { call, newCase } from './session-cases.js';
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
 
 describe('an approval', () => {
-  it('to a call on behalf of one principal lets nothing run on behalf of another', async () => {
+  it('an approval for one principal runs nothing for another', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], {
       principal: 'alice',
     });
@@ -32,7 +32,7 @@ describe('an approval', () => {
     expect(world.starts.get('a')).toBe(1);
   });
 
-  it('to null in the place of the arguments does not run the call with those that the model made', async () => {
+  it("an approval with null as arguments doesn't run the model's arguments", async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: done } = await session.approve('a', { input: null }).session.continue(engine);
@@ -42,7 +42,7 @@ describe('an approval', () => {
 });
 
 describe('in the mode manual', () => {
-  it('no call runs, at whichever step the process before had ended', async () => {
+  it('mode manual runs no call, wherever the last process ended', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'idempotent')] }], {
       mode: 'manual',
     });
@@ -63,7 +63,7 @@ describe('in the mode manual', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('calls that the user had approved are pending, too, with the arguments that the user made', async () => {
+  it("mode manual leaves approved calls pending, with the user's arguments", async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: held, result } = await session
@@ -81,7 +81,7 @@ describe('in the mode manual', () => {
 });
 
 describe('a run that goes on with an open turn', () => {
-  it('counts its turns on, so that no two of its events are of turns with one number', async () => {
+  it('a run that continues an open turn counts its turns on', async () => {
     const { engine } = newCase([
       { calls: [call('a', 'auto')] },
       { calls: [call('b', 'pay')] },
@@ -93,7 +93,7 @@ describe('a run that goes on with an open turn', () => {
     expect(result.turns.map(({ index }) => index)).toEqual([1, 2, 3]);
   });
 
-  it('offers what the model found before, in a session and in a thread, but nothing that the limits forbid', async () => {
+  it('a resumed chat offers what the model found before, within the limits', async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll([
       toolOf('sign', undefined, { manual: true }),
@@ -138,7 +138,7 @@ describe('a run that goes on with an open turn', () => {
   });
 });
 
-it('leaving the events while one is awaited, as a web stream does, gives up a model that hangs', async () => {
+it('leaving streamChat while an event is awaited aborts a model that hangs', async () => {
   let signal: AbortSignal | undefined;
   const model: ModelStep = async function* (request) {
     ({ signal } = request);

@@ -35,7 +35,7 @@ async function rolledBack(trusted = false) {
 }
 
 describe('a session in a store that came back older', () => {
-  it('asks again for what was approved, and runs nothing of it before', async () => {
+  it('after a rollback of the store, approved calls need approval again', async () => {
     const { server, sessions, session, engine, world, saved } = await rolledBack();
     await session.continue(engine);
     expect([...world.starts]).toEqual([
@@ -97,7 +97,7 @@ describe('a session in a store that came back older', () => {
     },
   );
 
-  it('has calls that were not on record as started as uncertain: they may have been started since', async () => {
+  it('after a rollback of the store, calls that had not started are uncertain', async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
@@ -127,7 +127,7 @@ describe('a session in a store that came back older', () => {
     }
   });
 
-  it('ends a run that is under way, before its next call begins, with what to do', async () => {
+  it('a rollback ends a run before its next call, and the error says what to do', async () => {
     const { server, sessions, engine, session, world, saved } = await rolledBack();
     let restarted = false;
     const onCheckpoint = async () => {
@@ -146,7 +146,7 @@ describe('a session in a store that came back older', () => {
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
   });
 
-  it('that came back empty is not there, and ends a run that is under way', async () => {
+  it('after a loss of the store, the session is gone and its run ends', async () => {
     const { server, sessions, engine, session, world } = await rolledBack();
     await server.restart(0);
     expect(await sessions.open('s')).toBeUndefined();
@@ -217,7 +217,7 @@ describe.skipIf(!redisPresent)(
 );
 
 describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis-server)', () => {
-  it('has another identity: what was approved on the server before needs approval again', async () => {
+  it('after a failover, approved calls need approval again', async () => {
     const [first, second] = [await RedisServer.start(), await RedisServer.start()];
     const stores = [
       await RedisStateStore.connect({ url: first.url, timeoutMs: 5_000 }),
@@ -288,7 +288,7 @@ describe('a signed snapshot', () => {
   }
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
 
-  it('has its approved call run once by executors that share a store', async () => {
+  it('a signed snapshot runs its approved call once if executors share a store', async () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
     const runs = await Promise.all(
@@ -306,7 +306,7 @@ describe('a signed snapshot', () => {
     expect(paid).toEqual(['paid']);
   });
 
-  it('runs no approved call after the shared store restarted, which may have forgotten that it ran', async () => {
+  it('a signed snapshot runs no approved call after the shared store restarted', async () => {
     const server = new RestartingStore();
     const snapshot = await approvedSnapshot(server.store);
     const { saved } = server;

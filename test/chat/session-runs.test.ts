@@ -32,7 +32,7 @@ async function finish(from: Session, engine: ChatEngine): Promise<Session> {
 }
 
 describe('a run that is given up', () => {
-  it('before it begins keeps what the user said', async () => {
+  it('a run aborted before it starts keeps what the user said', async () => {
     const { engine } = newCase(['hello']);
     const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
     expect([session.status, session.haltedReason, session.messages]).toEqual([
@@ -45,7 +45,7 @@ describe('a run that is given up', () => {
 });
 
 describe('a checkpoint', () => {
-  it('comes before each call begins, and what it throws lets none begin', async () => {
+  it('no call starts if the checkpoint before it throws', async () => {
     for (let failAt = 1; failAt <= 12; failAt += 1) {
       const world = new World();
       let checkpoints = 0;
@@ -68,7 +68,7 @@ describe('a checkpoint', () => {
     }
   });
 
-  it('has what is lost when haltWhen fails', async () => {
+  it("the checkpoint has the turn that haltWhen's error loses", async () => {
     let kept: Session | undefined;
     const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], {
       haltWhen: () => Promise.reject(new Error('halting is broken')),
@@ -103,7 +103,7 @@ describe('a call that was begun by a process that is gone', () => {
     return { ...made, session: Session.fromJSON(last!.toJSON()) };
   }
 
-  it('is uncertain until its result is given', async () => {
+  it('a call of a process that died is uncertain until it gets a result', async () => {
     const { session, engine, world } = await uncertain('auto');
     expect(session.pending).toMatchObject([
       { kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } },
@@ -116,7 +116,7 @@ describe('a call that was begun by a process that is gone', () => {
     ]);
   });
 
-  it('runs again when the user says so', async () => {
+  it('an uncertain call runs again if the user says so', async () => {
     const { session, engine, world } = await uncertain('auto');
     const again = session.rerun('c');
     expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
@@ -124,7 +124,7 @@ describe('a call that was begun by a process that is gone', () => {
     expect(world.starts.get('c')).toBe(2);
   });
 
-  it('reads as unknown when the user leaves it so', async () => {
+  it('a denied uncertain call reads as unknown to the model', async () => {
     const { session, engine } = await uncertain('auto');
     const last = await finish(
       (await session.deny('c', 'looked at it').session.continue(engine)).session,
@@ -140,7 +140,7 @@ describe('a call that was begun by a process that is gone', () => {
     ]);
   });
 
-  it('runs again by itself when its tool is idempotent', async () => {
+  it('an uncertain call of an idempotent tool runs again by itself', async () => {
     const { session, engine, world } = await uncertain('idempotent');
     const last = await finish((await session.continue(engine)).session, engine);
     expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([
@@ -151,7 +151,7 @@ describe('a call that was begun by a process that is gone', () => {
 });
 
 describe('calls that run at the same time', () => {
-  it('are kept one after the other, however fast the store and they are', async () => {
+  it('parallel calls are kept one after the other', async () => {
     const random = seededRandom(11);
     const ticks = async () => {
       for (let left = Math.floor(random() * 6); left > 0; left -= 1) await Promise.resolve();
@@ -185,7 +185,7 @@ describe('calls that run at the same time', () => {
 });
 
 describe('of two that go on with the same session', () => {
-  it('one wins, and the other begins no call and asks no model', async () => {
+  it('of two runs of one session, one wins and the other starts nothing', async () => {
     const world = new World();
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
@@ -208,7 +208,7 @@ describe('of two that go on with the same session', () => {
     expect((await sessions.open('s'))!.status).toBe('completed');
   });
 
-  it('a decision on an old copy is refused when it is kept', async () => {
+  it('saving a decision on an old copy is refused', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     await sessions.create({ id: 's' }).start(engine, 'Go');
@@ -221,7 +221,7 @@ describe('of two that go on with the same session', () => {
 });
 
 describe('a snapshot that is gone on with twice', () => {
-  it('runs an approved call once, whichever copy goes on first; in the other one it is uncertain', async () => {
+  it("two copies of a snapshot run an approved call once, and it's uncertain in the other", async () => {
     const paid: string[] = [];
     const pay = defineTool({
       name: 'pay',
@@ -257,7 +257,7 @@ describe('a snapshot that is gone on with twice', () => {
 });
 
 describe('what the user says', () => {
-  it('makes the same calls as before no loop', async () => {
+  it('a new message resets loop detection', async () => {
     const price = defineTool({
       name: 'price',
       description: 'A price',
@@ -294,13 +294,13 @@ describe('going on', () => {
       execute: () => void ran.push(name),
     });
 
-  it('a second time after the model has answered asks it nothing', async () => {
+  it('continuing a completed session asks nothing', async () => {
     const { session } = await Session.create().start({ model: scriptedModel(['Hello.']) }, 'Hi');
     const again = await session.continue({ model: scriptedModel([]) });
     expect([again.session.messages.length, again.result.haltedReason]).toEqual([2, 'completed']);
   });
 
-  it('from any moment that was kept never has the model answer its own answer', async () => {
+  it('no kept state makes the model answer its own answer', async () => {
     const kept: unknown[] = [];
     const look = defineTool({
       name: 'look',
@@ -332,7 +332,7 @@ describe('going on', () => {
     }
   });
 
-  it('asks again for an approval that was given to the name of another tool', async () => {
+  it("an approval isn't used for another tool that takes over the name", async () => {
     const ran: string[] = [];
     const tools = [write('pay', ran), write('look_up', ran)];
     const { session } = await Session.create().start(
@@ -350,7 +350,7 @@ describe('going on', () => {
     expect(ran).toEqual([]);
   });
 
-  it('runs no calls of an answer that was cut off, and tells the model so', async () => {
+  it("calls of a cut-off answer don't run, and the model reads why", async () => {
     const ran: string[] = [];
     const model = scriptedModel([{ calls: [{ name: 'look' }], finishReason: 'length' }, 'Sorry.']);
     const look = defineTool({

@@ -35,7 +35,7 @@ async function sessionIn(
 }
 
 describe('a session', () => {
-  it('allows in each status what fits, and refuses the rest with what to do', async () => {
+  it('each status allows only its operations', async () => {
     const operations = ['start', 'reply', 'continue', 'retry'] as const;
     const allowed: Readonly<Record<string, readonly string[]>> = {
       idle: ['start', 'reply', 'continue'],
@@ -68,7 +68,7 @@ describe('a session', () => {
     }
   });
 
-  it('takes a reply as the answer of the only question, and keeps the rest waiting', async () => {
+  it('a reply answers the only question, and other calls stay pending', async () => {
     const { engine } = newCase([{ calls: [call('q', 'choose'), call('m', 'manual')] }, 'done']);
     const { session } = await Session.create().start(engine, 'Go');
     const { session: same, result: still, refused } = await session.reply(engine, 'green');
@@ -89,7 +89,7 @@ describe('a session', () => {
     expect(last.messages.filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
-  it('does not guess which of several questions a reply answers', async () => {
+  it('a reply is refused if several questions are pending', async () => {
     const { engine } = newCase([{ calls: [call('a', 'ask'), call('b', 'ask')] }, 'done']);
     const { session } = await Session.create().start(engine, 'Go');
     expect(await codeOf(session.reply(engine, 'red'))).toBe('INVALID_STATE');

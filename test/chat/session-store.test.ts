@@ -27,7 +27,7 @@ const namesIn = async (store: StateStore): Promise<readonly string[]> =>
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
 describe('a session in a store', () => {
-  it('opens as it was kept last', async () => {
+  it('a session opens as it was kept last', async () => {
     const store = new MemoryStateStore();
     const sessions = new SessionStore({ store });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
@@ -42,7 +42,7 @@ describe('a session in a store', () => {
     expect(await namesIn(store)).toEqual(['session/s']);
   });
 
-  it('with long messages is kept whole, and leaves nothing behind when it is deleted', async () => {
+  it("a session with long messages is kept whole, and nothing is left after it's deleted", async () => {
     for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
@@ -66,7 +66,7 @@ describe('a session in a store', () => {
     }
   });
 
-  it('leaves nothing behind when another process was faster', async () => {
+  it('a write that loses the race leaves nothing behind', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store });
@@ -84,7 +84,7 @@ describe('a session in a store', () => {
     expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
   });
 
-  it('lives as long as it was told to, its parts with it', async () => {
+  it('a session and its parts live for ttlMs', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store, ttlMs: 1000 });
@@ -104,7 +104,7 @@ describe('a session in a store', () => {
     expect(await store.list('s')).toEqual([]);
   });
 
-  it('keeps parts alive for as long as a head names them', async () => {
+  it('parts live as long as a head names them', async () => {
     const clock = new ManualClock(1_000_000);
     const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
     const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
@@ -117,7 +117,7 @@ describe('a session in a store', () => {
     expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
   });
 
-  it('writes each message once, however long the conversation becomes', async () => {
+  it('each message is written once', async () => {
     const written: string[] = [];
     const store = watched(new MemoryStateStore(), (operation, given, go) => {
       if (operation === 'compareAndSet' && String(given[0]).startsWith('session-part/'))
@@ -134,7 +134,7 @@ describe('a session in a store', () => {
     expect(new Set(written).size).toBe(40);
   });
 
-  it('with a message of more than 1 MiB is refused with advice', async () => {
+  it('a message of more than 1 MiB is refused with advice', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase(['hello']);
     await expect(
@@ -170,7 +170,7 @@ describe('a session in a store, signed with a key', () => {
     return { store, session: saved, held };
   }
 
-  it('opens with this key only', async () => {
+  it('a signed session opens only with its key', async () => {
     const { store, session } = await written(KEY);
     const sessions = new SessionStore({ store, key: KEY });
     expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
@@ -183,7 +183,7 @@ describe('a session in a store, signed with a key', () => {
     );
   });
 
-  it('is refused when its head or any part is changed, gone, or another', async () => {
+  it('a signed session with a changed or missing part is refused', async () => {
     const { held } = await written(KEY);
     const other = await written(KEY);
     expect(held.length).toBeGreaterThan(2);
@@ -212,7 +212,7 @@ describe('a session in a store, signed with a key', () => {
 });
 
 describe('a store that fails in the middle of a run', () => {
-  it('lets no further call begin; what had begun is uncertain when it is opened again, and nothing runs twice', async () => {
+  it('a store that fails stops further calls, and started calls are uncertain and never run twice', async () => {
     let runs = 0;
     for (let failAt = 1; failAt < 40; failAt += 1) {
       const world = new World();
@@ -267,7 +267,7 @@ describe('a store that fails in the middle of a run', () => {
     expect(runs).toBeGreaterThan(8);
   });
 
-  it("ends the run when only the executor's store does not answer; calls run when it is back", async () => {
+  it("a run ends if the executor's store doesn't answer, and its calls run when it's back", async () => {
     let broken = false;
     const { store } = spied((operation) => {
       if (broken && operation !== 'now')

@@ -112,7 +112,7 @@ const isLabelOrFact = ([field, ...path]: readonly (string | number)[]): boolean 
   field === 'flow' && (path.length < 2 || ['from', 'inferred'].includes(String(path.at(-1))));
 
 describe('a snapshot', () => {
-  it('has every kind of record in this test', () => {
+  it('the snapshot of this test has every kind of record', () => {
     const text = JSON.stringify(whole);
     for (const part of [
       'not_started',
@@ -132,14 +132,14 @@ describe('a snapshot', () => {
       expect(text).toContain(part);
   });
 
-  it('is the session, and a trip through JSON changes nothing', () => {
+  it('a snapshot survives JSON unchanged', () => {
     const session = Session.fromJSON(copy(whole));
     expect(copy(session.toJSON())).toEqual(whole);
     expect(copy(Session.fromJSON(session.toJSON()).toJSON())).toEqual(whole);
     expect(Object.isFrozen(session.toJSON())).toBe(true);
   });
 
-  it('is refused when any field is missing, of another kind, or not known', () => {
+  it('a snapshot with any missing, wrong or unknown field is refused', () => {
     let edits = 0;
     for (const { path, value } of placesOf(whole)) {
       if (path.length === 0) continue;
@@ -207,7 +207,7 @@ describe('a snapshot', () => {
     expect(edits).toBeGreaterThan(1000);
   });
 
-  it('is refused as anything else, and cut off anywhere', () => {
+  it('anything but a whole snapshot is refused', () => {
     for (const junk of [
       undefined,
       null,
@@ -236,7 +236,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('names everything that is wrong, by its place', () => {
+  it('a refused snapshot names every wrong place', () => {
     const made = copy(whole);
     made['rev'] = -1;
     made['messages'] = [{ role: 'wizard' }];
@@ -254,7 +254,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('is refused when its fields do not fit together', () => {
+  it("a snapshot whose fields don't fit together is refused", () => {
     const edits: Readonly<Record<string, (snapshot: Editable) => unknown>> = {
       'two calls with one id': (s) => (s.openTurn.calls[1]!.callId = 'c0'),
       'a call that its message does not make': (s) => (s.openTurn.calls[0]!.toolName = 'pay'),
@@ -293,7 +293,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('of another version is refused, and wrong options are named', () => {
+  it('a snapshot of another version is refused', () => {
     for (const version of [0, 2, '1', null, 1.5, -1, NaN, {}, undefined])
       expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
     for (const options of [
@@ -306,7 +306,7 @@ describe('a snapshot', () => {
       expect(codeOf(whole, options as never)).toBe('INVALID_ARGUMENT');
   });
 
-  it('signed shows any change, and every single one', () => {
+  it('a signed snapshot shows every change', () => {
     const session = Session.fromJSON(whole);
     const signed = copy(session.snapshot({ key: KEY })) as unknown as Data;
     expect(copy(Session.fromJSON(signed, { key: KEY }).toJSON())).toEqual(whole);

@@ -69,7 +69,7 @@ async function eventsOf(events: AsyncIterable<ChatEvent>): Promise<readonly Chat
 }
 
 describe('the events of a chat', () => {
-  it('folded are the chat, whatever the script', async () => {
+  it('folding the events of streamChat gives the result of chat', async () => {
     await fc.assert(
       fc.asyncProperty(
         scriptArbitrary,
@@ -111,7 +111,7 @@ describe('the events of a chat', () => {
     );
   });
 
-  it('tell how far a call is, and hear nothing of other chats on the same executor', async () => {
+  it("progress events come only from the chat's own calls", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       toolOf('works', (input, { reportProgress }) => reportProgress?.({ of: input['of'] })),
@@ -129,7 +129,7 @@ describe('the events of a chat', () => {
     expect([progress(mine!), progress(theirs!)]).toEqual([[{ of: 'mine' }], [{ of: 'theirs' }]]);
   });
 
-  it('reach also a function, whose errors change nothing', async () => {
+  it('onEvent gets every event, and its errors change nothing', async () => {
     const heard: string[] = [];
     const result = await chat({
       model: scriptedModel(['Hello!']),
@@ -145,7 +145,7 @@ describe('the events of a chat', () => {
 });
 
 describe('whoever leaves the events of a chat', () => {
-  it('gives it up: its signal fires, and no tool starts any more', async () => {
+  it('leaving streamChat aborts the model and starts no more tools', async () => {
     const started: string[] = [];
     const fired = gate();
     const working = gate();
@@ -169,7 +169,7 @@ describe('whoever leaves the events of a chat', () => {
     expect([started, model.requests.length]).toEqual([['first'], 1]);
   });
 
-  it('leaves nothing behind, wherever it leaves', async () => {
+  it('leaving streamChat at any event leaves nothing running', async () => {
     const { signal } = new AbortController();
     const script: readonly ScriptedAnswer[] = [
       {
@@ -200,7 +200,7 @@ describe('whoever leaves the events of a chat', () => {
     }
   });
 
-  it('before it begins asks nobody', async () => {
+  it('leaving streamChat before its first event asks nothing', async () => {
     const model = scriptedModel(['never']);
     const events = streamChat({ model, prompt: 'x' });
     await events.return();
@@ -210,14 +210,14 @@ describe('whoever leaves the events of a chat', () => {
 });
 
 describe('a scripted model', () => {
-  it('that is one function answers every request, and keeps them', async () => {
+  it('a scripted model of one function answers every request', async () => {
     const model = scriptedModel(({ messages }) => `message ${messages.length}`);
     const first = await chat({ model, prompt: 'Hi' });
     const second = await chat({ model, messages: first.messages, prompt: 'And now?' });
     expect([first.text, second.text, model.requests.length]).toEqual(['message 1', 'message 3', 2]);
   });
 
-  it('fails when it is asked for more answers than its list has', async () => {
+  it('a scripted model fails if its list is too short', async () => {
     const model = scriptedModel(['Hi']);
     await chat({ model, prompt: 'Hi' });
     expect(await chat({ model, prompt: 'Again' })).toMatchObject({

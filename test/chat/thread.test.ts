@@ -15,7 +15,7 @@ const refused = (messages: unknown, code = 'INVALID_ARGUMENT') =>
   expect(ask(messages)).rejects.toMatchObject({ code });
 
 describe('a thread', () => {
-  it('is taken as it is: all roles, parts of services, their options', async () => {
+  it('a thread with all roles and parts is taken as it is', async () => {
     const messages: readonly ChatMessage[] = [
       {
         role: 'system',
@@ -43,7 +43,7 @@ describe('a thread', () => {
     expect(result.messages.slice(0, 4)).toEqual(messages);
   });
 
-  it('has the results of each turn in one message behind its calls, in their order, each once', async () => {
+  it('the results of a turn are joined in one message, in the order of the calls', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 5, maxLength: 5 }),
@@ -71,7 +71,7 @@ describe('a thread', () => {
     );
   });
 
-  it('with calls that have no result is refused with their ids, as many as can be read', async () => {
+  it('a thread with open calls is refused with their ids', async () => {
     await refused([user('x'), assistant(['a', 't'])], 'OPEN_TOOL_CALLS');
     await refused(
       [user('x'), assistant(['a', 't'], ['b', 't']), results(['b', 't', '1']), user('y')],
@@ -84,7 +84,7 @@ describe('a thread', () => {
     });
   });
 
-  it('with results that nobody asked for is refused', async () => {
+  it('a result without a call is refused', async () => {
     await refused([results(['a', 't', '1'])], 'UNKNOWN_CALL');
     await refused([user('x'), results(['a', 't', '1'])], 'UNKNOWN_CALL');
     await refused(
@@ -107,14 +107,14 @@ describe('a thread', () => {
     );
   });
 
-  it('with two results of a call that differ is refused', async () => {
+  it('two different results of one call are refused', async () => {
     await refused(
       [user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['a', 't', '2'])],
       'ALREADY_RESOLVED',
     );
   });
 
-  it('with two calls of one id in a message is refused; in two turns they are two', async () => {
+  it('two calls with one id are refused in a message, and allowed in two turns', async () => {
     await refused([user('x'), assistant(['a', 't'], ['a', 't']), results(['a', 't', '1'])]);
     const { sent } = await ask([
       user('x'),
@@ -171,15 +171,17 @@ describe('a thread', () => {
         },
       ],
     ],
-  ])('of %s is refused, and the model not asked', async (_what, messages) => refused(messages));
+  ])('a thread of %s is refused before the model is asked', async (_what, messages) =>
+    refused(messages),
+  );
 
-  it('tells all that is wrong at once', async () => {
+  it('every wrong message is named at once', async () => {
     await expect(
       ask([{ role: 'user' }, user('x'), { role: 'system', content: 5 }]),
     ).rejects.toMatchObject({ message: expect.stringMatching(/\[0\][\s\S]*\[2\]/) });
   });
 
-  it('may have names from every corner of objects', async () => {
+  it('names such as __proto__ are ordinary names', async () => {
     const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
     const { sent } = await ask([
       user('x'),
@@ -197,7 +199,7 @@ describe('a thread', () => {
 });
 
 describe('wrong options of a chat', () => {
-  it('are refused all at once, before anything is asked', async () => {
+  it('wrong options are refused together, before the model is asked', async () => {
     const model = scriptedModel(['never']);
     const options = {
       model,
@@ -225,7 +227,7 @@ describe('wrong options of a chat', () => {
     ['tools beside an executor', { tools: [], executor: { executeAll: () => [], registry: {} } }],
     ['approvals that are no list', { approvals: 'yes' }],
     ['a signal that is none', { signal: {} }],
-  ])('such as %s are refused', async (_what, options) => {
+  ])('options with %s are refused', async (_what, options) => {
     await expect(
       chat({ model: scriptedModel(['never']), prompt: 'x', ...options }),
     ).rejects.toMatchObject({ name: 'ToolError' });

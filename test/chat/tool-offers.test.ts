@@ -102,7 +102,7 @@ async function run(answers: readonly ScriptedAnswer[], options: Partial<ChatOpti
 }
 
 describe('the tools of each turn', () => {
-  it('are all that are available, in the order in which they were registered', async () => {
+  it('without selectTools, the model sees all available tools in order of registration', async () => {
     const registry = zoo();
     registry.register(toolOf('absent', () => 1, { available: () => false }));
     const { requests } = await run(['hi'], { selectTools: undefined as never, tools: registry });
@@ -111,13 +111,13 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it('are selected by what the user said, with the tool that finds others before them', async () => {
+  it("selectTools chooses by the user's request, after the search tool", async () => {
     const { requests } = await run(['hi']);
     expect(namesOf(requests[0]!).slice(0, 1)).toEqual(['find_tools']);
     expect(namesOf(requests[0]!).slice(1).sort()).toEqual(['feed_cat', 'feed_dog']);
   });
 
-  it('may be called when they were found, and stay where they are', async () => {
+  it('tools that the search found can be called, and keep their places', async () => {
     const { result, requests } = await run([
       search('fox'),
       call('feed_fox', 'f'),
@@ -136,7 +136,7 @@ describe('the tools of each turn', () => {
     expectPrefixes(requests);
   });
 
-  it('may not be called when they were not shown', async () => {
+  it("a tool that wasn't shown can't be called", async () => {
     const { result } = await run(
       [
         {
@@ -155,7 +155,7 @@ describe('the tools of each turn', () => {
     });
   });
 
-  it('are never offered against the limits', async () => {
+  it('tools outside the limits are never offered', async () => {
     const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], {
       selectTools: { maxDanger: DangerLevel.SAFE },
     });
@@ -163,7 +163,7 @@ describe('the tools of each turn', () => {
     expect(requests.flatMap(namesOf)).not.toContain('open_cage');
   });
 
-  it('keep the list of the turn before as their beginning, byte by byte, whatever is searched for and registered', async () => {
+  it("each turn's list starts with the bytes of the list before", async () => {
     const step = fc.oneof(
       fc.constantFrom(...animals).map((animal) => ({ find: animal })),
       fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })),
@@ -213,7 +213,7 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it('keep their place also when a session goes on elsewhere with another request', async () => {
+  it('tools keep their places when a session continues elsewhere', async () => {
     const engine = { tools: zoo(), selectTools: { maxTools: 4 } };
     const first = scriptedModel([search('fox'), 'ok']);
     const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
@@ -230,7 +230,7 @@ describe('the tools of each turn', () => {
     expect(namesOf(all.at(-1)!)).toContain('feed_owl');
   });
 
-  it('are nothing but what a function of the caller says, unless the search is asked for', async () => {
+  it('a selecting function decides alone, unless toolSearch is on', async () => {
     const registry = zoo();
     const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
       tools: registry,
@@ -240,7 +240,7 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
 
-  it('are what a function of the caller says, and what the search named', async () => {
+  it("a selecting function's tools are joined by those that the search found", async () => {
     const asked: unknown[] = [];
     const registry = zoo();
     const select: SelectTools = ({ index, text, messages, previous }) => {
@@ -270,7 +270,7 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
   });
 
-  it('have the tool of the caller that finds others in the place of ours', async () => {
+  it("a search tool in the registry replaces the chat's own", async () => {
     const registry = zoo();
     registry.register(createToolSearchTool(registry, { name: 'discover' }));
     const { requests, result } = await run(
@@ -295,7 +295,7 @@ describe('the tools of each turn', () => {
       'answers junk',
       () => ({ found: 5, tools: [null, { name: 7 }, { name: 'constructor' }, { name: 'nobody' }] }),
     ],
-  ])('survive a tool of the caller for finding others that %s', async (_what, execute) => {
+  ])('a search tool that %s does no harm', async (_what, execute) => {
     const registry = zoo();
     registry.register(
       defineTool({
@@ -312,7 +312,7 @@ describe('the tools of each turn', () => {
     expect(result.haltedReason).toBe('completed');
   });
 
-  it('have the one among them that the model must call, whole', async () => {
+  it('a tool that the model must call is shown whole', async () => {
     const { requests } = await run(['hi'], { toolChoice: { toolName: 'feed_koi' } });
     expect(namesOf(requests[0]!).at(-1)).toBe('feed_koi');
     const forced = await run(['hi'], { toolChoice: { toolName: 'find_tools' } });
@@ -324,7 +324,7 @@ describe('the tools of each turn', () => {
 });
 
 describe('the names of tools', () => {
-  it('are the same for the model in every turn, whatever names it makes up', async () => {
+  it('tools keep their names in every turn, whatever names the model makes up', async () => {
     const tools = [toolOf('a.b', () => 'right'), toolOf('a.c', () => 'other')];
     const model = scriptedModel([
       {

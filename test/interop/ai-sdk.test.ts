@@ -134,7 +134,7 @@ const told = (model: MockLanguageModelV3) =>
     .map(({ output }) => output);
 
 describe('tools in the AI SDK', () => {
-  it('run in a whole turn of generateText, by names that models can be given', async () => {
+  it('tools run in generateText under names that models can see', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['1', 'math__add', { a: 2, b: '3' }]), saying('five')],
@@ -161,7 +161,7 @@ describe('tools in the AI SDK', () => {
     });
   });
 
-  it('wait for approval where the policy asks for it, and run once it is given: with the arguments as the model gave them', async () => {
+  it("a call waits for approval, and then runs with the model's arguments", async () => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: '  hello ' }]), saying('written')],
@@ -179,7 +179,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toEqual([{ type: 'json', value: { length: 5 } }]);
   });
 
-  it('do not run when the answer is no', async () => {
+  it("a denied call doesn't run", async () => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('well then')],
@@ -190,7 +190,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toMatchObject([{ type: 'execution-denied' }]);
   });
 
-  it('run an approved call once, however often its messages are resumed, also in processes that share a store', async () => {
+  it('an approved call runs once, however often its messages are sent, in every process that shares the store', async () => {
     const store = new MemoryStateStore();
     const { registry, written } = setUp();
     const set = () =>
@@ -208,7 +208,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('run no approved call after their store restarted, or one that it does not know: it may have run', async () => {
+  it("an approved call doesn't run after the store restarted", async () => {
     const store = new RestartingStore(new ManualClock());
     const { registry, written } = setUp();
     const set = (own: StateStore = store) =>
@@ -269,7 +269,7 @@ describe('tools in the AI SDK', () => {
       (messages: ModelMessage[]) =>
         JSON.parse(JSON.stringify(messages).replaceAll('"write"', '"math__add"')) as ModelMessage[],
     ],
-  ])('do not run for a framework that does not wait: %s', async (_, change) => {
+  ])('execute refuses %s', async (_, change) => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }])],
@@ -305,7 +305,7 @@ describe('tools in the AI SDK', () => {
     },
   );
 
-  it('do not run a call that was added to the messages under the id of an approved one', async () => {
+  it("a call added under the id of an approved one doesn't run", async () => {
     const { tools, written } = setUp();
     const part = (text: string) => ({
       type: 'tool-call' as const,
@@ -334,7 +334,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('do not run under an approval when the tool was replaced meanwhile', async () => {
+  it("an approved call of a replaced tool doesn't run", async () => {
     const { tools, written, registry, executor } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')],
@@ -373,7 +373,7 @@ describe('tools in the AI SDK', () => {
     ).toMatchObject({ status: 'approval_required' });
   });
 
-  it('give what the policy denies back to the model as an error, with the reason', async () => {
+  it('the model reads why the policy denied a call', async () => {
     const { registry, executor, written } = setUp();
     const policy = new SafetyPolicy({
       registry,
@@ -390,7 +390,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('follow a policy that became stricter between the question and the approval', async () => {
+  it('a policy that became stricter after the question still decides', async () => {
     const { registry, executor, written } = setUp();
     let denied = false;
     const policy = {
@@ -417,7 +417,7 @@ describe('tools in the AI SDK', () => {
   it.each([
     ['throws', () => Promise.reject(new Error('down'))],
     ['answers nothing', () => undefined],
-  ])('are refused when the policy %s', async (_, decide) => {
+  ])('a call is not run if the policy %s', async (_, decide) => {
     const { registry, executor, written } = setUp();
     const tools = toAISDKTools(registry, { executor, policy: { decide: decide as never } });
     const call = { toolCallId: '1', messages: [] };
@@ -428,7 +428,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('have neither execute nor needsApproval without an executor', async () => {
+  it('tools without an executor have neither execute nor needsApproval', async () => {
     const { registry } = setUp();
     expect(
       Object.values(toAISDKTools(registry)).some(
@@ -437,7 +437,7 @@ describe('tools in the AI SDK', () => {
     ).toBe(false);
   });
 
-  it('tell the model what is wrong with its input, and do not run', async () => {
+  it("a call with wrong input doesn't run, and the model reads what is wrong", async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [
@@ -457,7 +457,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('leave the calls of manual tools to the caller', async () => {
+  it('manual calls are left to the caller', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'person', {}])] });
     const { toolCalls, toolResults, content } = await generateText({
@@ -471,7 +471,7 @@ describe('tools in the AI SDK', () => {
     expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
   });
 
-  it('give failures and questions as errors, and of a halt its value', async () => {
+  it('failures and questions are errors, and a halt gives its value', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [
@@ -487,7 +487,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('hand the call id, the principal and the abort signal to the executor', async () => {
+  it('the executor gets the call id, the principal and the signal', async () => {
     const registry = new ToolMetadataRegistry();
     const seen: unknown[] = [];
     registry.register(
@@ -522,7 +522,7 @@ describe('tools in the AI SDK', () => {
     ).rejects.toSatisfy((error) => isToolError(error, 'ABORTED'));
   });
 
-  it('stream what a tool reports as preliminary results, when that is wanted', async () => {
+  it("with progress, a tool's reports come as preliminary results", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       defineTool({
@@ -563,7 +563,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('show a selection at a level, and check the input against the whole schema', async () => {
+  it('a shortened tool still checks its input against the whole schema', async () => {
     const { registry, executor } = setUp();
     const selection = selectTools(registry, { text: 'adds', include: ['math.add'] });
     const tools = toAISDKTools(selection, { executor, level: 'stub' });
@@ -577,7 +577,7 @@ describe('tools in the AI SDK', () => {
     ).toBe(3);
   });
 
-  it('are refused with every wrong option at once', () => {
+  it('every wrong option is refused at once', () => {
     const { registry } = setUp();
     const wrong = {
       executor: {},

@@ -47,7 +47,7 @@ function counted() {
 }
 
 describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => {
-  it('when it needs no approval, and once more in the request that brings one', async () => {
+  it('a call is checked and judged once, and once more with its approval', async () => {
     const { registry, executor, taken } = counted();
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());

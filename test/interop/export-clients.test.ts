@@ -96,7 +96,7 @@ describe('with the client of OpenAI', () => {
     ],
   });
 
-  it('the chat is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the chat API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const calls = [
       toolCall('1', 'mcp__math__add', '{"a":2}'),
@@ -129,7 +129,6 @@ describe('with the client of OpenAI', () => {
           type: 'object',
           properties: { a: { type: 'number' }, b: { type: 'number' } },
           required: ['a'],
-          additionalProperties: false,
         },
       },
     });
@@ -144,7 +143,7 @@ describe('with the client of OpenAI', () => {
     ]);
   });
 
-  it('the responses interface likewise', async () => {
+  it('the responses API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const output = [
       { type: 'reasoning', id: 'r', summary: [] },
@@ -188,7 +187,7 @@ describe('with the client of OpenAI', () => {
 });
 
 describe('with the client of Anthropic', () => {
-  it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const content = [
       { type: 'text', text: 'Let me see' },
@@ -258,7 +257,7 @@ describe('with the client of Anthropic', () => {
     });
   });
 
-  it('nothing is deferred unless asked, and critical tools never with true', () => {
+  it('tools are deferred only on request, and critical tools never with true', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({
@@ -285,7 +284,7 @@ describe('with the client of Anthropic', () => {
 });
 
 describe('with the client of Google', () => {
-  it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const parts = [
       { functionCall: { name: 'mcp__math__add', args: { a: 2 } } },
@@ -368,7 +367,7 @@ describe('with the client of Google', () => {
 });
 
 describe('the types of an export', () => {
-  it('are those of the packages', () => {
+  it("export types fit the packages' types", () => {
     expectTypeOf(toOpenAITools([])).toExtend<OpenAI.ChatCompletionTool[]>();
     expectTypeOf(toOpenAITools([], { api: 'responses' })).toExtend<OpenAI.Responses.Tool[]>();
     expectTypeOf(toAnthropicTools([])).toExtend<Anthropic.ToolUnion[]>();

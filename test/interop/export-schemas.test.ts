@@ -15,7 +15,7 @@ import { propertyRuns } from '../property-runs.js';
 const isValid = (schema: object, value: unknown) =>
   new Validator(schema, '2020-12', false).validate(value).valid;
 describe('an object schema', () => {
-  it('allows whatever the tool allows', () => {
+  it('an object schema allows whatever the tool allows', () => {
     fc.assert(
       fc.property(anyInput, ({ schema, value }) => {
         fc.pre(isValid(schema, value));
@@ -25,7 +25,7 @@ describe('an object schema', () => {
     );
   });
 
-  it('has no alternatives at the top, and keeps the parameters of all of them', () => {
+  it('alternatives at the top are folded, and keep all parameters', () => {
     const folded = objectSchema({
       description: 'Where',
       oneOf: [
@@ -53,7 +53,7 @@ describe('an object schema', () => {
     });
   });
 
-  it('follows a reference at the top, joins what must hold together, and drops what is not allowed there', () => {
+  it('references and allOf at the top are resolved', () => {
     const folded = objectSchema({
       $ref: '#/$defs/input',
       not: { required: ['x'] },
@@ -73,7 +73,7 @@ describe('an object schema', () => {
     for (const keyword of ['$ref', 'not', 'allOf']) expect(folded).not.toHaveProperty([keyword]);
   });
 
-  it('ends for definitions that are several parts of themselves', () => {
+  it('recursive definitions end', () => {
     const self = { $ref: '#/$defs/self' };
     const bomb = {
       $ref: '#/$defs/self',
@@ -98,7 +98,7 @@ function objectsOf(value: unknown): JsonSchema[] {
 }
 
 describe('renamed parameters', () => {
-  it('fit the target on every level, and get their names back', () => {
+  it('renamed parameters fit the target on every level', () => {
     fc.assert(
       fc.property(
         anyInput,
@@ -115,7 +115,7 @@ describe('renamed parameters', () => {
     );
   });
 
-  it('are told apart and found again in nested objects, lists and alternatives', () => {
+  it('renamed parameters get their names back in nested objects, lists and alternatives', () => {
     const filter = {
       type: 'object',
       properties: { $filter: { type: 'string' }, _filter: { type: 'string' } },

@@ -44,7 +44,7 @@ const catalogues: readonly { readonly title: string; readonly tools: readonly To
 ];
 
 describe.each(catalogues)('$title', ({ tools }) => {
-  it('keep the limits of OpenAI', () => {
+  it("exports keep OpenAI's limits", () => {
     for (const { function: each } of toOpenAITools(tools)) {
       expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       expect(each.description.length).toBeLessThanOrEqual(1_024);
@@ -71,7 +71,7 @@ describe.each(catalogues)('$title', ({ tools }) => {
     }
   });
 
-  it('are a list in their own order, from which every name leads back', () => {
+  it('every exported name leads back to its tool', () => {
     const names = tools.map(({ name }) => name);
     for (const exported of [toOpenAITools(tools), toAnthropicTools(tools)])
       expect(
@@ -91,7 +91,7 @@ describe('an export', () => {
     named('files.write', { compact: true, summary: 'Writes' }),
   ]);
 
-  it('has equal bytes for equal input, from a registry, its entries and their definitions', () => {
+  it('equal tools export as equal bytes', () => {
     const entries = [...registry];
     for (const input of [
       registry,
@@ -102,7 +102,7 @@ describe('an export', () => {
       expect(bytes(input)).toEqual(bytes(registry));
   });
 
-  it('shows every tool of a selection as it was chosen, and otherwise tools declared compact as stubs', () => {
+  it("a selection's levels are kept, and compact tools are stubs", () => {
     const selection = selectTools(registry, { text: 'read', include: ['files.write'] });
     const shown = selection.tools.map(({ rendered }) => rendered.description);
     expect(toMcpTools(selection).map(({ description }) => description)).toEqual(shown);
@@ -116,7 +116,7 @@ describe('an export', () => {
     );
   });
 
-  it('is a list without anything else in its JSON, also under the name tools', () => {
+  it("an export's JSON is only its list", () => {
     for (const convert of Object.values(targets)) {
       const exported = convert(registry) as unknown as unknown[] & { tools: unknown[] };
       expect([Array.isArray(exported), exported.tools === exported, Object.keys(exported)]).toEqual(
@@ -125,7 +125,7 @@ describe('an export', () => {
     }
   });
 
-  it('can be changed without harm to the tools and to the next export', () => {
+  it('changing an export changes nothing else', () => {
     const before = bytes(registry);
     const [openai] = toOpenAITools(registry);
     (openai!.function.parameters['properties'] as Record<string, unknown>)['text'] = null;
@@ -139,7 +139,7 @@ describe('an export', () => {
     expect(bytes(registry)).toEqual(before);
   });
 
-  it('cuts a description that OpenAI would refuse, and no character in two', () => {
+  it('a description too long for OpenAI is cut between characters', () => {
     const tool = named('long', { description: `${'x'.repeat(1_022)}😀 and more` });
     expect(toOpenAITools([tool])[0]!.function.description).toBe(`${'x'.repeat(1_022)}…`);
     expect(toOpenAITools([tool], { maxDescription: Infinity })[0]!.function.description).toBe(
@@ -147,14 +147,14 @@ describe('an export', () => {
     );
   });
 
-  it('gives lists that say nothing of their items an empty schema for them, without which OpenAI refuses them', () => {
+  it('a list schema without items gets empty items for OpenAI', () => {
     const tool = withInput({ type: 'object', properties: { list: { type: 'array' } } });
     expect(toOpenAITools([tool])[0]!.function.parameters['properties']).toEqual({
       list: { type: 'array', items: {} },
     });
   });
 
-  it('tells MCP clients the output schema of objects, the title and the axes', () => {
+  it('MCP tools have output schema, title and axes', () => {
     const output = { type: 'object', properties: { sum: { type: 'number' } } };
     const [one, other] = toMcpTools([
       named('one', { outputSchema: output, metadata: { title: 'One' }, accessMode: 'readonly' }),
@@ -169,7 +169,7 @@ describe('an export', () => {
     expect(other).not.toHaveProperty('outputSchema');
   });
 
-  it('refuses what is no tool, two tools of one name, and wrong options, all at once', () => {
+  it('non-tools, double names and wrong options are refused', () => {
     expect(refusal(() => toOpenAITools(7 as never)).code).toBe('INVALID_ARGUMENT');
     expect(refusal(() => toOpenAITools([{}] as never)).code).toBe('NOT_A_TOOL');
     expect(refusal(() => toMcpTools([named('same'), named('same')])).code).toBe('DUPLICATE_TOOL');

@@ -92,7 +92,7 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
 }
 
 describe('tools in LangChain', () => {
-  it('are structured tools, to the types too, that models can be given', async () => {
+  it('LangChain takes the tools as structured tools', async () => {
     const { tools } = await setUp();
     const structured: StructuredToolInterface[] = tools;
     expect(
@@ -113,7 +113,7 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('know the inputs and outputs of a list of definitions', async () => {
+  it('a list of definitions keeps its types', async () => {
     const add = defineTool({
       name: 'add',
       description: 'Adds',
@@ -133,7 +133,7 @@ describe('tools in LangChain', () => {
     await expect(tool.invoke({ a: '2' })).rejects.toThrow();
   });
 
-  it('give their result when invoked with arguments, and a message when invoked with a call', async () => {
+  it('a tool invoked with arguments gives its result, and with a call a message', async () => {
     const { named, call } = await setUp();
     expect(await named('math__add').invoke({ a: 2, b: 3 })).toBe(5);
     expect(await call('math__add', { a: 2 })).toMatchObject({
@@ -145,14 +145,14 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('give failures as messages with the status error, or throw them', async () => {
+  it('failures are error messages, or thrown', async () => {
     const { named, call } = await setUp();
     expect(await call('failing', {})).toMatchObject({ content: 'no luck today', status: 'error' });
     await expect(named('failing').invoke({})).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
     expect(await call('person', {})).toMatchObject({ status: 'error' });
   });
 
-  it('do not run without the approval that the policy asks for, and run with it', async () => {
+  it('a call runs only with the approval that the policy asks for', async () => {
     const refused = await setUp();
     expect(await refused.call('write', { text: 'a' })).toMatchObject({
       status: 'error',
@@ -171,14 +171,14 @@ describe('tools in LangChain', () => {
     expect(asked).toEqual(['write', 'c1', { text: 'a' }]);
   });
 
-  it('say what is wrong with an input', async () => {
+  it('a wrong input is named', async () => {
     const { call } = await setUp();
     await expect(call('math__add', { a: 'two' })).rejects.toThrow(
       /did not match expected schema[^]*type/,
     );
   });
 
-  it('tell progress as tool events', async () => {
+  it('progress comes as tool events', async () => {
     const { call } = await setUp();
     const events: unknown[] = [];
     const handler = BaseCallbackHandler.fromMethods({
@@ -188,12 +188,12 @@ describe('tools in LangChain', () => {
     expect(events).toEqual([{ done: 1 }]);
   });
 
-  it('stop with the signal of the run', async () => {
+  it("a call stops with the run's signal", async () => {
     const { call } = await setUp();
     await expect(call('slow', {}, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 
-  it('need an executor', async () => {
+  it('an export to LangChain needs an executor', async () => {
     await expect(toLangChainTools([], {} as never)).rejects.toThrow(
       /executor: Expected a ToolExecutor/,
     );
@@ -242,7 +242,7 @@ describe('tools of LangChain', () => {
     });
   });
 
-  it('are not taken for harmless when they say nothing, and only tightened by annotations', async () => {
+  it("LangChain tools that declare nothing aren't taken for harmless", async () => {
     const made = (metadata: Record<string, unknown>) =>
       tool(() => 1, {
         name: 't',
@@ -260,7 +260,7 @@ describe('tools of LangChain', () => {
     expect(entryOf(trusted!).accessMode).toBe('readonly');
   });
 
-  it('parse their input themselves, once', async () => {
+  it('LangChain tools parse their input once', async () => {
     const long = tool(({ text }) => text, {
       name: 'long',
       description: 'Length',
@@ -275,7 +275,7 @@ describe('tools of LangChain', () => {
     ).toMatchObject({ value: 4 });
   });
 
-  it('tell their events as progress', async () => {
+  it('events of LangChain tools become progress', async () => {
     const count = new DynamicStructuredTool({
       name: 'count',
       description: 'Counts',
@@ -298,7 +298,7 @@ describe('tools of LangChain', () => {
     ).toEqual([1, 2]);
   });
 
-  it('halt the run when they answer directly, fail with an error message, and refuse commands', async () => {
+  it('direct answers halt, error messages fail, and commands are refused', async () => {
     const schema = z.object({});
     const tools = [
       tool(() => 7, { name: 'direct', description: 'Direct', schema, returnDirect: true }),
@@ -341,7 +341,7 @@ describe('tools of LangChain', () => {
     });
   });
 
-  it('are refused, all at once, when only a provider can run them', async () => {
+  it('tools that only a provider can run are refused together', async () => {
     const tools = [{ type: 'web_search' }, { name: 'odd', schema: 7, invoke: () => 1 }] as never[];
     await expect(fromLangChainTools(tools)).rejects.toThrow(/its provider runs[^]*odd/);
     await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of LangChain tools/);

@@ -114,7 +114,7 @@ function setUp() {
 describe('tools in @openai/agents', () => {
   beforeAll(() => setTracingDisabled(true));
 
-  it('run in a turn, and give failures, wrong inputs and what merely looks like an image as text', async () => {
+  it('calls run in a turn, and failures are text', async () => {
     const { agentWith, runner } = setUp();
     const model = scripted(
       [
@@ -139,7 +139,7 @@ describe('tools in @openai/agents', () => {
     });
   });
 
-  it('interrupt the run where the policy asks for an approval, and run after it, also from a stored state', async () => {
+  it('a call interrupts the run for approval, and runs after it, even from a stored state', async () => {
     const { agentWith, runner, written } = setUp();
     const model = scripted([call('w1', 'write', { text: 'hello' })], said('written'));
     const agent = agentWith(model);
@@ -153,7 +153,7 @@ describe('tools in @openai/agents', () => {
     expect(results(model)).toEqual([['w1', 'null']]);
   });
 
-  it('do not run after a no', async () => {
+  it("a denied call doesn't run", async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(scripted([call('w1', 'write', { text: 'hello' })], said('well then')));
     const { state, interruptions } = await runner.run(agent, 'please');
@@ -162,7 +162,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('tell the model what the policy denies', async () => {
+  it('the model reads what the policy denies', async () => {
     const { registry, executor, agentWith, runner, written } = setUp();
     const policy = new SafetyPolicy({
       registry,
@@ -177,7 +177,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('run once for an approval, however often the run is resumed', async () => {
+  it('an approved call runs once, however often the run is resumed', async () => {
     const { registry, executor, written } = setUp();
     const [write] = toOpenAIAgentsTools([registry.require('write')], { executor });
     const approved = { isToolApproved: () => true };
@@ -218,7 +218,7 @@ describe('tools in @openai/agents', () => {
     },
   );
 
-  it('do not run another input under an id that was approved before', async () => {
+  it("an approval isn't used for another input with the same id", async () => {
     const { agentWith, runner, written } = setUp();
     const model = scripted(
       [call('w1', 'write', { text: 'hello' })],
@@ -232,7 +232,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual(['hello']);
   });
 
-  it('run each call of a tool whose calls were all approved at once', async () => {
+  it('alwaysApprove runs every call of the tool', async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(
       scripted(
@@ -247,7 +247,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual(['hello', 'goodbye']);
   });
 
-  it('run an approved call in another process only when both share the store in which it was asked about', async () => {
+  it('another process runs an approved call only if both share the store', async () => {
     for (const shared of [true, false]) {
       const { registry, agentWith, runner, written } = setUp();
       const store = new MemoryStateStore();

@@ -70,7 +70,7 @@ const LINK = '[link to page, https://example.org/page]';
 beforeAll(() => setTracingDisabled(true));
 
 describe('a screenshot with a text, a file and a link', () => {
-  it('reaches the responses API of OpenAI as image and file, and the chat API, which takes text alone, in words', async () => {
+  it("a result with parts reaches OpenAI's responses API as image and file, and its chat API in words", async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output).toEqual([
@@ -84,7 +84,7 @@ describe('a screenshot with a text, a file and a link', () => {
     );
   });
 
-  it('reaches Anthropic as image and document, and Gemini as parts of the function response', async () => {
+  it('a result with parts reaches Anthropic as image and document, and Gemini as response parts', async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toAnthropicTools(registry).toMessages([outcome])[0]!.content[0]).toEqual({
@@ -108,7 +108,7 @@ describe('a screenshot with a text, a file and a link', () => {
     expect(functionResponse.response['output']).toMatch(/^The page, 1024 wide\n/);
   });
 
-  it('reaches the model of the AI SDK as content, and the program as the value', async () => {
+  it("a result with parts reaches the AI SDK's model as content, and the program as its value", async () => {
     const usage = {
       inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -151,7 +151,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('reaches LangChain as content blocks with the value as artifact, and OpenAI Agents as structured output', async () => {
+  it('a result with parts reaches LangChain as content blocks and OpenAI Agents as structured output', async () => {
     const { registry, executor } = setUp();
     const [tool] = await toLangChainTools(registry, { executor });
     const message = (await tool!.invoke({
@@ -217,7 +217,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('reaches the model of a chat as content, and a stored session keeps it', async () => {
+  it('a result with parts reaches the model of a chat, and a stored session keeps it', async () => {
     const { executor } = setUp();
     const script = () => scriptedModel([{ calls: [call] }, 'done']);
     const { messages } = await chat({ model: script(), executor, prompt: 'a screenshot please' });
@@ -242,7 +242,7 @@ describe('a screenshot with a text, a file and a link', () => {
     ).toMatchObject(expected);
   });
 
-  it('reaches an MCP client as content blocks, with the reader of each part', async () => {
+  it('a result with parts reaches an MCP client as content blocks', async () => {
     const { registry, executor } = setUp();
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());
@@ -264,7 +264,7 @@ describe('a screenshot with a text, a file and a link', () => {
 });
 
 describe('the content of a result that ends the run', () => {
-  it('reaches model services, the model of a chat, and an MCP client with the parts for users', async () => {
+  it('the content of a halt reaches model services, chats and MCP clients', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       defineTool({
@@ -382,7 +382,7 @@ describe('a part that a model service does not take', () => {
       file(bytes, 'application/zip', { name: 'a.zip' }),
       '[file a.zip: application/zip, 3 bytes]',
     ],
-  ])('is told in words, with others that it takes as they are: %s', async (_, part, words) => {
+  ])("a part that a service can't take is described in words: %s", async (_, part, words) => {
     const alone = await exported(part);
     const told = `${words} ${NOTE}`;
     expect(alone).toMatchObject({
@@ -411,7 +411,7 @@ describe('a part that a model service does not take', () => {
     });
   });
 
-  it('is an image where a file holds one, and to Gemini words where it has an address alone', async () => {
+  it('a file with an image is an image, and to Gemini words if it has only an address', async () => {
     const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
     expect(openai).toEqual([
       { type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' },
@@ -423,7 +423,7 @@ describe('a part that a model service does not take', () => {
 });
 
 describe('a tool set of the AI SDK that several users share', () => {
-  it('shows each model the content of its own call, also where two calls have the same id and value', async () => {
+  it('each model sees the content of its own call, even with equal ids and values', async () => {
     const registry = new ToolMetadataRegistry();
     const shots: Record<string, ContentPart> = {
       ada: image(new Uint8Array([1]), 'image/png'),
@@ -477,7 +477,7 @@ describe('a tool set of the AI SDK that several users share', () => {
 });
 
 describe('content of another MCP server', () => {
-  it('goes through a gateway as it came', async () => {
+  it('content of another MCP server passes through a gateway unchanged', async () => {
     const { definitions, discovery } = await discoverMcpTools({
       mcpServers: { everything: official('everything') },
     });
