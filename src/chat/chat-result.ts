@@ -3,7 +3,6 @@ import type { Pending, ToolOutcome } from '../safety/calls.js';
 import { freezePlain } from '../tool/bound-input.js';
 import {
   messagesOf,
-  NO_CHAT,
   pendingOf,
   turnEndOf,
   type ChatEnd,
@@ -123,32 +122,30 @@ export function turnOf(
   finishReason: string,
   usage: ModelUsage | undefined,
 ): ChatTurn {
-  const toolCalls = callsIn(message);
-  const toolResults = calls.flatMap(({ callId, toolName, progress }) =>
-    progress.state === 'settled' ? [{ callId, toolName, output: progress.output }] : [],
-  );
-  const manualToolCalls = manualIn(
-    toolCalls,
-    pendingOf({ ...NO_CHAT, openTurn: { index, message, calls } }),
-  );
   return freezePlain({
     index,
     message,
     text: textOf(message),
-    toolCalls,
-    toolResults,
-    manualToolCalls,
+    toolCalls: callsIn(message),
+    toolResults: calls.flatMap(({ callId, toolName, progress }) =>
+      progress.state === 'settled' ? [{ callId, toolName, output: progress.output }] : [],
+    ),
+    manualToolCalls: manualCallsOf({ message, calls }),
     finishReason,
     ...(usage && { usage }),
   });
 }
 
-function manualIn(
-  calls: readonly ToolCallPart[],
-  pending: readonly ChatPending[],
-): readonly ToolCallPart[] {
-  const manual = new Set(pending.flatMap(({ kind, callId }) => (kind === 'manual' ? callId : [])));
-  return calls.filter(({ toolCallId }) => manual.has(toolCallId));
+function manualCallsOf({
+  message,
+  calls,
+}: Pick<OpenTurn, 'message' | 'calls'>): readonly ToolCallPart[] {
+  const manual = new Set(
+    calls.flatMap(({ callId, progress }) =>
+      progress.state === 'waiting' && progress.pending.kind === 'manual' ? callId : [],
+    ),
+  );
+  return callsIn(message).filter(({ toolCallId }) => manual.has(toolCallId));
 }
 
 /** Returns the result of a run from the state in which it stopped. */
@@ -162,7 +159,7 @@ export function resultOf(
   const toolCalls = last === undefined ? [] : callsIn(last);
   const pending = pendingOf(state);
   const question = pending.find((each) => each.kind === 'question');
-  const manual = openTurn === undefined ? [] : manualIn(toolCalls, pending);
+  const manual = openTurn === undefined ? [] : manualCallsOf(openTurn);
   const metadata: ChatResult['metadata'] = {
     ...(manual.length > 0 && mode === 'auto' && { manualToolCalls: manual }),
     ...(manual.length > 0 && { manualTurnIndex: openTurn!.index }),

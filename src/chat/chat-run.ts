@@ -65,7 +65,7 @@ export class ChatRun {
         this.#next = undefined;
         return keep(this.state);
       });
-      this.#next.catch((error: unknown) => this.fail(error));
+      this.#next.catch(this.fail);
     }
     await this.#next;
   }
@@ -82,10 +82,10 @@ export class ChatRun {
   }
 
   /** Ends the run: nothing more is started. The first error counts. */
-  fail(error: unknown): void {
+  readonly fail = (error: unknown): void => {
     this.#failure ??= { error };
     this.#stop.abort();
-  }
+  };
 
   throwIfFailed(): void {
     if (this.#failure !== undefined) throw this.#failure.error;

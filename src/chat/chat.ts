@@ -201,8 +201,10 @@ async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
 
 /** Adds the labels of the state to the conversation: another process may have run its calls. */
 async function addStoredLabels({ state, engine, options }: ChatRun): Promise<void> {
+  const { messages, openTurn, flow: stored } = state;
+  if (!stored && !openTurn && messages.every(({ role }) => role !== 'assistant')) return;
   const flow = flowOfThread(state, engine.registry);
-  if (Object.keys(flow).length > 0) await engine.executor.addFlow(options.conversationId, flow);
+  await engine.executor.addFlow(options.conversationId, flow);
 }
 
 /** Returns the state with the labels of its conversation. When the chat is resumed, their store may be gone. */

@@ -56,7 +56,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
   for (const call of runnableCalls(run.state, run.engine.registry)) {
     const refusal = refusalOf(run, call);
     const executor = run.offers.executorOf(call.toolName);
-    if (refusal !== undefined) working.push(takeOutcome(run, index, call, refusal, false));
+    if (refusal !== undefined)
+      working.push(record(run, index, call, refusal, false).catch(run.fail));
     else groups.set(executor, [...(groups.get(executor) ?? []), call]);
   }
   for (const [executor, calls] of groups) working.push(executeAll(run, index, executor, calls));
@@ -114,7 +115,7 @@ async function executeAll(
         },
         onOutcome: (outcome) => {
           const { callId } = outcome;
-          return takeOutcome(run, turn, byId.get(callId)!, outcome, started.has(callId));
+          return record(run, turn, byId.get(callId)!, outcome, started.has(callId)).catch(run.fail);
         },
       },
     );
@@ -167,21 +168,7 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
   return grant === undefined ? true : { grant };
 }
 
-/** Records the outcome of a call. If that fails, the run ends. */
-async function takeOutcome(
-  run: ChatRun,
-  turn: number,
-  call: CallRecord,
-  outcome: ToolOutcome,
-  wasStarted: boolean,
-): Promise<void> {
-  try {
-    await record(run, turn, call, outcome, wasStarted);
-  } catch (error) {
-    run.fail(error);
-  }
-}
-
+/** Records the outcome of a call. */
 async function record(
   run: ChatRun,
   turn: number,
