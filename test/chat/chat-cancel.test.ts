@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   AccessMode,
   DangerLevel,
@@ -237,25 +237,5 @@ describe('a chat that is given up', () => {
     for (let round = 0; round < 1_000; round += 1)
       await chat({ model: scriptedModel(['hi']), prompt: 'x', signal });
     expect(getEventListeners(signal, 'abort').length).toBe(0);
-  });
-
-  it('many turns on one signal cause no leak warning', async () => {
-    const warnings: Error[] = [];
-    const listen = (warning: Error) => void warnings.push(warning);
-    process.on('warning', listen);
-    onTestFinished(() => void process.off('warning', listen));
-    const script = Array.from({ length: 30 }, (_, at): ScriptedAnswer => ({
-      calls: [{ name: 'echo', input: { at } }],
-    }));
-    await chat({
-      model: scriptedModel(script),
-      tools: [toolOf('echo', (input) => input)],
-      prompt: 'x',
-      maxTurns: 30,
-      signal: new AbortController().signal,
-      haltWhen: () => false,
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(warnings).toEqual([]);
   });
 });

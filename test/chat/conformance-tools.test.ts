@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  askUser,
   createToolSearchTool,
-  defineTool,
-  fail,
-  halt,
-  ok,
   ToolExecutor,
   ToolMetadataRegistry,
   type ToolDefinition,
 } from '../../src/index.js';
-import { toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
 import {
   chat,
   encodeValue,
@@ -30,97 +24,6 @@ const required = {
   inputSchema: { type: 'object' },
 } as const;
 
-describe('a tool', () => {
-  it('needs name, description and schema, and no more', () => {
-    const tool = definitionOf(required);
-    const entry = registryOf(tool).require('weather');
-    expect([tool.execute, entry.manual, entry.compact, entry.metadata]).toEqual([
-      undefined,
-      false,
-      false,
-      undefined,
-    ]);
-    for (const field of ['name', 'description', 'inputSchema'] as const) {
-      const { [field]: _left, ...rest } = required;
-      expect(() => defineTool(rest as never)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_METADATA',
-          message: expect.stringContaining(field),
-        }),
-      );
-    }
-  });
-
-  it.each(['manual', 'compact'])('says yes or no about being %s, and nothing else', (field) => {
-    for (const value of [null, 'true', 'yes', 1, 0, []])
-      expect(() => definitionOf({ ...required, [field]: value })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_METADATA',
-          message: expect.stringContaining(field),
-        }),
-      );
-    for (const value of [true, false])
-      expect(definitionOf({ ...required, [field]: value })).toMatchObject({ [field]: value });
-  });
-
-  it('has a summary of text', () => {
-    expect(() => defineTool({ ...required, summary: 5 } as never)).toThrow(
-      expect.objectContaining({ message: expect.stringContaining('summary') }),
-    );
-  });
-
-  it('is refused with everything that is wrong at once', () => {
-    const issuesOf = (options: object): unknown => {
-      try {
-        definitionOf({ ...required, ...options });
-        return [];
-      } catch (error) {
-        return (error as { details: { issues: { path: string[] }[] } }).details.issues.map(
-          ({ path }) => path[0],
-        );
-      }
-    };
-    expect(issuesOf({ name: '', manual: 'x', summary: 5 })).toEqual(
-      expect.arrayContaining(['name', 'manual', 'summary']),
-    );
-    expect(issuesOf({ name: 'a b' })).toEqual(['name']);
-  });
-
-  it('has a name of its own in a registry', () => {
-    const registry = registryOf(definitionOf(required));
-    expect(() => registry.register(definitionOf(required))).toThrow(
-      expect.objectContaining({ code: 'DUPLICATE_TOOL' }),
-    );
-  });
-
-  it('without code is the same after it was JSON, and manual stays no where it was not said', () => {
-    for (const options of [{ manual: true, compact: true }, { manual: true }]) {
-      const tool = definitionOf({ ...required, ...options });
-      const json = JSON.parse(JSON.stringify(toolToJson(tool))) as Record<string, unknown>;
-      const { tools } = toolsFromJson([json]);
-      expect(tools.map((each) => toolToJson(each))).toEqual([json]);
-      expect(tools[0]).toEqual(tool);
-    }
-    const { manual: _manual, ...without } = JSON.parse(
-      JSON.stringify(toolToJson(definitionOf({ ...required, manual: false }))),
-    ) as Record<string, unknown>;
-    const stored = toolsFromJson([{ ...without }], { weather: () => 'sunny' });
-    expect([...stored.tools, ...stored.changed.map(({ tool }) => tool)][0]?.manual ?? false).toBe(
-      false,
-    );
-  });
-
-  it('with code is stored without, and says what is missing until it has it again', () => {
-    const tool = defineTool({ ...required, execute: () => 'sunny' });
-    const json = JSON.parse(JSON.stringify([toolToJson(tool)])) as unknown;
-    expect(JSON.stringify(json)).not.toContain('sunny');
-    expect(toolsFromJson(json).missing).toEqual([{ name: 'weather', parts: ['execute'] }]);
-    expect(toolsFromJson(json, { weather: () => 'sunny' }).tools.map(({ name }) => name)).toEqual([
-      'weather',
-    ]);
-  });
-});
-
 function registryOf(...tools: readonly ToolDefinition[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
@@ -136,66 +39,7 @@ describe('what becomes of a call', () => {
       { conversationId: 's1', context: { tenant: 'x' } },
     );
 
-  it('is what the tool says with the helpers, unchanged', async () => {
-    expect(await outcomeOf(() => ok(42))).toMatchObject({ status: 'ok', value: 42 });
-    expect(await outcomeOf(() => fail('biz'))).toMatchObject({
-      status: 'error',
-      code: 'EXECUTION_FAILED',
-      message: 'biz',
-    });
-    expect(await outcomeOf(() => askUser('Which?'))).toMatchObject({
-      status: 'ask_user',
-      question: 'Which?',
-    });
-    expect(await outcomeOf(() => askUser('Which?', ['a', 'b']))).toMatchObject({
-      status: 'ask_user',
-      question: 'Which?',
-      options: ['a', 'b'],
-    });
-    expect(await outcomeOf(() => halt('done', 'v'))).toMatchObject({
-      status: 'halt',
-      reason: 'done',
-      value: 'v',
-    });
-  });
-
-  it('is an error when the tool throws, whatever it throws', async () => {
-    expect(
-      await outcomeOf(() => {
-        throw new Error('broken');
-      }),
-    ).toMatchObject({ status: 'error', message: 'broken' });
-    expect(
-      await outcomeOf(() => Promise.reject(new DOMException('stopped', 'AbortError'))),
-    ).toMatchObject({ status: 'error', message: 'stopped' });
-    expect(
-      await outcomeOf(() => {
-        throw 'text' as unknown as Error;
-      }),
-    ).toMatchObject({ status: 'error', message: 'text' });
-    expect(
-      await outcomeOf(() => {
-        throw undefined as unknown as Error;
-      }),
-    ).toMatchObject({ status: 'error' });
-  });
-
-  it('is an error that names what is wrong when the answer says it is made by a helper, and is not', async () => {
-    const forged = Object.defineProperty({ status: 'error' }, Symbol.for('tooldex/result/v1'), {
-      value: true,
-    });
-    expect(await outcomeOf(() => forged)).toMatchObject({
-      status: 'error',
-      code: 'INVALID_RESULT',
-      message: expect.stringContaining('message as text'),
-    });
-  });
-
-  it('is an error where nothing can run it', async () => {
-    expect(await outcomeOf(undefined)).toMatchObject({ status: 'error', code: 'NOT_EXECUTABLE' });
-  });
-
-  it('knows the call, the conversation and the context of its caller', async () => {
+  it('a tool knows its call, conversation and context', async () => {
     expect(
       await outcomeOf((_input, { callId, conversationId, context }) => ({
         callId,
@@ -214,7 +58,7 @@ describe('what a model reads of a value', () => {
       : JSON.stringify((output as { value: unknown }).value);
   };
 
-  it('is text as it is, and everything else as JSON', () => {
+  it('text stays text, and everything else is JSON', () => {
     expect(['text', '', null, 42, true, false, undefined].map(textOf)).toEqual([
       'text',
       '',
@@ -228,14 +72,14 @@ describe('what a model reads of a value', () => {
       expect(JSON.parse(textOf(value))).toEqual(value);
   });
 
-  it('is byte-equal for the same value', () => {
+  it('equal values give equal bytes', () => {
     const value = { b: 1, a: [{ y: 1, x: 2 }] };
     expect(JSON.stringify(encodeValue(value))).toBe(
       JSON.stringify(encodeValue(structuredClone(value))),
     );
   });
 
-  it('is an error, and no crash, for what cannot be JSON', () => {
+  it("a value that can't be JSON is an error", () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     for (const value of [() => 1, Symbol('x'), 1n, circle, { deep: [1n] }, Number.NaN]) {
@@ -270,11 +114,11 @@ describe('tools shown in short', () => {
     calls: [{ id, name: 'find_tools', input: { names } }],
   });
 
-  it('bring no help along where there are none', async () => {
+  it('without compact tools there is no search tool', async () => {
     expect((await run(['hi'], [plain])).names).toEqual(['plain']);
   });
 
-  it('are one line and the required parameters, with one tool that explains them', async () => {
+  it('a compact tool is one line with its required parameters, next to the search tool', async () => {
     const { names, requests } = await run(['hi'], [x(), plain, y]);
     expect(names).toEqual(['find_tools', 'x', 'plain', 'y']);
     expect(requests[0]!.tools[1]).toMatchObject({
@@ -284,7 +128,7 @@ describe('tools shown in short', () => {
     expect(JSON.stringify(requests[0]!.tools[1])).not.toContain('How much');
   });
 
-  it('are explained when the model asks, and run', async () => {
+  it('the search tool explains a compact tool, which then runs', async () => {
     const { result } = await run(
       [help('h', 'x'), { calls: [{ id: 'a', name: 'x', input: { a: 1 } }] }, 'done'],
       [x(), plain],
@@ -303,7 +147,7 @@ describe('tools shown in short', () => {
     expect(result).toMatchObject({ haltedReason: 'completed', turns: [{}, {}, {}] });
   });
 
-  it('do not run without what they need, and are explained then', async () => {
+  it("a compact tool without a required argument doesn't run, and is explained", async () => {
     const { result } = await run(
       [
         { calls: [{ id: 'a', name: 'x', input: {} }] },
@@ -318,7 +162,7 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('are the same in every turn, to the byte', async () => {
+  it('the list of tools is the same in every turn', async () => {
     const { requests } = await run(
       [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'done'],
       [x(), plain, y],
@@ -327,7 +171,7 @@ describe('tools shown in short', () => {
     expect(requests.length).toBe(3);
   });
 
-  it('are shown whole where the model must call them', async () => {
+  it('a compact tool that the model must call is shown whole', async () => {
     const { requests } = await run(['hi'], [x(), y], { toolChoice: { toolName: 'x' } });
     expect(requests[0]!.toolChoice).toEqual({ toolName: 'x' });
     expect(
@@ -335,7 +179,7 @@ describe('tools shown in short', () => {
     ).toEqual([false, true, false]);
   });
 
-  it('leave no room for another tool with the name of their help, which is ordinary without them', async () => {
+  it('a tool named like the search tool is refused only with compact tools', async () => {
     const own = toolOf('find_tools', () => 'mine');
     await expect(run(['hi'], [x(), own])).rejects.toMatchObject({ code: 'DUPLICATE_TOOL' });
     const { result, names } = await run(
@@ -348,7 +192,7 @@ describe('tools shown in short', () => {
     ]);
   });
 
-  it('are explained also where the executor does nothing', async () => {
+  it('the search tool works with any executor', async () => {
     class Broken extends ToolExecutor {
       override executeAll(): never {
         throw new Error('no');
@@ -360,7 +204,7 @@ describe('tools shown in short', () => {
     expect(outputsOf(result.messages)).toMatchObject({ h: { value: { tools: [{ name: 'x' }] } } });
   });
 
-  it('may be manual, and their help never is', async () => {
+  it('a compact tool may be manual, but the search tool runs', async () => {
     const { result } = await run(
       [help('h', 'm'), { calls: [{ id: 'a', name: 'm', input: {} }] }],
       [toolOf('m', undefined, { manual: true, compact: true })],
@@ -372,7 +216,7 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('wait in the mode manual with all others, and the caller can make the answer', async () => {
+  it('mode manual leaves the search tool to the caller, too', async () => {
     const { result } = await run([help('h', 'x')], [x()], { mode: 'manual' });
     expect(result.pending.map(({ callId, toolName }) => [callId, toolName])).toEqual([
       ['h', 'find_tools'],
@@ -387,7 +231,7 @@ describe('tools shown in short', () => {
     expect(answer).toMatchObject({ status: 'ok', value: { tools: [{ name: 'x' }] } });
   });
 
-  it('take a turn for each explanation', async () => {
+  it('each explanation takes a turn', async () => {
     const { result } = await run(
       [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'never'],
       [x()],

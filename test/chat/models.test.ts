@@ -118,7 +118,7 @@ const ping = toolOf('ping', () => 'pong', { inputSchema: z.object({}) });
 const charge = toolOf('charge', undefined, { manual: true });
 
 describe('a model of the AI SDK', () => {
-  it('answers with text, which comes in pieces where it is streamed', async () => {
+  it("a model answers with text, in pieces if it's streamed", async () => {
     const { result, events } = await both([[text('Hello there!')]], {});
     expect(result).toMatchObject({
       haltedReason: 'completed',
@@ -129,7 +129,7 @@ describe('a model of the AI SDK', () => {
     expect([pieces.length > 1, pieces.join('')]).toEqual([true, 'Hello there!']);
   });
 
-  it('is given the system prompt, the thread and the tools, under names that services allow', async () => {
+  it('a model gets the system prompt, the thread and the tools, under allowed names', async () => {
     const { prompts, result } = await both(
       [[call('a', 'math__add', { a: 1, b: 2 }), call('c', 'charge')]],
       {
@@ -156,7 +156,7 @@ describe('a model of the AI SDK', () => {
     expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'json', value: 3 } });
   });
 
-  it('makes several calls in one answer, and reads their results in its order', async () => {
+  it('a model reads the results of several calls in its order', async () => {
     const { result, prompts } = await both(
       [
         [text('Let me see. '), call('a', 'ping'), call('b', 'math__add', { a: 1, b: 2 })],
@@ -177,7 +177,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('gets its thoughts and signatures back with the thread', async () => {
+  it('a model gets its reasoning and signatures back', async () => {
     const signature = { google: { thoughtSignature: 'sig-1' } };
     const { result, prompts, events } = await both(
       [
@@ -231,7 +231,7 @@ describe('a model of the AI SDK', () => {
     },
   );
 
-  it("keeps a call's arguments as they were written, where JSON would write them otherwise", async () => {
+  it('a call keeps the arguments as the model wrote them', async () => {
     const { result } = await both(
       [[call('a', 'ping', '{ "n" : 1.0 }'), call('b', 'ping', '{"n":1}')], [text('ok')]],
       { tools: [ping] },
@@ -249,7 +249,7 @@ describe('a model of the AI SDK', () => {
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });
 
-  it('that calls a tool there is not reads so, and the others run', async () => {
+  it('a model reads that it called an unknown tool, and other calls run', async () => {
     const { result } = await both(
       [
         [call('a', 'pong'), call('b', 'ping'), call('c', 'constructor'), call('d', '__proto__')],
@@ -265,7 +265,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('that gives two calls one id has both answered, each with its own arguments', async () => {
+  it('two calls with one id are both answered, with their own arguments', async () => {
     const { result } = await both(
       [
         [call('x', 'echo', { n: 1 }), call('x', 'echo', { n: 2 })],
@@ -281,7 +281,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('that gives calls no ids has them answered', async () => {
+  it('calls without ids are answered', async () => {
     const { result } = await both(
       [
         [call('', 'echo', { n: 1 }), call('', 'echo', { n: 2 })],
@@ -296,18 +296,7 @@ describe('a model of the AI SDK', () => {
     );
   });
 
-  it('that makes a file has it in the thread as plain data', async () => {
-    const { result } = await both(
-      [[text('Here'), { type: 'file', mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) }]],
-      {},
-    );
-    expect(result.messages[1]).toMatchObject({
-      content: [{ type: 'text' }, { type: 'file', mediaType: 'image/png', data: 'AQID' }],
-    });
-    expect(JSON.parse(JSON.stringify(result))).toEqual(result);
-  });
-
-  it('whose service runs a tool itself is not answered for it', async () => {
+  it("a call that the service ran itself isn't answered", async () => {
     const search = [
       call('s', 'web_search', { q: 'x' }, { providerExecuted: true }),
       {
@@ -336,7 +325,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('may be made to call a tool, or none', async () => {
+  it('toolChoice is passed on', async () => {
     const forced = modelOf([text('ok')]);
     await chat({
       model: forced,
@@ -352,12 +341,12 @@ describe('a model of the AI SDK', () => {
     }
   });
 
-  it('is given no tools where there are none', async () => {
+  it('a model gets no tools if there are none', async () => {
     const { prompts } = await both([[text('ok')]], { toolChoice: 'required' });
     expect(prompts[0]!.tools ?? []).toEqual([]);
   });
 
-  it('that the AI Gateway refuses without a key says which variable is missing, in one line without colours', async () => {
+  it('a missing AI Gateway key is named in one line', async () => {
     const refused = Object.assign(
       new Error(
         '\u001b[1m\u001b[31mUnauthenticated request to AI Gateway.\u001b[0m\n\nTo authenticate, set it.',
@@ -384,48 +373,7 @@ describe('a model of the AI SDK', () => {
     }
   });
 
-  it('that fails is asked again as often as the caller says', async () => {
-    const { APICallError } = await import('ai');
-    let asked = 0;
-    const failing = () => {
-      asked += 1;
-      return Promise.reject(
-        new APICallError({
-          message: 'overloaded',
-          url: 'https://models.example/v1?key=abc',
-          requestBodyValues: {},
-          statusCode: 503,
-          isRetryable: true,
-          responseHeaders: { 'retry-after-ms': '1' },
-        }),
-      );
-    };
-    for (const [maxRetries, times] of [
-      [0, 1],
-      [2, 3],
-    ] as const) {
-      for (const ask of [
-        (options: ChatOptions) => chat(options),
-        async (options: ChatOptions) => (await streamedResult(options)).result,
-      ]) {
-        asked = 0;
-        const result = await ask({
-          model: new MockLanguageModelV3({ doGenerate: failing, doStream: failing }),
-          prompt: 'x',
-          modelOptions: { maxRetries },
-        });
-        expect(result).toMatchObject({
-          haltedReason: 'error',
-          metadata: {
-            error: { code: 'MODEL_FAILED', message: expect.stringContaining('overloaded') },
-          },
-        });
-        expect(asked).toBe(times);
-      }
-    }
-  });
-
-  it('whose stream fails in the middle leaves the thread as it was before the answer', async () => {
+  it('a stream that fails leaves the thread as it was', async () => {
     const half: Part[] = [
       ...partsOf([text('Half of')]).slice(0, -1),
       { type: 'error', error: new Error('connection lost') },
@@ -441,7 +389,7 @@ describe('a model of the AI SDK', () => {
     expect(events.some((event) => event.type === 'text-delta' && event.turn === 1)).toBe(true);
   });
 
-  it('that hangs is left when the caller gives up', async () => {
+  it('a model that hangs is left when the caller aborts', async () => {
     for (const hanging of [
       new MockLanguageModelV3({
         doGenerate: () => new Promise<never>(() => undefined),
@@ -465,7 +413,7 @@ describe('a model of the AI SDK', () => {
     }
   });
 
-  it('gets the options of its service', async () => {
+  it('modelOptions reach the service', async () => {
     const model = modelOf([text('ok')]);
     await chat({
       model,
@@ -479,7 +427,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('that answers nothing leaves nothing in the thread', async () => {
+  it('an empty answer leaves nothing in the thread', async () => {
     const { result } = await both([[]], {});
     expect(result).toMatchObject({
       haltedReason: 'completed',
@@ -522,7 +470,7 @@ describe('a function as the model', () => {
         ],
       },
     ],
-  ])('that answers with %s has failed', async (_what, message, reason) => {
+  ])('a function that answers with %s has failed', async (_what, message, reason) => {
     expect(
       await chat({ model: answer(message, reason === undefined ? 'stop' : reason), prompt: 'x' }),
     ).toMatchObject({
@@ -532,7 +480,7 @@ describe('a function as the model', () => {
     });
   });
 
-  it('that answers not at all, or is none, has failed', async () => {
+  it('a function that gives no answer has failed', async () => {
     expect(await chat({ model: async function* () {}, prompt: 'x' })).toMatchObject({
       haltedReason: 'error',
     });

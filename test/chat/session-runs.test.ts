@@ -67,24 +67,6 @@ describe('a checkpoint', () => {
       expect([failAt, world.inputs.length]).toEqual([failAt, begunBefore]);
     }
   });
-
-  it("the checkpoint has the turn that haltWhen's error loses", async () => {
-    let kept: Session | undefined;
-    const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], {
-      haltWhen: () => Promise.reject(new Error('halting is broken')),
-    });
-    expect(
-      await codeOf(
-        Session.create().start(engine, 'Go', { onCheckpoint: (session) => void (kept = session) }),
-      ),
-    ).toBe('Error: halting is broken');
-    const { session } = await kept!.continue({ ...engine, haltWhen: () => false });
-    expect([session.status, resultsIn(session.messages).length, world.starts.get('a')]).toEqual([
-      'completed',
-      1,
-      1,
-    ]);
-  });
 });
 
 describe('a call that was begun by a process that is gone', () => {
@@ -285,15 +267,6 @@ describe('what the user says', () => {
 });
 
 describe('going on', () => {
-  const write = (name: string, ran: string[]) =>
-    defineTool({
-      name,
-      description: name,
-      inputSchema: z.object({}),
-      accessMode: AccessMode.WRITE,
-      execute: () => void ran.push(name),
-    });
-
   it('continuing a completed session asks nothing', async () => {
     const { session } = await Session.create().start({ model: scriptedModel(['Hello.']) }, 'Hi');
     const again = await session.continue({ model: scriptedModel([]) });
@@ -330,24 +303,6 @@ describe('going on', () => {
         'assistant',
       ]);
     }
-  });
-
-  it("an approval isn't used for another tool that takes over the name", async () => {
-    const ran: string[] = [];
-    const tools = [write('pay', ran), write('look_up', ran)];
-    const { session } = await Session.create().start(
-      { tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) },
-      'Pay',
-    );
-    const forged = JSON.parse(JSON.stringify(session)) as {
-      openTurn: { calls: { progress: { pending: { toolName: string } } }[] };
-    };
-    forged.openTurn.calls[0]!.progress.pending.toolName = 'look_up';
-    const { session: asked } = await Session.fromJSON(forged)
-      .approve('c1')
-      .session.continue({ tools, model: scriptedModel([]) });
-    expect(asked.pending).toMatchObject([{ kind: 'approval', toolName: 'pay' }]);
-    expect(ran).toEqual([]);
   });
 
   it("calls of a cut-off answer don't run, and the model reads why", async () => {

@@ -5,11 +5,8 @@ import {
   createToolSearchTool,
   DangerLevel,
   defineTool,
-  fail,
-  Priority,
   selectTools,
   ToolMetadataRegistry,
-  type ToolDefinition,
 } from '../../src/index.js';
 import {
   chat,
@@ -18,7 +15,6 @@ import {
   type ChatOptions,
   type ModelRequest,
   type ScriptedAnswer,
-  type SelectTools,
 } from '../../src/chat.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
@@ -240,36 +236,6 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
 
-  it("a selecting function's tools are joined by those that the search found", async () => {
-    const asked: unknown[] = [];
-    const registry = zoo();
-    const select: SelectTools = ({ index, text, messages, previous }) => {
-      asked.push([index, text, messages.length, previous?.tools.map(({ toolName }) => toolName)]);
-      return selectTools(registry, { text: 'cat', maxTools: 1 });
-    };
-    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
-      tools: registry,
-      selectTools: select,
-      toolSearch: true,
-    });
-    expect(asked).toEqual([
-      [0, 'Feed the cat and the dog', 1, undefined],
-      [1, 'Feed the cat and the dog', 3, ['find_tools', 'feed_cat']],
-      [2, 'Feed the cat and the dog', 5, expect.arrayContaining(['feed_fox']) as string[]],
-    ]);
-    expect(requests.map((request) => namesOf(request).slice(0, 2))).toEqual([
-      ['find_tools', 'feed_cat'],
-      ['find_tools', 'feed_cat'],
-      ['find_tools', 'feed_cat'],
-    ]);
-    expect(requests.map((request) => namesOf(request).includes('feed_fox'))).toEqual([
-      false,
-      true,
-      true,
-    ]);
-    expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
-  });
-
   it("a search tool in the registry replaces the chat's own", async () => {
     const registry = zoo();
     registry.register(createToolSearchTool(registry, { name: 'discover' }));
@@ -280,36 +246,6 @@ describe('the tools of each turn', () => {
     expect(requests.flatMap(namesOf)).not.toContain('find_tools');
     expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
     expectPrefixes(requests);
-  });
-
-  it.each<readonly [string, ToolDefinition['execute']]>([
-    ['fails', () => fail('out of order')],
-    [
-      'throws',
-      () => {
-        throw new Error('out of order');
-      },
-    ],
-    ['answers nothing', () => null],
-    [
-      'answers junk',
-      () => ({ found: 5, tools: [null, { name: 7 }, { name: 'constructor' }, { name: 'nobody' }] }),
-    ],
-  ])('a search tool that %s does no harm', async (_what, execute) => {
-    const registry = zoo();
-    registry.register(
-      defineTool({
-        ...reads,
-        name: 'discover',
-        description: 'Finds',
-        inputSchema: z.object({}),
-        metadata: { toolSearch: true },
-        priority: Priority.CRITICAL,
-        execute: execute!,
-      }),
-    );
-    const { result } = await run([call('discover', 'd'), 'done'], { tools: registry });
-    expect(result.haltedReason).toBe('completed');
   });
 
   it('a tool that the model must call is shown whole', async () => {

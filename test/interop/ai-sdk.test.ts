@@ -10,7 +10,6 @@ import {
   halt,
   isToolError,
   SafetyPolicy,
-  selectTools,
   SideEffect,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -390,44 +389,6 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('a policy that became stricter after the question still decides', async () => {
-    const { registry, executor, written } = setUp();
-    let denied = false;
-    const policy = {
-      decide: () => ({
-        verdict: denied ? ('deny' as const) : ('confirm' as const),
-        reason: 'closed now',
-        rule: 'own',
-        danger: 'low' as const,
-      }),
-    };
-    const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({
-      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')],
-    });
-    const first = await generateText({ model, tools, messages: [ask] });
-    denied = true;
-    await generateText({ model, tools, messages: answered(first.response.messages, true) });
-    expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('closed now') },
-    ]);
-    expect(written).toEqual([]);
-  });
-
-  it.each([
-    ['throws', () => Promise.reject(new Error('down'))],
-    ['answers nothing', () => undefined],
-  ])('a call is not run if the policy %s', async (_, decide) => {
-    const { registry, executor, written } = setUp();
-    const tools = toAISDKTools(registry, { executor, policy: { decide: decide as never } });
-    const call = { toolCallId: '1', messages: [] };
-    expect(await tools['math__add']!.needsApproval!({ a: 1 }, call)).toBe(false);
-    await expect(
-      Promise.resolve(tools['math__add']!.execute!({ a: 1 }, call)),
-    ).rejects.toMatchObject({ code: 'NOT_EXECUTABLE' });
-    expect(written).toEqual([]);
-  });
-
   it('tools without an executor have neither execute nor needsApproval', async () => {
     const { registry } = setUp();
     expect(
@@ -561,20 +522,6 @@ describe('tools in the AI SDK', () => {
       [true, 'ready'],
       [false, 'ready'],
     ]);
-  });
-
-  it('a shortened tool still checks its input against the whole schema', async () => {
-    const { registry, executor } = setUp();
-    const selection = selectTools(registry, { text: 'adds', include: ['math.add'] });
-    const tools = toAISDKTools(selection, { executor, level: 'stub' });
-    expect(tools['math__add']!.inputSchema.jsonSchema).toEqual({
-      type: 'object',
-      properties: { a: { type: 'number' } },
-      required: ['a'],
-    });
-    expect(
-      await tools['math__add']!.execute!({ a: 1, b: 2 }, { toolCallId: '1', messages: [] }),
-    ).toBe(3);
   });
 
   it('every wrong option is refused at once', () => {

@@ -269,7 +269,7 @@ describe('tools in @openai/agents', () => {
   });
 
   it.each(['saved', 'nothing'] as const)(
-    'run no approved call again after their store came back with %s of it',
+    "an approved call doesn't run again after its store came back with %s of it",
     async (kept) => {
       const { registry, agentWith, runner, written } = setUp();
       const store = new RestartingStore(new ManualClock());

@@ -14,7 +14,6 @@ import { chat, scriptedModel, Session } from '../../src/chat.js';
 import {
   defineTool,
   file,
-  halt,
   image,
   ok,
   resourceLink,
@@ -31,9 +30,8 @@ import {
   toOpenAIAgentsTools,
   toOpenAITools,
 } from '../../src/interop.js';
-import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
+import { createMcpServer } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
-import { official } from '../mcp/servers/start.js';
 
 /** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users alone. */
 const BYTES = new Uint8Array(700_000).fill(7);
@@ -263,65 +261,6 @@ describe('a screenshot with a text, a file and a link', () => {
   });
 });
 
-describe('the content of a result that ends the run', () => {
-  it('the content of a halt reaches model services, chats and MCP clients', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'shot',
-        description: 'Takes a screenshot',
-        inputSchema: { type: 'object', properties: {} },
-        accessMode: 'readonly',
-        execute: () =>
-          halt(
-            'seen enough',
-            ok(
-              { width: 2 },
-              {
-                content: [
-                  image(new Uint8Array(3), 'image/png'),
-                  text('for users', { audience: ['user'] }),
-                ],
-              },
-            ),
-          ),
-      }),
-    );
-    const executor = new ToolExecutor({ registry });
-    const words = { type: 'input_text', text: '{"width":2}' };
-    expect(
-      toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute(call)])[0]!
-        .output,
-    ).toEqual([
-      words,
-      { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
-    ]);
-    const { messages } = await chat({
-      model: scriptedModel([{ calls: [call] }, 'done']),
-      executor,
-      prompt: 'a screenshot please',
-    });
-    expect(messages[2]!.content[0]).toMatchObject({
-      output: {
-        type: 'content',
-        value: [
-          { text: '{"width":2}' },
-          { type: 'image-data', data: 'AAAA', mediaType: 'image/png' },
-        ],
-      },
-    });
-    const server = createMcpServer(registry, { executor });
-    onTestFinished(() => server.close());
-    const client = await WAYS[0]!.open(server);
-    expect((await client.call('shot')).content).toMatchObject([
-      { type: 'text', text: '{"width":2}' },
-      { type: 'image', data: 'AAAA' },
-      { type: 'text', text: 'for users', annotations: { audience: ['user'] } },
-      { type: 'text', text: 'The tool asks to end here: seen enough' },
-    ]);
-  });
-});
-
 describe('a part that a model service does not take', () => {
   const bytes = new Uint8Array([1, 2, 3]);
   const NOTE = '(not shown: models cannot read it here)';
@@ -473,44 +412,5 @@ describe('a tool set of the AI SDK that several users share', () => {
     const again = {};
     const [first] = [await run('ada', again), await run('bob', again)];
     expect(shot!.toModelOutput!(first)).toEqual({ type: 'json', value: null });
-  });
-});
-
-describe('content of another MCP server', () => {
-  it('content of another MCP server passes through a gateway unchanged', async () => {
-    const { definitions, discovery } = await discoverMcpTools({
-      mcpServers: { everything: official('everything') },
-    });
-    onTestFinished(() => discovery.close());
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(definitions);
-    const server = createMcpServer(registry, {
-      policy: {
-        decide: () => ({ verdict: 'allow', reason: 'a test', rule: 'all', danger: 'low' }),
-      },
-    });
-    onTestFinished(() => server.close());
-    const client = await WAYS[0]!.open(server);
-    const shown = await client.call('mcp.everything.get-tiny-image');
-    expect(shown.content).toMatchObject([
-      { type: 'text', text: expect.stringMatching(/^Here's the image/) },
-      { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
-      { type: 'text' },
-    ]);
-    const structured = await client.call('mcp.everything.get-structured-content', {
-      location: 'New York',
-    });
-    expect([structured.structuredContent, structured.content.length]).toMatchObject([
-      { conditions: 'Cloudy' },
-      1,
-    ]);
-    const annotated = await client.call('mcp.everything.get-annotated-message', {
-      messageType: 'error',
-      includeImage: true,
-    });
-    expect(annotated.content).toMatchObject([
-      { type: 'text', annotations: { audience: ['user', 'assistant'] } },
-      { type: 'image', annotations: { audience: ['user'] } },
-    ]);
   });
 });
