@@ -63,8 +63,6 @@ export async function languageModelStep(
           : new ToolError('MODEL_FAILED', "The model's stream ended with an error. Try again.", {
               cause: part.error,
             });
-      else if (part.type === 'abort')
-        throw new ToolError('ABORTED', 'The caller gave the chat up while the model answered.');
     }
     const [responded, calls, reason, usage] = await answer;
     yield answerOf(

@@ -148,8 +148,5 @@ describe('a question with a time', () => {
       applied: true,
       session: { status: 'awaiting_user', pending: [{ callId: 'b' }] },
     });
-    expect(() => session.expire(NaN)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
   });
 });

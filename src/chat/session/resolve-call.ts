@@ -249,11 +249,9 @@ function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError 
 
 /** Throws `INVALID_INPUT` for a result that doesn't fit the tool's output schema. */
 function assertPromised({ callId, outputSchema }: PendingManualCall, given: unknown): void {
-  let result = given;
-  for (; isToolResult(result); result = result.value) if (result.status !== 'ok') return;
-  const issues = isPlainObject(outputSchema)
-    ? answerIssues(outputSchema, plainValue(result).data)
-    : [];
+  const result = isToolResult(given) ? given : { status: 'ok', value: given };
+  if (result.status !== 'ok' || !isPlainObject(outputSchema)) return;
+  const issues = answerIssues(outputSchema, plainValue(result.value).data);
   if (issues.length > 0)
     throw invalidInput(`The result doesn't fit the tool's output schema: ${issues[0]!.message}`, {
       callId,

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { invalidArgument } from '../../core/issues.js';
 import { checkOptions, withMethods } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import {
   newSessionData,
-  sessionId,
   withDecisionsAskedAgain,
   type NewSession,
   type SessionData,
@@ -90,7 +88,6 @@ export class SessionStore {
 
   /** Opens a session as it was kept last; `undefined` for an unknown id. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
   async open(id: string): Promise<Session | undefined> {
-    assertId(id);
     for (let before: string | undefined; ;) {
       // Asked first: if the store restarts in between, later writes are refused.
       const { identity, time } = await this.#store.now();
@@ -113,7 +110,6 @@ export class SessionStore {
 
   /** Deletes a session. A run that is under way ends with `STALE_SESSION`. @throws ToolError `STATE_UNAVAILABLE`. */
   async delete(id: string): Promise<void> {
-    assertId(id);
     for (;;) {
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return;
@@ -258,14 +254,6 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);
   return data.storeIdentity === kept ? { ...asked, storeIdentity: identity } : asked;
-}
-
-function assertId(id: unknown): void {
-  if (!sessionId.safeParse(id).success)
-    throw invalidArgument(
-      'the id of a session as 1 to 128 letters, digits, dots, colons, underscores and hyphens',
-      id,
-    );
 }
 
 function digestIn(text: string): string {

@@ -207,10 +207,6 @@ export class Session {
   submitToolResults(
     results: readonly { readonly callId: string; readonly result: unknown }[],
   ): DecisionResult {
-    const given: unknown = results;
-    const isResult = (each: unknown) => isPlainObject(each) && Object.hasOwn(each, 'result');
-    if (!(Array.isArray(given) && given.every(isResult)))
-      throw invalidArgument('results as a list of { callId, result }', given);
     return this.#apply((data) => {
       let applied = false;
       for (const { callId, result } of results) {
@@ -239,7 +235,6 @@ export class Session {
 
   /** Ends the wait for questions whose time is over at `now`, in milliseconds since 1970. `continue` does so by the engine's clock. */
   expire(now: number): DecisionResult {
-    if (!Number.isFinite(now)) throw invalidArgument('milliseconds since 1970', now);
     return this.#apply((data) => expireQuestions(data, now));
   }
 

@@ -46,8 +46,6 @@ export interface ExportedTools {
   readonly restore: Map<string, (input: unknown) => unknown>;
 }
 
-const EVERY_NAME = /(?:)/;
-
 /** The options of every export. */
 export const exportShape = {
   level: z.enum(SCHEMA_LEVELS).optional(),
@@ -63,7 +61,7 @@ export const exportShape = {
 export function exportTools(
   input: ExportInput,
   options: ExportOptions,
-  rule = EVERY_NAME,
+  rule = /(?:)/,
   reserved: readonly string[] = [],
 ): ExportedTools {
   const byName = new Map<string, Omit<ExportedTool, 'name'>>();

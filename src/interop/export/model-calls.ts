@@ -41,9 +41,8 @@ export type ModelTools<Tool, Message> = Tool[] & {
    * Returns the calls in a model's answer, for an executor. It never throws: a call that can't be read has an `error`.
    *
    * @param response the answer of the client, or the part of it that holds the calls.
-   * @param options `newId` makes an id for a call without one. @default random ids
    */
-  toCalls(response: unknown, options?: { readonly newId?: () => string }): ModelCall[];
+  toCalls(response: unknown): ModelCall[];
   /** Returns the messages with the results, in the same order. They go after the model's own message. */
   toMessages(results: Iterable<CallResult>): Message[];
 };
@@ -65,10 +64,11 @@ export function withMethods<Tool, Message>(
   const methods: Omit<ModelTools<Tool, Message>, keyof Tool[]> = {
     tools,
     nameOf: (encoded) => codec.decode(encoded),
-    toCalls: (response, { newId = () => `${OWN_ID}${randomUUID()}` } = {}) => {
+    toCalls: (response) => {
       const seen = new Set<string>();
       return find(response).map((call): ModelCall => {
-        const id = typeof call.id === 'string' && call.id !== '' ? call.id : newId();
+        const id =
+          typeof call.id === 'string' && call.id !== '' ? call.id : `${OWN_ID}${randomUUID()}`;
         const written = typeof call.name === 'string' ? call.name : '';
         try {
           if (seen.has(id))

@@ -63,7 +63,7 @@ function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
       'Make it with tool() of the AI SDK.',
     );
   const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
-  if (type === 'provider' || type === 'provider-defined')
+  if (type === 'provider')
     throw refusedTool(
       name,
       'a tool with a function',

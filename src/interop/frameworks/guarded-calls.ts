@@ -219,11 +219,7 @@ export class GuardedCalls {
 
 /** Compares two inputs as JSON. */
 export function isSameInput(one: unknown, other: unknown): boolean {
-  try {
-    return one === other || canonicalJson(one) === canonicalJson(other);
-  } catch {
-    return false;
-  }
+  return one === other || canonicalJson(one) === canonicalJson(other);
 }
 
 /**

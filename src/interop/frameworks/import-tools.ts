@@ -78,16 +78,8 @@ export function importTools<T>(
         }),
       ];
     } catch (error) {
-      refused.push(
-        isToolError(error)
-          ? error.message
-          : refusedTool(
-              name,
-              'a definition that can be read',
-              'one that throws',
-              'Look at its getters.',
-            ).message,
-      );
+      if (!isToolError(error)) throw error;
+      refused.push(error.message);
       return [];
     }
   });
@@ -111,9 +103,7 @@ function optionsOf(
   const hints = isPlainObject(metadata) ? (metadata['annotations'] ?? metadata) : undefined;
   return {
     name,
-    description:
-      [description, title].find((text) => text !== undefined && text.trim() !== '') ??
-      `The tool ${name}`,
+    description: [description, title].find((text) => text?.trim()) ?? `The tool ${name}`,
     inputSchema: originOf(inputSchema, trusted),
     ...(outputSchema && { outputSchema: originOf(outputSchema, trusted) }),
     ...(title !== undefined && { metadata: { title } }),
