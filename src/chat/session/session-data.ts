@@ -19,7 +19,7 @@ import {
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
 
 /** The schema of session ids: what every store, file system and address takes. */
-export const sessionId = z
+const sessionId = z
   .string()
   .regex(
     /^[A-Za-z0-9._:-]{1,128}$/,

@@ -219,7 +219,7 @@ export class GuardedCalls {
 
 /** Compares two inputs as JSON. */
 export function isSameInput(one: unknown, other: unknown): boolean {
-  return one === other || canonicalJson(one) === canonicalJson(other);
+  return canonicalJson(one) === canonicalJson(other);
 }
 
 /**
