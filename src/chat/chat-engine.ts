@@ -136,7 +136,12 @@ const schema = z.strictObject({
     )
     .optional(),
   system: z.string().optional(),
-  mode: z.enum(['auto', 'manual']).default('auto'),
+  mode: z
+    .custom<'auto' | 'manual'>((value) => value === 'auto' || value === 'manual', {
+      error: 'one of "auto", "manual"',
+      params: { advice: 'The mode of the policy is policyMode.' },
+    })
+    .default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),
   maxTurns: wholeBetween(1).default(8),
   haltWhen: aFunction<NonNullable<ChatEngine['haltWhen']>>().optional(),
