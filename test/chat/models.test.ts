@@ -450,11 +450,7 @@ describe('a function as the model', () => {
 
   it.each<readonly [string, unknown, unknown?]>([
     ['nothing', undefined],
-    ['null', null],
     ['a user message', { role: 'user', content: 'x' }],
-    ['parts of null', { role: 'assistant', content: [null] }],
-    ['text that is none', { role: 'assistant', content: [{ type: 'text', text: 5 }] }],
-    ['a function in it', { role: 'assistant', content: [{ type: 'other', run: () => 1 }] }],
     ['no reason', { role: 'assistant', content: 'x' }, null],
     [
       'too deep',

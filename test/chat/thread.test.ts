@@ -197,39 +197,3 @@ describe('a thread', () => {
     );
   });
 });
-
-describe('wrong options of a chat', () => {
-  it('wrong options are refused together, before the model is asked', async () => {
-    const model = scriptedModel(['never']);
-    const options = {
-      model,
-      maxTurns: 0,
-      mode: 'both',
-      toolChoice: 'maybe',
-      onToolError: 5,
-      system: 5,
-      haltWhen: true,
-      unknown: 1,
-      prompt: 'x',
-    };
-    await expect(chat(options as never)).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringMatching(
-        /(?=[\s\S]*maxTurns)(?=[\s\S]*mode)(?=[\s\S]*toolChoice)(?=[\s\S]*onToolError)(?=[\s\S]*system)(?=[\s\S]*haltWhen)(?=[\s\S]*unknown)/,
-      ),
-    });
-    expect(model.requests).toEqual([]);
-  });
-
-  it.each<readonly [string, object]>([
-    ['a model that is none', { model: 5 }],
-    ['tools as text', { tools: 'echo' }],
-    ['tools beside an executor', { tools: [], executor: { executeAll: () => [], registry: {} } }],
-    ['approvals that are no list', { approvals: 'yes' }],
-    ['a signal that is none', { signal: {} }],
-  ])('options with %s are refused', async (_what, options) => {
-    await expect(
-      chat({ model: scriptedModel(['never']), prompt: 'x', ...options }),
-    ).rejects.toMatchObject({ name: 'ToolError' });
-  });
-});
